@@ -1,0 +1,76 @@
+"""What a learner is told before it starts; nothing here changes while it runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Config:
+    """Sizes, sample period and settings. Core and reference read the same fields (`tu_config` in tinyude.h)."""
+
+    # the system: state i is derivative number `order[i]` of sensor channel `channel[i]`
+    channels: int
+    channel: tuple[int, ...]
+    order: tuple[int, ...]
+    sample_period: float
+    inputs: int = 0
+    on: tuple[int, ...] = ()  # states whose equation the residual may change
+    sees: tuple[int, ...] = ()  # what the network sees: states first, then inputs
+    hidden: tuple[int, ...] = (16, 16)
+    parameters: int = 0  # physical parameters to learn: the first library columns
+    library_terms: int = 0  # terms offered to each residual state
+    forced: int = 0  # library columns, from the first, that always stay in
+
+    # windows
+    dense: bool = True  # fit every sample of the window (default) or 2 * taps + 1 spaced ones (paper)
+    taps: int = 5
+    poly: int = 4
+    stride: int = 5  # ticks between windows
+    max_half: int = 256  # longest half width in ticks: sizes the ring
+    spacing: int = 20  # tap spacing (paper): at the start, and for good when not adaptive
+    adaptive: bool = True  # let the calibration choose the time scale
+    gated: bool = True
+    repair: bool = True  # fill lone dropouts, replace lone outliers
+    physics_nodes: int = 9
+    network_nodes: int = 9
+    calibration: int = 10_000  # ticks
+
+    # learning
+    second_order: float = 0.0  # lambda_2^0; 0: the term is never built
+    snr_gate: float = 12.0  # second order only above this signal-to-noise ratio
+    reservoir: int = 4096
+    holdout: int = 0  # entries held back to judge the network
+    rolling: bool = False  # keep the newest entries instead of a uniform sample
+    batch: int = 64
+    updates: int = 8000
+    train_every: int = 40  # ticks between updates while streaming; 0: only when asked
+    adam: bool = True  # False: plain gradient descent at a fixed rate
+    rate: float = 0.02
+    rate_floor: float = 0.02
+    decay: float = 0.999  # of the averaged weights; 0: no averaging
+    groups: int = 16  # of blocks of windows, for the jackknife
+    block: int = 200  # windows in a block
+    threshold: float = 4.5  # |coefficient| / jackknife error for a term to stay
+    follow: bool = True  # forget and start over when the dynamics change
+    seed: int = 0
+
+    states: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "states", len(self.channel))
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Layer sizes of the network, input first."""
+        return (len(self.sees), *self.hidden, len(self.on))
+
+    @property
+    def columns(self) -> int:
+        """Library columns: parameters, then the terms of each residual state."""
+        return self.parameters + self.library_terms * len(self.on)
+
+    @property
+    def span(self) -> int:
+        """Samples the ring must hold: the longest window."""
+        return 2 * self.max_half + 1

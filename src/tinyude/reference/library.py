@@ -1,0 +1,143 @@
+"""Residual terms with names: running sums over all accepted windows, and the few terms that rise above the noise.
+
+Each block of windows goes to one of several groups, each with its own sums. Leaving one group out at a time gives every
+coefficient its jackknife error, whatever the noise is like and however much windows overlap; a term stays when
+it exceeds that error by the threshold.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+MAX_CHOSEN = 12  # beyond the forced ones
+MIN_GROUPS = 6  # filled groups below which an error means nothing
+COLLINEAR = 1e-3  # share of a column that must be new for it to be chosen
+DEPENDENT = 1e-7  # the same for forced columns
+ALARM = 8.0  # a block's score in units of its usual size
+ALARM_BLOCKS = 8  # blocks that define what is usual
+
+
+@dataclass
+class Library:
+    sums: Array  # (groups, columns + 1, columns + 1), the target last
+    coefficients: Array  # 0 for a term that is out
+    errors: Array  # jackknife standard errors
+    score: Array  # sum of column times innovation over the current block
+    usual: Array  # mean square of past scores
+    last: Array  # the previous block's score, in units of its usual size
+    scored: int = 0  # blocks in `usual`
+    blocks: int = 0  # blocks since the last clear
+    windows: int = 0  # windows in the current block
+    deficient: int = 0  # forced columns that the data cannot tell apart
+    solved: bool = False
+
+
+def library_init(groups: int, columns: int) -> Library:
+    sums = np.zeros((groups, columns + 1, columns + 1))
+    coefficients, errors, score, usual, last = np.zeros((5, columns))
+    return Library(sums, coefficients, errors, score, usual, last)
+
+
+def library_add(library: Library, design: Array, target: Array) -> None:
+    """One window: a row of the design and a target for each residual state, in units of that state's scale."""
+    rows = np.column_stack([design, target])
+    library.sums[library.blocks % len(library.sums)] += rows.T @ rows
+    library.score += design.T @ (target - design @ library.coefficients)
+    library.windows += 1
+
+
+def library_end_block(library: Library) -> bool:
+    """Close the current block; True when this block and the one before both contradict the model the same way."""
+    changed = False
+    if library.solved:
+        if library.scored >= ALARM_BLOCKS:
+            now = library.score / np.sqrt(library.usual + np.finfo(np.float32).tiny)
+            both = np.minimum(np.abs(now), np.abs(library.last))
+            changed = bool(np.any((both > ALARM) & (now * library.last > 0.0)))
+            library.last = now
+        if not changed and not np.any(np.abs(library.last) > ALARM):
+            library.scored += 1
+            library.usual += (library.score**2 - library.usual) / library.scored
+    library.score[:] = 0.0
+    library.windows = 0
+    library.blocks += 1
+    return changed
+
+
+def library_clear(library: Library) -> None:
+    """Forget the data, keep the model until there is a better one."""
+    library.sums[:] = 0.0
+    library.last[:] = 0.0
+    library.usual[:] = 0.0
+    library.scored = library.blocks = library.windows = 0
+
+
+def library_solve(library: Library, forced: int, threshold: float) -> bool:
+    """Choose terms forward by what they explain, prune backward by their jackknife error. False: too little data."""
+    sums = library.sums
+    groups = [g for g in range(len(sums)) if sums[g, -1, -1] > 0.0]
+    if len(groups) < MIN_GROUPS:
+        return False
+    total = sums.sum(axis=0)
+    columns = total.shape[0] - 1
+    chosen: list[int] = []
+    for column in range(forced):
+        if _explained(total, chosen, column, DEPENDENT) is not None:
+            chosen.append(column)
+    library.deficient = forced - len(chosen)
+    kept = len(chosen)
+    while len(chosen) < kept + MAX_CHOSEN:
+        gains = [
+            (_explained(total, chosen, j, COLLINEAR) or 0.0, -j) for j in range(forced, columns) if j not in chosen
+        ]
+        if not gains or max(gains)[0] <= 0.0:
+            break
+        trial = [*chosen, -max(gains)[1]]
+        solution, errors = _jackknife(sums, total, groups, trial)
+        if abs(solution[-1]) <= threshold * errors[-1]:
+            break
+        chosen = trial
+    solution, errors = _jackknife(sums, total, groups, chosen)
+    while len(chosen) > kept:
+        ratio = np.abs(solution[kept:]) / errors[kept:]
+        worst = int(np.argmin(ratio))
+        if ratio[worst] > threshold:
+            break
+        del chosen[kept + worst]
+        solution, errors = _jackknife(sums, total, groups, chosen)
+    library.coefficients[:] = 0.0
+    library.errors[:] = 0.0
+    library.coefficients[chosen] = solution
+    library.errors[chosen] = errors
+    library.solved = True
+    return True
+
+
+def _explained(total: Array, chosen: list[int], column: int, novelty: float) -> float | None:
+    """Squared target explained by adding this column to the chosen ones; None when it is all but one of them."""
+    norm, cross = total[column, column], total[column, -1]
+    if chosen:
+        share = np.linalg.solve(total[np.ix_(chosen, chosen)], total[chosen, column])
+        left = norm - share @ total[chosen, column]
+        cross = cross - share @ total[chosen, -1]
+    else:
+        left = norm
+    return float(cross**2 / left) if left > novelty * norm else None
+
+
+def _jackknife(sums: Array, total: Array, groups: list[int], chosen: list[int]) -> tuple[Array, Array]:
+    """Least squares over everything, and the delete-a-group standard errors."""
+    block = np.ix_(chosen, chosen)
+    solution = np.linalg.solve(total[block], total[chosen, -1]) if chosen else np.zeros(0)
+    count = len(groups)
+    left_out = np.empty((count, len(chosen)))
+    for row, group in enumerate(groups):
+        rest = total - sums[group]
+        left_out[row] = np.linalg.solve(rest[block], rest[chosen, -1]) if chosen else 0.0
+    spread = ((left_out - left_out.mean(axis=0)) ** 2).sum(axis=0)
+    return solution, np.sqrt((count - 1) / count * spread) + np.finfo(np.float32).tiny

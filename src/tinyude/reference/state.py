@@ -1,0 +1,106 @@
+"""The learner's whole state, mechanism by mechanism, and how it starts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tinyude.reference.adam import Adam, adam_init
+from tinyude.reference.calibrate import Calibration, Scales, calibrate_init
+from tinyude.reference.config import Config
+from tinyude.reference.gates import Gates, gates_init
+from tinyude.reference.library import Library, library_init
+from tinyude.reference.mlp import mlp_init
+from tinyude.reference.noise import Noise, noise_init
+from tinyude.reference.repair import Repair, repair_init
+from tinyude.reference.reservoir import Reservoir, reservoir_init
+from tinyude.reference.ring import Ring, ring_init
+from tinyude.reference.rng import Rng, rng_seed
+from tinyude.reference.window import Nodes, Window
+
+Array = NDArray[Any]
+Function = Callable[[Array, Array], Array]
+
+
+@dataclass(frozen=True)
+class Known:
+    """The known part, vectorised over rows of states (rows, states) and inputs (rows, inputs)."""
+
+    field: Function  # (rows, states)
+    jacobian: Function  # (rows, states, states)
+    terms: Function  # (rows, library terms)
+    sensitivity: Function  # (rows, residual states, parameters)
+
+
+@dataclass
+class Counters:
+    samples: int = 0
+    filled: int = 0
+    replaced: int = 0
+    windows: int = 0
+    accepted: int = 0
+    updates: int = 0
+    rolled_back: int = 0
+    changes: list[int] = field(default_factory=list)  # ticks at which the dynamics were found changed
+
+
+@dataclass
+class Learner:
+    config: Config
+    known: Known
+    rng: Rng
+    ring: Ring
+    repair: Repair
+    noise: Noise
+    gates: Gates
+    calibration: Calibration
+    library: Library
+    reservoir: Reservoir
+    holdout: Reservoir
+    params: Array
+    average: Array
+    adam: Adam
+    counters: Counters = field(default_factory=Counters)
+    window: Window | None = None  # None while calibrating
+    scales: Scales | None = None
+    physics_nodes: Nodes | None = None
+    network_nodes: Nodes | None = None
+    second_order: float = 0.0
+    sigma_scale: float = 1.0
+    network_on: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    tick: int = 0
+    bad: int = -1  # ring position of the newest sample that no window may touch
+    bad_reason: str = "gap"
+    run: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # identical samples in a row
+    since_change: int = 0  # updates
+    losses: list[float] = field(default_factory=list)
+
+
+def learner_init(config: Config, known: Known) -> Learner:
+    columns = config.channels + config.inputs
+    width = config.network_nodes * (config.states + config.inputs) + len(config.on)
+    width += config.states if config.second_order else 0
+    rng = rng_seed(config.seed)
+    params = mlp_init(config.sizes, rng) if config.hidden else np.zeros(0)
+    return Learner(
+        config,
+        known,
+        rng,
+        ring_init(config.span, columns),
+        repair_init(columns),
+        noise_init(config.channels),
+        gates_init(config.channels),
+        calibrate_init(config),
+        library_init(config.groups, config.columns),
+        reservoir_init(config.reservoir, width, config.rolling),
+        reservoir_init(config.holdout, width + 1),
+        params,
+        params.copy(),
+        adam_init(len(params)),
+        network_on=np.ones(len(config.on), dtype=bool),
+        run=np.zeros(config.channels, dtype=np.int64),
+    )
