@@ -1,0 +1,421 @@
+"""UDE: two lines to fit a hybrid model, in the manners of scikit-learn and pysindy."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import sympy as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from tinyude.diagnosis import diagnose, record_excerpt
+from tinyude.engines import Engine, make_engine
+from tinyude.errors import TinyUDEError
+from tinyude.model import Model
+from tinyude.physics import Physics
+from tinyude.presets import PRESETS, make_config, measured_map, residual_states, seen_columns
+from tinyude.reference.config import Config
+from tinyude.reference.window import window_make
+from tinyude.rollout import rollout
+from tinyude.streams import Stream, as_stream
+from tinyude.terms import default_terms, given_terms, linear_terms
+from tinyude.windows import run_jets
+from tinyude.words import describe, equation_lines
+
+Array = NDArray[Any]
+Progress = Callable[[int, int], None]
+
+CHUNK = 5_000  # rows, and updates, between two reports of progress
+HISTORY = 50  # updates averaged into one point of the loss history
+PARAMETER_PASSES = 8
+LIVE_SAMPLES = 40_000  # what a live stream is sized for when nobody says
+MAX_HIDDEN, MAX_UNITS = 3, 256
+REASON_NAMES = ("across a gap", "non-finite", "stuck", "misfit", "jump")
+_MODEL_ARRAYS = ("average", "network_on", "x_scale", "u_scale", "dx_scale", "coefficients", "errors")
+
+
+@dataclass
+class _Session:
+    """A learner at work, with what is needed to read it."""
+
+    engine: Engine
+    engine_name: str
+    config: Config
+    terms: list[sp.Expr]
+    physics: Physics
+    started: float
+    losses: list[tuple[int, float]]
+
+
+class UDE(BaseEstimator):  # type: ignore[misc]
+    """A universal differential equation dx/dt = f_known(x, u) + N(x, u), trained from noisy samples without a solver.
+
+    physics: what is known. hidden: layer sizes of the network; () for none.
+    preset: "default", "paper-v2" or "paper-v1". library: "auto", a list of terms, or None for the network alone
+    (with a linear skip unless skip=False). measured: the sensed states, in the order of Y's columns; the others
+    are their derivatives. on / sees: where the residual acts and what the network sees.
+    settings: further fields of tinyude.reference.config.Config, for those who know them.
+    """
+
+    def __init__(
+        self,
+        physics: Physics,
+        hidden: Sequence[int] = (16, 16),
+        *,
+        preset: str = "default",
+        library: str | Sequence[sp.Expr | str] | None = "auto",
+        skip: bool = True,
+        measured: Sequence[str] | None = None,
+        on: Sequence[str] | None = None,
+        sees: Sequence[str] | None = None,
+        updates: int | None = None,
+        reservoir: int | None = None,
+        batch: int | None = None,
+        engine: str = "native",
+        precision: str = "float64",
+        settings: Mapping[str, Any] | None = None,
+        random_state: int | None = 0,
+    ) -> None:
+        self.physics = physics
+        self.hidden = hidden
+        self.preset = preset
+        self.library = library
+        self.skip = skip
+        self.measured = measured
+        self.on = on
+        self.sees = sees
+        self.updates = updates
+        self.reservoir = reservoir
+        self.batch = batch
+        self.engine = engine
+        self.precision = precision
+        self.settings = settings
+        self.random_state = random_state
+
+    def fit(self, Y: Any, t: Any = 1e-3, u: Any = None, progress: Progress | None = None) -> UDE:
+        """Learn from a record: (samples, measured states), or a list of runs; t is the sample period or time stamps."""
+        started = time.perf_counter()
+        stream = self._stream(Y, t, u)
+        session = self._session(stream, started)
+        _calibrate(session, stream)
+        if session.config.parameters:
+            session = self._learn_parameters(session, stream)
+        total = stream.count + (session.config.updates if session.config.hidden else 0)
+        done = _push(session, stream, lambda rows: progress(rows, total) if progress else None)
+        session.engine.solve()
+        _run_updates(session, lambda steps: progress(min(done + steps, total), total) if progress else None)
+        session.engine.judge()
+        self._adopt(session, stream)
+        return self
+
+    def partial_fit(self, Y: Any, t: Any = 1e-3, u: Any = None) -> UDE:
+        """Go on learning from the next stretch of a live stream; the first stretch calibrates."""
+        stream = self._stream(Y, t, u, shortest=1)
+        if not hasattr(self, "_session_"):
+            self._session_ = self._session(stream, time.perf_counter(), live=True)
+        session = self._session_
+        if abs(stream.period - session.config.sample_period) > 0.01 * session.config.sample_period:
+            raise TinyUDEError(
+                f"The sample period changed from {session.config.sample_period:g} s to {stream.period:g} s; "
+                "start a new UDE."
+            )
+        for run in stream.runs:
+            session.engine.push(run.rows)
+        if session.engine.state()["calibrated"]:
+            session.engine.judge()
+            self._adopt(session, stream, live=True)
+        return self
+
+    def predict(self, X: Any, u: Any = None) -> Array:
+        """dx/dt at the states X, shaped like X."""
+        model, states, held = self._arguments(X, u)
+        return model.field(states, held)
+
+    def residual(self, X: Any, u: Any = None) -> Array:
+        """What was learned beyond the known physics, shaped like X."""
+        model, states, held = self._arguments(X, u)
+        return model.residual(states, held)
+
+    def simulate(self, x0: Any, times: Any, u: Any = None) -> Array:
+        """A free rollout: states at the given times, (len(times), states). u: rows held from each time to the next."""
+        model = self._fitted()
+        instants = np.asarray(times, dtype=np.float64)
+        if not model.physics.n_inputs:
+            return rollout(lambda x, _: model.field(x), x0, instants, model.x_scale)
+        rows = np.asarray(u, dtype=np.float64) if u is not None else None
+        if rows is not None and rows.ndim == 1 and len(rows) == len(instants):
+            rows = rows[:, None]
+        if rows is None or rows.shape != (len(instants), model.physics.n_inputs):
+            raise TinyUDEError(
+                f"u must have a row for each of the {len(instants)} times and a column for each input "
+                f"({', '.join(model.physics.inputs)}); it has shape {None if rows is None else rows.shape}."
+            )
+
+        def held(now: float) -> Array:
+            return np.asarray(rows[max(int(np.searchsorted(instants, now, side="right")) - 1, 0)])
+
+        return rollout(model.field, x0, instants, model.x_scale, held, instants)
+
+    def score(self, Y: Any, t: Any = 1e-3, u: Any = None) -> float:
+        """R^2 of the predicted derivatives against those estimated from a record, mean over residual states."""
+        model = self._fitted()
+        stream = self._stream(Y, t, u)
+        config, state = self.config_, self._state_
+        window = window_make(state["window_half"], state["window_spacing"], config.poly, stream.period)
+        sigma = state["sigma"] * state["sigma_scale"]
+        parts = []
+        for run in stream.runs:
+            centre, x, dx = run_jets(config, window, run.samples, sigma, state["step"], config.stride)
+            parts.append((dx, model.field(x, run.inputs[centre] if config.inputs else None)))
+        dx = np.concatenate([part[0] for part in parts])[:, list(config.on)]
+        predicted = np.concatenate([part[1] for part in parts])[:, list(config.on)]
+        if len(dx) < 2:
+            raise TinyUDEError("No window of this record passes the gates, so there is nothing to score against.")
+        spread = ((dx - dx.mean(axis=0)) ** 2).sum(axis=0)
+        return float(np.mean(1.0 - ((dx - predicted) ** 2).sum(axis=0) / spread))
+
+    def equations(self) -> list[str]:
+        """The model in words: one line for each state's equation, with what was learned and how sure it is."""
+        return equation_lines(self._fitted(), self.diagnostics_)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the model to a .tinyude file (safetensors: plain numbers and text)."""
+        from tinyude.model_file import save_model
+
+        save_model(self, path)
+
+    def __str__(self) -> str:
+        return describe(self._fitted(), self.diagnostics_) if hasattr(self, "model_") else repr(self)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
+
+    def _stream(self, Y: Any, t: Any, u: Any, shortest: int | None = None) -> Stream:
+        if not isinstance(self.physics, Physics):
+            raise TinyUDEError(f"physics is {type(self.physics).__name__}; give a tinyude.Physics.")
+        names, _, _ = measured_map(self.physics, self.measured)
+        return as_stream(Y, t, u, names, self.physics.inputs, shortest)
+
+    def _session(self, stream: Stream, started: float, live: bool = False) -> _Session:
+        """Everything decided before the first sample."""
+        if self.preset not in PRESETS:
+            raise TinyUDEError(f"preset is {self.preset!r}; use one of {', '.join(PRESETS)}.")
+        physics = self.physics
+        _, channel, order = measured_map(physics, self.measured)
+        on = residual_states(physics, self.on, self.preset)
+        terms, forced = self._terms(stream)
+        seed = (
+            int(np.random.SeedSequence().generate_state(1)[0]) if self.random_state is None else int(self.random_state)
+        )
+        given = {"updates": self.updates, "reservoir": self.reservoir, "batch": self.batch, **dict(self.settings or {})}
+        _check_numbers(self.hidden, given)
+        samples = max(stream.count, LIVE_SAMPLES) if live else stream.count
+        if live:
+            given.setdefault("calibration", 10_000)
+            given["reservoir"] = given["reservoir"] or 4096
+        config = make_config(
+            self.preset, samples, stream.period, given,
+            channels=len(stream.names), channel=channel, order=order,
+            inputs=physics.n_inputs, on=on, sees=seen_columns(physics, self.sees), hidden=tuple(self.hidden),
+            parameters=len(physics.learned), library_terms=len(terms), forced=len(physics.learned) + forced * len(on),
+            seed=seed,
+        )  # fmt: skip
+        engine, name = make_engine(self.engine, self.precision, config, physics, terms)
+        return _Session(engine, name, config, terms, physics, started, [])
+
+    def _terms(self, stream: Stream) -> tuple[list[sp.Expr], int]:
+        """Library terms, and how many of them are forced (the linear skip of a network alone)."""
+        if self.preset != "default":
+            return [], 0
+        if self.library is None:
+            skip = linear_terms(self.physics) if self.skip else []
+            return skip, len(skip)
+        if isinstance(self.library, str):
+            if self.library != "auto":
+                raise TinyUDEError(f"library is {self.library!r}; use 'auto', a list of terms, or None.")
+            return default_terms(self.physics, _rough_rms(self.physics, self.measured, stream)), 0
+        return given_terms(self.physics, list(self.library)), 0
+
+    def _learn_parameters(self, session: _Session, stream: Stream) -> _Session:
+        """Gauss-Newton over the record: physical parameters move to where the linearised equations want them."""
+        physics = session.physics
+        for _ in range(PARAMETER_PASSES):
+            trial = _restart(session, physics, self.engine, self.precision, network=False)
+            _calibrate(trial, stream)
+            _push(trial, stream, lambda rows: None)
+            trial.engine.solve()
+            steps = trial.engine.state()["coefficients"][: session.config.parameters]
+            moved, physics = _move_parameters(physics, steps)
+            if moved < 1e-6:
+                break
+        session = _restart(session, physics, self.engine, self.precision, network=True)
+        _calibrate(session, stream)
+        return session
+
+    def _adopt(self, session: _Session, stream: Stream, live: bool = False) -> None:
+        """Take the learner's result over into plain attributes."""
+        state = session.engine.state()
+        if not state["accepted"]:
+            counts = ", ".join(f"{n} {r}" for r, n in zip(REASON_NAMES, state["rejected"], strict=True) if n)
+            raise TinyUDEError(
+                f"None of {state['windows']} windows passed the gates ({counts or 'record too short'}); "
+                "check the sample period and the units, or give a longer record."
+            )
+        self.model_ = _model(session, state)
+        self.config_ = session.config
+        self._state_ = state
+        self._session_ = session
+        self.history_ = {
+            "update": np.array([update for update, _ in session.losses]),
+            "loss": np.array([loss for _, loss in session.losses]),
+        }
+        self.diagnostics_ = diagnose(
+            self.model_, session.config, state, stream, self.preset, session.engine_name, self.precision
+        )
+        self.diagnostics_["seconds"] = time.perf_counter() - session.started
+        if not live:
+            self.record_ = record_excerpt(session.config, state, stream)
+        self.n_features_in_ = len(stream.names)
+
+    def _fitted(self) -> Model:
+        if not hasattr(self, "model_"):
+            if hasattr(self, "_session_"):
+                seen = self._session_.engine.state()["samples"]
+                raise TinyUDEError(
+                    f"Still calibrating: {seen} of {self._session_.config.calibration} samples; push more."
+                )
+            raise TinyUDEError("This UDE is not fitted yet; call fit(Y, t=...) first.")
+        model: Model = self.model_
+        return model
+
+    def _arguments(self, X: Any, u: Any) -> tuple[Model, Array, Array | None]:
+        model = self._fitted()
+        states = np.asarray(X, dtype=np.float64)
+        if states.ndim == 0 or states.shape[-1] != model.physics.n_states:
+            raise TinyUDEError(
+                f"X has shape {states.shape}; its last axis must hold the states {', '.join(model.physics.states)}."
+            )
+        if not np.all(np.isfinite(states)):
+            raise TinyUDEError("X holds non-finite values; drop those rows.")
+        held = None if u is None else np.asarray(u, dtype=np.float64)
+        if held is not None and held.ndim == states.ndim - 1 and model.physics.n_inputs == 1:
+            held = held[..., None]
+        return model, states, held
+
+
+def _calibrate(session: _Session, stream: Stream) -> None:
+    """Run the first stretch through the learner, then start over with what it found."""
+    for run in stream.runs:
+        rows = run.rows
+        for start in range(0, len(rows), CHUNK):
+            if session.engine.state()["calibrated"]:
+                break
+            session.engine.push(rows[start : start + CHUNK])
+        session.engine.gap()
+    session.engine.calibrated()
+    session.engine.rewind()
+
+
+def _push(session: _Session, stream: Stream, report: Callable[[int], None]) -> int:
+    done = 0
+    for run in stream.runs:
+        rows = run.rows
+        for start in range(0, len(rows), CHUNK):
+            session.engine.push(rows[start : start + CHUNK])
+            done += len(rows[start : start + CHUNK])
+            _note_loss(session)
+            report(done)
+        session.engine.gap()
+    return done
+
+
+def _run_updates(session: _Session, report: Callable[[int], None]) -> None:
+    """The updates that the stream left over; a change of the dynamics starts the count anew."""
+    if not session.config.hidden:
+        return
+    state = session.engine.state()
+    left = session.config.updates if state["changes"] else session.config.updates - int(state["updates"])
+    for done in range(0, left, HISTORY):
+        session.engine.step(min(HISTORY, left - done))
+        _note_loss(session)
+        report(done)
+
+
+def _note_loss(session: _Session) -> None:
+    state = session.engine.state()
+    if state["loss_count"]:
+        session.losses.append((int(state["updates"]), state["loss_sum"] / state["loss_count"]))
+
+
+def _restart(session: _Session, physics: Physics, engine: str, precision: str, network: bool) -> _Session:
+    """The same session from the start with other parameter values, with or without its network."""
+    config = session.config if network else replace(session.config, hidden=(), holdout=0, reservoir=1)
+    made, name = make_engine(engine, precision, config, physics, session.terms)
+    return _Session(made, name, config, session.terms, physics, session.started, [])
+
+
+def _move_parameters(physics: Physics, steps: Array) -> tuple[float, Physics]:
+    """Parameters moved by the solved steps, within their bounds; and by how much, relative to their size."""
+    values, moved = {}, 0.0
+    for name, step in zip(physics.learned, steps, strict=True):
+        old = physics.parameters[name]
+        values[name] = float(np.clip(old.value + step, old.min, old.max))
+        moved = max(moved, abs(values[name] - old.value) / max(abs(old.value), 1e-12))
+    return moved, physics.with_parameters(values)
+
+
+def _model(session: _Session, state: Mapping[str, Any]) -> Model:
+    config = session.config
+    count = config.parameters
+    shape = (len(config.on), config.library_terms)
+    numbers = {name: np.array(state[name], dtype=np.float64) for name in _MODEL_ARRAYS}
+    coefficients, errors = numbers["coefficients"], numbers["errors"]
+    _, physics = _move_parameters(session.physics, coefficients[:count])
+    return Model(
+        physics=physics,
+        on=config.on,
+        sees=config.sees,
+        hidden=config.hidden,
+        weights=numbers["average"],
+        network_on=numbers["network_on"],
+        x_scale=numbers["x_scale"],
+        u_scale=numbers["u_scale"],
+        dx_scale=numbers["dx_scale"],
+        terms=tuple(session.terms),
+        coefficients=coefficients[count:].reshape(shape),
+        errors=errors[count:].reshape(shape),
+        parameter_errors=errors[:count],
+    )
+
+
+def _rough_rms(physics: Physics, measured: Sequence[str] | None, stream: Stream) -> dict[str, float]:
+    """RMS of each state, for the sharpness of a smooth sign; of an unmeasured rate from coarse differences."""
+    _, channel, order = measured_map(physics, measured)
+    run = max(stream.runs, key=lambda r: len(r.samples))
+    lag = max(1, len(run.samples) // 400)
+    values = {}
+    for name, source, derivative in zip(physics.states, channel, order, strict=True):
+        column = run.samples[:, source]
+        for _ in range(derivative):
+            column = (column[lag:] - column[:-lag]) / (lag * stream.period)
+        values[name] = float(np.sqrt(np.nanmean(column**2))) or 1.0
+    return values
+
+
+def _check_numbers(hidden: Sequence[int], given: Mapping[str, Any]) -> None:
+    if len(tuple(hidden)) > MAX_HIDDEN or any(not 1 <= int(h) <= MAX_UNITS for h in hidden):
+        raise TinyUDEError(f"hidden is {hidden!r}; give up to {MAX_HIDDEN} layer sizes between 1 and {MAX_UNITS}.")
+    for name in ("updates", "reservoir", "batch"):
+        value = given[name]
+        if value is not None and (int(value) != value or value < 1):
+            raise TinyUDEError(f"{name} is {value!r}; give a whole number of at least 1.")
+    unknown = set(given) - {f.name for f in fields(Config)}
+    if unknown:
+        raise TinyUDEError(
+            f"settings names {', '.join(sorted(unknown))}; see the fields of tinyude.reference.config.Config."
+        )

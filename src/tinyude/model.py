@@ -1,0 +1,72 @@
+"""A fitted hybrid model as plain arrays and text: evaluated with NumPy, whichever engine trained it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import sympy as sp
+from numpy.typing import NDArray
+
+from tinyude.expressions import numpy_function
+from tinyude.physics import Physics
+from tinyude.reference.mlp import mlp_forward
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Model:
+    """dx/dt = f_known(x, u) + terms + network."""
+
+    physics: Physics  # with learned parameters at their fitted value
+    on: tuple[int, ...]
+    sees: tuple[int, ...]
+    hidden: tuple[int, ...]
+    weights: Array  # averaged network parameters, flat
+    network_on: Array  # (on,) 1 or 0
+    x_scale: Array
+    u_scale: Array
+    dx_scale: Array
+    terms: tuple[sp.Expr, ...]
+    coefficients: Array  # (on, terms)
+    errors: Array  # (on, terms) standard errors, 0 for a term that is out
+    parameter_errors: Array  # (learned parameters,)
+
+    def field(self, x: Array, u: Array | None = None) -> Array:
+        """dx/dt, shaped like x."""
+        return np.asarray(self.physics.field(x, u), dtype=np.float64) + self.residual(x, u)
+
+    def residual(self, x: Array, u: Array | None = None) -> Array:
+        """What was learned: N(x, u), shaped like x."""
+        return self.library(x, u) + self.network(x, u)
+
+    def library(self, x: Array, u: Array | None = None) -> Array:
+        answer = np.zeros(x.shape)
+        if self.coefficients.any():
+            kept = np.flatnonzero(self.coefficients.any(axis=0))
+            answer[..., list(self.on)] = self._terms(self._rows(x, u))[..., kept] @ self.coefficients[:, kept].T
+        return answer
+
+    def network(self, x: Array, u: Array | None = None) -> Array:
+        answer = np.zeros(x.shape)
+        if self.hidden and self.network_on.any():
+            scale = np.concatenate([self.x_scale, self.u_scale])
+            seen = (self._rows(x, u) / scale)[..., list(self.sees)]
+            sizes = (len(self.sees), *self.hidden, len(self.on))
+            output = mlp_forward(self.weights, sizes, seen.reshape(-1, len(self.sees)))[-1].reshape(*x.shape[:-1], -1)
+            answer[..., list(self.on)] = output * self.dx_scale[list(self.on)] * self.network_on
+        return answer
+
+    @cached_property
+    def _terms(self) -> Callable[[Array], Array]:
+        names = (*self.physics.states, *self.physics.inputs)
+        return numpy_function(list(self.terms), [sp.Symbol(name, real=True) for name in names])
+
+    def _rows(self, x: Array, u: Array | None) -> Array:
+        if u is None or not self.physics.n_inputs:
+            return x
+        return np.concatenate([x, np.broadcast_to(u, (*x.shape[:-1], self.physics.n_inputs))], axis=-1)

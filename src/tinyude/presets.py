@@ -1,0 +1,119 @@
+"""What the presets mean: the paper's two, constant for constant, and the default that goes beyond them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tinyude.errors import TinyUDEError
+from tinyude.physics import Physics
+from tinyude.reference.config import Config
+
+TRAINING_RATE = 25.0  # updates a second while streaming
+WINDOWS_WANTED = 4000  # windows overlap less where a record is long enough to give this many
+_GROUPS = 16
+
+_PAPER: dict[str, Any] = {
+    "dense": False, "repair": False, "physics_nodes": 1, "network_nodes": 1, "second_order": 0.1, "stride": 5,
+    "max_half": 250, "follow": False,
+}  # fmt: skip
+PRESETS: dict[str, dict[str, Any]] = {
+    "default": {},
+    "paper-v2": {**_PAPER, "reservoir": 4096},
+    # the ablation's first row: decimated windows, the newest 32 as a minibatch, plain descent, second order always on
+    "paper-v1": {
+        **_PAPER, "adaptive": False, "gated": False, "snr_gate": 0.0, "spacing": 40, "stride": 40, "reservoir": 32,
+        "rolling": True, "batch": 32, "updates": 1500, "adam": False, "rate": 0.05, "decay": 0.0,
+    },
+}  # fmt: skip
+
+
+def measured_map(
+    physics: Physics, measured: Sequence[str] | None
+) -> tuple[tuple[str, ...], tuple[int, ...], tuple[int, ...]]:
+    """The channels' names, and for each state the channel it comes from and how often that is differentiated."""
+    names = tuple(physics.states) if measured is None else tuple(str(name) for name in measured)
+    for name in names:
+        if name not in physics.states:
+            raise TinyUDEError(
+                f"measured names {name}, which is not a state; the states are {', '.join(physics.states)}."
+            )
+    if len(set(names)) != len(names) or not names:
+        raise TinyUDEError(f"measured is {list(names)}; name each sensed state once.")
+    source: dict[str, tuple[int, int]] = {name: (channel, 0) for channel, name in enumerate(names)}
+    for _ in physics.states:  # a chain may be several links long
+        for state, rate in zip(physics.states, physics.kinematic, strict=True):
+            if rate is not None and state in source and physics.states[rate] not in source:
+                channel, order = source[state]
+                source[physics.states[rate]] = (channel, order + 1)
+    for name in physics.states:
+        if name not in source:
+            raise TinyUDEError(
+                f"The state {name} is neither measured nor the derivative of a measured state; "
+                "add it to measured=[...], or write the equation of its integral as a plain derivative."
+            )
+    return names, tuple(source[s][0] for s in physics.states), tuple(source[s][1] for s in physics.states)
+
+
+def residual_states(physics: Physics, on: Sequence[str] | None, preset: str) -> tuple[int, ...]:
+    """Where the residual acts: as told, else every state that is not a pure derivative (paper: every state)."""
+    if on is not None:
+        for name in on:
+            if name not in physics.states:
+                raise TinyUDEError(
+                    f"on names {name}, which is not a state; the states are {', '.join(physics.states)}."
+                )
+        return tuple(physics.states.index(name) for name in on)
+    if preset != "default":
+        return tuple(range(physics.n_states))
+    free = tuple(i for i, rate in enumerate(physics.kinematic) if rate is None)
+    return free or tuple(range(physics.n_states))
+
+
+def seen_columns(physics: Physics, sees: Sequence[str] | None) -> tuple[int, ...]:
+    """What the network sees: as told, else every state and input."""
+    names = (*physics.states, *physics.inputs)
+    if sees is None:
+        return tuple(range(len(names)))
+    for name in sees:
+        if name not in names:
+            raise TinyUDEError(
+                f"sees names {name}, which is neither a state nor an input; these are {', '.join(names)}."
+            )
+    return tuple(names.index(name) for name in sees)
+
+
+def make_config(preset: str, samples: int, period: float, overrides: Mapping[str, Any], **system: Any) -> Config:
+    """A configuration for a record of so many samples (or a live stream, told by its expected length)."""
+    settings = PRESETS[preset] | (
+        _default_sizes(samples)
+        if preset == "default"
+        else _paper_sizes(preset, samples, period, len(system["channel"]))
+    )
+    settings |= {key: value for key, value in overrides.items() if value is not None}
+    updates = settings.get("updates", Config.updates)
+    every = max(round(1.0 / (TRAINING_RATE * period)), -(-samples // updates), 1)
+    return Config(sample_period=period, **system, **{"train_every": every, **settings})
+
+
+def _default_sizes(samples: int) -> dict[str, Any]:
+    """Everything a host can hold: all windows in the reservoir, long windows, the whole record to calibrate on."""
+    stride = min(5, max(1, samples // WINDOWS_WANTED))
+    windows = samples // stride
+    return {
+        "stride": stride,
+        "max_half": min(512, max(16, samples // 16)),
+        "calibration": min(samples - 8, 30_000),
+        "reservoir": min(windows + 1, 20_000),
+        "holdout": max(64, min(windows, 20_000) // 8),
+        "groups": _GROUPS,
+        "block": min(200, max(20, windows // (3 * _GROUPS))),
+    }
+
+
+def _paper_sizes(preset: str, samples: int, period: float, states: int) -> dict[str, Any]:
+    """Ten seconds of calibration, five for the double pendulum, which also has the smaller reservoir."""
+    sizes: dict[str, Any] = {"calibration": int(min((10.0 if states <= 2 else 5.0) / period, samples / 2.0))}
+    if states > 2 and preset == "paper-v2":
+        sizes |= {"spacing": 10, "reservoir": 2048}
+    return sizes

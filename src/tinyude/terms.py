@@ -1,0 +1,60 @@
+"""The library that the residual is looked up in first: terms that machines are known to leave out of their models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations_with_replacement
+
+import sympy as sp
+
+from tinyude.errors import TinyUDEError
+from tinyude.parsing import parse_expression
+from tinyude.physics import Physics
+
+SMOOTH_SIGN = 10.0  # tanh of a velocity in tenths of its RMS
+HARMONICS = {1: 8, 2: 4}  # of an angle, by how many angles there are; 2 beyond
+
+
+def default_terms(physics: Physics, rms: Mapping[str, float]) -> list[sp.Expr]:
+    """Constant, linear, drag, smooth dry friction, low powers and products, harmonics of angles."""
+    symbols = {name: sp.Symbol(name, real=True) for name in (*physics.states, *physics.inputs)}
+    rates = {physics.states[j] for j in physics.kinematic if j is not None}
+    straight = [symbols[s] for s in physics.states if s not in physics.angles]
+    terms: list[sp.Expr] = [sp.Integer(1), *symbols.values()]
+    for name in physics.states:
+        if name in rates:
+            v = symbols[name]
+            sharpness = sp.Float(f"{SMOOTH_SIGN / rms.get(name, 1.0):.3g}")
+            terms += [v * sp.Abs(v), sp.tanh(sharpness * v)]
+    degree = 3 if len(straight) <= 3 else 2 if len(straight) <= 6 else 1
+    for d in range(2, degree + 1):
+        terms += [sp.Mul(*factors) for factors in combinations_with_replacement(straight, d)]
+    angles = [symbols[a] for a in physics.angles]
+    for angle in angles:
+        for k in range(1, HARMONICS.get(len(angles), 2) + 1):
+            terms += [sp.sin(k * angle), sp.cos(k * angle)]
+    return terms
+
+
+def linear_terms(physics: Physics) -> list[sp.Expr]:
+    """The linear skip: a constant and every state and input."""
+    return [sp.Integer(1), *(sp.Symbol(name, real=True) for name in (*physics.states, *physics.inputs))]
+
+
+def given_terms(physics: Physics, items: Sequence[sp.Expr | str]) -> list[sp.Expr]:
+    """The user's own terms, as SymPy expressions or text, in the states and inputs."""
+    symbols = {name: sp.Symbol(name, real=True) for name in (*physics.states, *physics.inputs)}
+    terms = []
+    for item in items:
+        if isinstance(item, str):
+            expr = parse_expression(item, symbols, smooth=False)
+        else:
+            expr = sp.sympify(item)
+            unknown = sorted(s.name for s in expr.free_symbols if s.name not in symbols)
+            if unknown:
+                raise TinyUDEError(f"The library term {item} contains {', '.join(unknown)}; use {', '.join(symbols)}.")
+            expr = expr.xreplace({s: symbols[s.name] for s in expr.free_symbols})
+        if expr in terms:
+            raise TinyUDEError(f"The library term {item} is given twice.")
+        terms.append(expr)
+    return terms
