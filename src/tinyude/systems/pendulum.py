@@ -1,0 +1,89 @@
+"""The damped single pendulum (paper eqs. pend_1, pend_2), with a choice of frictions for the network to find."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import sympy as sp
+
+from tinyude.errors import TinyUDEError
+from tinyude.expressions import Array
+from tinyude.physics import Physics
+from tinyude.systems.system import Impulses, System, case_named
+
+GRAVITY = 9.81
+DAMPING = 0.4
+
+Residual = Callable[[Array, Array], Array]
+
+RESIDUALS: dict[str, Residual] = {
+    "quadratic": lambda theta, omega: -0.15 * omega * np.abs(omega),
+    "dry": lambda theta, omega: -0.5 * np.tanh(5.0 * omega) - 0.1 * omega,
+    "cogging": lambda theta, omega: -0.3 * np.sin(6.0 * theta),
+    # Breakaway 0.6 falls to Coulomb 0.3 with the Stribeck velocity 0.5 rad/s; tanh smooths the sign; viscous 0.1.
+    "stribeck": lambda theta, omega: -(0.3 + 0.3 * np.exp(-((omega / 0.5) ** 2))) * np.tanh(10.0 * omega) - 0.1 * omega,
+}
+
+
+def pendulum(
+    case: str = "A",
+    residual: str | Residual | None = None,
+    *,
+    gravity: float = GRAVITY,
+    length: float = 1.0,
+    damping: float = DAMPING,
+    damping_change: tuple[float, float] | None = None,
+) -> System:
+    """A pendulum with states (theta, omega), kicked every 4 s, observed for 60 s at 1 kHz from (1.2, 0).
+
+    The truth is gravity and a residual: linear damping unless `residual` names another (linear, quadratic, dry,
+    cogging, stribeck) or is a function of (theta, omega). The physics told: in case A gravity; in case B nine tenths of
+    gravity, and the damping; in case C nine tenths of gravity. `damping_change=(time, value)` changes linear damping.
+    """
+    told = case_named(case)
+    linear = residual is None or residual == "linear"
+    if not linear and (told.damping_told or damping_change is not None):
+        raise TinyUDEError(
+            f"Case B and damping_change are about linear damping, but the residual is {residual!r}; leave one out."
+        )
+    friction = _friction(residual, damping)
+    changed = friction if damping_change is None else _friction(None, damping_change[1])
+    change_time = np.inf if damping_change is None else damping_change[0]
+
+    def field(x: Array, time: float) -> Array:
+        theta, omega = x[..., 0], x[..., 1]
+        force = friction if time < change_time else changed
+        rates = np.empty(x.shape, np.result_type(x, np.float64))
+        rates[..., 0] = omega
+        rates[..., 1] = -(gravity / length) * np.sin(theta) + force(theta, omega)
+        return rates
+
+    theta, omega, g, L, c = sp.symbols("theta omega g L c")
+    parameters = {g: told.gravity_factor * gravity, L: length}
+    acceleration = -(g / L) * sp.sin(theta)
+    if told.damping_told:
+        acceleration -= c * omega
+        parameters[c] = damping
+    return System(
+        name="pendulum",
+        physics=Physics([theta, omega], [omega, acceleration], parameters=parameters),
+        field=field,
+        start=(1.2, 0.0),
+        start_spread=(0.0, 0.0),
+        seconds=60.0,
+        velocities=(1,),
+        impulses=Impulses(period=4.0, state=1, low=2.0, high=4.0),
+        switch_times=() if damping_change is None else (damping_change[0],),
+        box=((-1.2, 1.2), (-3.5, 3.5)),
+    )
+
+
+def _friction(residual: str | Residual | None, damping: float) -> Residual:
+    if residual is None or residual == "linear":
+        return lambda theta, omega: -damping * omega
+    if isinstance(residual, str):
+        if residual not in RESIDUALS:
+            raise TinyUDEError(f"No residual {residual!r}; choose linear, {', '.join(RESIDUALS)} or give a function.")
+        return RESIDUALS[residual]
+    return residual
