@@ -1,0 +1,66 @@
+"""The compiled core: one extension for each precision, and one more of each for processors with AVX2.
+
+Everything else about the package is in pyproject.toml. Extensions are optional: without a compiler the package
+installs all the same and learns with its NumPy engine.
+"""
+
+import platform
+import re
+from pathlib import Path
+
+from cffi import FFI
+from setuptools import Extension, setup
+
+HEADERS = ["core/include/tinyude.h", "src/tinyude/_native/tape.h", "src/tinyude/_native/host.h"]
+SOURCE_FOLDERS = ["core/src", "src/tinyude/_native"]
+# Nothing here lets a compiler change a bit: no contraction, no reassociation.
+FLAGS = [
+    "-O3",
+    "-g0",
+    "-std=c99",
+    "-ffp-contract=off",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "-fopenmp-simd",
+    "-fvisibility=hidden",
+]
+REALS = {"32": "float", "64": "double"}
+VARIANTS = {"": []} | ({"_v3": ["-march=x86-64-v3"]} if platform.machine() in ("x86_64", "AMD64") else {})
+
+
+def declarations(header: str) -> str:
+    """A header as cffi reads it: with its integer constants, without the preprocessor and the choice of tu_real."""
+    text = re.sub(r"/\*.*?\*/", "", Path(header).read_text(encoding="utf-8"), flags=re.DOTALL)
+    constant = re.compile(r"#define \w+ \d+\s*")
+    lines = [line for line in text.splitlines() if not line.startswith("#") or constant.fullmatch(line)]
+    return "\n".join(line for line in lines if not re.fullmatch(r"typedef \w+ tu_real;", line))
+
+
+def files(suffix: str) -> list[str]:
+    folders = [*SOURCE_FOLDERS, "core/include"]
+    return sorted(path.as_posix() for folder in folders for path in Path(folder).glob(f"*.{suffix}"))
+
+
+def extension(bits: str, variant: str) -> Extension:
+    builder = FFI()
+    builder.cdef(f"typedef {REALS[bits]} tu_real;")
+    for header in HEADERS:
+        builder.cdef(declarations(header))
+    builder.set_source(
+        f"tinyude._core{bits}{variant}",
+        '#include "host.h"',
+        sources=files("c"),
+        depends=files("h"),
+        include_dirs=["core/include", *SOURCE_FOLDERS],
+        define_macros=[("TU_SIMD", None)] + [("TU_REAL_DOUBLE", None)] * (bits == "64"),
+        extra_compile_args=FLAGS + VARIANTS[variant],
+        py_limited_api=True,
+        optional=True,
+    )
+    return builder.distutils_extension("build/cffi", verbose=False)
+
+
+setup(
+    ext_modules=[extension(bits, variant) for variant in VARIANTS for bits in REALS],
+    options={"bdist_wheel": {"py_limited_api": "cp311"}},
+)
