@@ -1,0 +1,22 @@
+/* What follows from a configuration alone. */
+#ifndef TU_CONFIG_H
+#define TU_CONFIG_H
+
+#include "mlp.h"
+
+/* The network's layer sizes, input first. */
+tu_mlp tu_config_net(const tu_config *config);
+
+/* Library columns: parameters, then the terms of each residual state. */
+int tu_config_columns(const tu_config *config);
+
+/* Samples the ring must hold: the longest window. */
+int tu_config_span(const tu_config *config);
+
+/* Nodes at which the known physics may be evaluated in a window: every sampling interval when there are inputs. */
+int tu_config_physics_nodes(const tu_config *config);
+
+/* Columns of a reservoir entry: node states and inputs, what is left of the derivatives, second derivatives. */
+int tu_config_width(const tu_config *config);
+
+#endif

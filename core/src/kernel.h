@@ -1,0 +1,54 @@
+/* The dense products of the network, on blocks of samples: the only loops whose speed matters.
+ *
+ * rows is a multiple of TU_ROWS. A register tile of TU_ROWS x TU_TILE sums walks over the result; narrower tiles finish
+ * the edges. Every sum runs in the order of its index, so the tile's shape leaves the bits alone. What follows a
+ * product elementwise is done while the tile is in registers.
+ */
+#ifndef TU_KERNEL_H
+#define TU_KERNEL_H
+
+#include "real.h"
+
+#define TU_BLOCK 32 /* samples in a block */
+#define TU_ROWS 4   /* rows (samples) of a register tile */
+
+/* A block holds layer after layer, TU_BLOCK rows of its units each: [row][unit], which vector units take in lanes, or
+ * with TU_BY_UNIT (narrow tiles) [unit][row], whose steps a scalar chip knows at compile time. No result depends on the choice.
+ *
+ * From a number to that of the next unit, and of the next row. A layer is TU_RUNS stretches, TU_BLOCK apart, of TU_RUN
+ * numbers without a gap.
+ */
+#ifdef TU_BY_UNIT
+#define TU_UNIT_STEP TU_BLOCK
+#define TU_ROW_STEP(units) ((void)(units), 1)
+#define TU_RUNS(units) (units)
+#define TU_RUN(rows, units) (rows)
+#else
+#define TU_UNIT_STEP 1
+#define TU_ROW_STEP(units) (units)
+#define TU_RUNS(units) 1
+#define TU_RUN(rows, units) ((rows) * (units))
+#endif
+
+/* out[rows][width] = a[rows][depth] weight[depth][width] + bias[width]. */
+void tu_affine(const tu_real *a, const tu_real *weight, const tu_real *bias, int rows, int depth, int width,
+               tu_real *out);
+
+/* out = tanh(a weight + bias). */
+void tu_affine_tanh(const tu_real *a, const tu_real *weight, const tu_real *bias, int rows, int depth, int width,
+                    tu_real *out);
+
+/* out[rows][width] = a[rows][depth] weight[depth][width]. */
+void tu_linear(const tu_real *a, const tu_real *weight, int rows, int depth, int width, tu_real *out);
+
+/* out = (a weight) tanh', with tanh' = 1 - h^2 from the activations h[rows][width]; out may be h. */
+void tu_linear_slope(const tu_real *a, const tu_real *weight, int rows, int depth, int width, const tu_real *h,
+                     tu_real *out);
+
+/* grad[outputs][inputs] += bar[rows][outputs]' in[rows][inputs]. */
+void tu_add_outer(const tu_real *bar, const tu_real *in, int rows, int outputs, int inputs, tu_real *grad);
+
+/* The same for a layer's weights, and behind them its biases: grad[outputs] += the sum of bar's rows. */
+void tu_add_layer(const tu_real *bar, const tu_real *in, int rows, int outputs, int inputs, tu_real *grad);
+
+#endif

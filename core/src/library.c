@@ -1,0 +1,160 @@
+#include "library.h"
+
+#include "config.h"
+#include "elementary.h"
+#include "library_sums.h"
+
+#include <float.h>
+
+static const tu_real ALARM = TU_R(8.0);    /* a block's score in units of its usual size */
+static const tu_real WORSE = TU_R(4.0);    /* times its usual share of the squared target that the model must leave, */
+static const tu_real SERIOUS = TU_R(0.01); /* and at least this share of it */
+enum { ALARM_BLOCKS = 8 };                 /* blocks that define what is usual */
+enum { TRIAL_BLOCKS = 6 };                 /* blocks after an alarm that decide whether it was one */
+
+static void clear(tu_real *values, int count)
+{
+    for (int i = 0; i < count; i++) {
+        values[i] = 0;
+    }
+}
+
+static const tu_unexplained NOTHING = {0, 0};
+
+void tu_library_carve(tu_library *library, tu_arena *arena, const tu_config *config)
+{
+    library->groups = config->groups;
+    library->outputs = config->on_count;
+    library->parameters = config->parameters;
+    library->terms = config->library_terms;
+    library->columns = tu_config_columns(config);
+    library->size = library->columns ? tu_sums_size(library) : 0;
+    library->sums = tu_arena_reals(arena, library->groups * library->size);
+    tu_real **vectors[] = {&library->coefficients, &library->errors, &library->change,
+                           &library->score,        &library->usual,  &library->last};
+    for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
+        *vectors[i] = tu_arena_reals(arena, library->columns);
+    }
+    library->block = library->past = library->tried = NOTHING;
+    library->trial = 0;
+    library->scored = 0;
+    library->blocks = 0;
+    library->windows = 0;
+    library->deficient = 0;
+    library->solved = 0;
+}
+
+tu_real tu_library_dot(const tu_library *library, int output, const tu_real *row, const tu_real *coefficients)
+{
+    tu_real sum = 0;
+    for (int a = 0; a < library->parameters + library->terms; a++) {
+        sum += row[a] * coefficients[tu_library_column(library, output, a)];
+    }
+    return sum;
+}
+
+void tu_library_add(tu_library *library, const tu_real *design, const tu_real *target)
+{
+    int width = library->parameters + library->terms;
+    tu_real *sums = library->sums + (int)(library->blocks % (uint32_t)library->groups) * library->size;
+    tu_real *products = sums + tu_sums_row(library, library->columns);
+    for (int output = 0; output < library->outputs; output++, design += width) {
+        tu_real goal = target[output];
+        tu_real innovation = goal - tu_library_dot(library, output, design, library->coefficients);
+        for (int a = 0; a < width; a++) {
+            int column = tu_library_column(library, output, a);
+            tu_real *row = sums + tu_sums_row(library, column);
+            for (int b = 0; b <= a; b++) {
+                row[b] += design[a] * design[b];
+            }
+            products[column] += design[a] * goal;
+            library->score[column] += design[a] * innovation;
+        }
+        products[library->columns] += goal * goal;
+        library->block.error += innovation * innovation;
+        library->block.target += goal * goal;
+    }
+    library->windows++;
+}
+
+/* Scores the block; 1 when it and the one before lie beyond the alarm on the same side. */
+static int alarm(tu_library *library)
+{
+    int raised = 0;
+    for (int j = 0; j < library->columns; j++) {
+        tu_real now = library->score[j] / tu_sqrt(library->usual[j] + (tu_real)FLT_MIN), before = library->last[j];
+        raised |= (now > ALARM && before > ALARM) || (now < -ALARM && before < -ALARM);
+        library->last[j] = now;
+    }
+    return raised;
+}
+
+/* What is odd may be new: it must not pass for the past. */
+static int is_odd(const tu_library *library)
+{
+    int odd = 0;
+    for (int j = 0; j < library->columns; j++) {
+        odd |= tu_abs(library->last[j]) > ALARM;
+    }
+    return odd;
+}
+
+static void add(tu_unexplained *sum, const tu_unexplained *block)
+{
+    sum->error += block->error;
+    sum->target += block->target;
+}
+
+/* Lets the block say what is usual. */
+static void learn_usual(tu_library *library)
+{
+    add(&library->past, &library->block);
+    library->scored++;
+    for (int j = 0; j < library->columns; j++) {
+        tu_real score = library->score[j];
+        library->usual[j] += (score * score - library->usual[j]) / (tu_real)library->scored;
+    }
+}
+
+/* Whether the model leaves far more of the trial's targets unexplained than it used to. */
+static int unexplained(const tu_library *library)
+{
+    const tu_unexplained *now = &library->tried, *past = &library->past;
+    return now->error > SERIOUS * now->target && now->error * past->target > WORSE * past->error * now->target;
+}
+
+int tu_library_end_block(tu_library *library)
+{
+    int changed = 0;
+    if (library->trial) {
+        add(&library->tried, &library->block);
+        if (--library->trial == 0) {
+            clear(library->last, library->columns);
+            changed = unexplained(library);
+        }
+    } else if (library->solved) {
+        if (library->scored >= ALARM_BLOCKS && alarm(library)) {
+            library->trial = TRIAL_BLOCKS;
+            library->tried = NOTHING;
+        } else if (!is_odd(library)) {
+            learn_usual(library);
+        }
+    }
+    clear(library->score, library->columns);
+    library->block = NOTHING;
+    library->windows = 0;
+    library->blocks++;
+    return changed;
+}
+
+void tu_library_clear(tu_library *library)
+{
+    clear(library->sums, library->groups * library->size);
+    clear(library->last, library->columns);
+    clear(library->usual, library->columns);
+    library->past = NOTHING;
+    library->trial = 0;
+    library->scored = 0;
+    library->blocks = 0;
+    library->windows = 0;
+}

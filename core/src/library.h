@@ -1,0 +1,88 @@
+/* Residual terms with names: running sums over all accepted windows, and the few terms that rise above the noise.
+ *
+ * Each block of windows goes to one of several groups, each with its own sums. Leaving one group out at a time gives
+ * every coefficient its jackknife error, whatever the noise is like and however much windows overlap; a term stays when
+ * it exceeds that error by the threshold.
+ *
+ * Columns: parameters, which every residual state shares, then the terms of each residual state. A window gives one row
+ * for each residual state, which is 0 outside the parameters and its own terms: rows hold only those, and sums of
+ * products between terms of different states, always 0, are not stored.
+ */
+#ifndef TU_LIBRARY_H
+#define TU_LIBRARY_H
+
+#include "arena.h"
+
+/* Squared innovations and squared targets, added up. */
+typedef struct {
+    tu_real error;
+    tu_real target;
+} tu_unexplained;
+
+typedef struct {
+    int groups;
+    int outputs; /* residual states */
+    int parameters;
+    int terms;
+    int columns;
+    int size;              /* numbers in one group's sums */
+    tu_real *sums;         /* groups x size: lower triangle row by row, the target last */
+    tu_real *coefficients; /* 0 for a term that is out */
+    tu_real *errors;       /* jackknife standard errors */
+    tu_real *change;       /* what the last solution added to the coefficients */
+    tu_real *score;        /* sum of column times innovation over the current block */
+    tu_real *usual;        /* mean square of past scores */
+    tu_real *last;         /* the previous block's score, in units of its usual size */
+    tu_unexplained block;  /* of this block, */
+    tu_unexplained past;   /* of the blocks since there is a model, */
+    tu_unexplained tried;  /* of the blocks of the trial */
+    int trial;             /* blocks left of the trial that an alarm starts */
+    uint32_t scored;       /* blocks in `usual` */
+    uint32_t blocks;       /* blocks since the last clear */
+    int windows;           /* windows in the current block */
+    int deficient;         /* forced columns that the data cannot tell apart */
+    int solved;
+} tu_library;
+
+/* Where a solution is worked out: memory that is free between windows. */
+typedef struct {
+    int count; /* columns chosen so far */
+    int32_t *chosen;
+    tu_real *total;    /* sums over all groups */
+    tu_real *factor;   /* Cholesky factor of the chosen columns' sums */
+    tu_real *answer;   /* L^-1 of their products with the target */
+    tu_real *row;      /* L^-1 of their products with one more column */
+    tu_real *rest;     /* a factor with one group left out */
+    tu_real *left_out; /* groups x chosen: solutions without that group */
+    tu_real *solution;
+    tu_real *errors;
+} tu_library_work;
+
+void tu_library_carve(tu_library *library, tu_arena *arena, const tu_config *config);
+
+void tu_library_work_carve(tu_library_work *work, tu_arena *arena, const tu_library *library, int forced);
+
+/* One window: outputs rows of parameters + terms numbers, and a target for each, in units of that state's scale. */
+void tu_library_add(tu_library *library, const tu_real *design, const tu_real *target);
+
+/* Column that entry `index` of the row of residual state `output` stands for. */
+TU_INLINE int tu_library_column(const tu_library *library, int output, int index)
+{
+    return index < library->parameters ? index : index + output * library->terms;
+}
+
+/* The library's share of a residual, from its row of the design, with these coefficients. */
+tu_real tu_library_dot(const tu_library *library, int output, const tu_real *row, const tu_real *coefficients);
+
+/* Closes the current block; 1 when the dynamics have changed.
+ * Two blocks in a row that contradict the model the same way raise an alarm; the blocks that follow decide.
+ */
+int tu_library_end_block(tu_library *library);
+
+/* Forgets the data, keeps the model until there is a better one. */
+void tu_library_clear(tu_library *library);
+
+/* Chooses terms forward by what they explain, prunes backward by their jackknife error. 0: too little data. */
+int tu_library_solve(tu_library *library, const tu_library_work *memory, int forced, tu_real threshold);
+
+#endif

@@ -1,0 +1,181 @@
+#include "state.h"
+
+#include "config.h"
+#include "elementary.h"
+#include "loss.h"
+
+#include <string.h>
+
+/* What the learner's struct is given on every machine, whatever its pointers take: one size for laptop and chip. */
+#ifdef TU_REAL_DOUBLE
+enum { STATE_BYTES = 1760 };
+#else
+enum { STATE_BYTES = 1536 };
+#endif
+typedef char tu_state_must_fit[sizeof(tu_learner) <= STATE_BYTES ? 1 : -1];
+
+static void carve_lesson(tu_lesson *lesson, tu_arena *arena, const tu_config *config)
+{
+    int on = config->on_count, width = config->parameters + config->library_terms;
+    tu_fit_carve(&lesson->fit, arena, config->channels, config->poly);
+    lesson->jets = tu_arena_reals(arena, 3 * config->states);
+    lesson->node = tu_arena_reals(arena, config->states + config->inputs);
+    lesson->field = tu_arena_reals(arena, config->states);
+    lesson->terms = tu_arena_reals(arena, config->library_terms);
+    lesson->sensitivity = tu_arena_reals(arena, on * config->parameters);
+    lesson->row = tu_arena_reals(arena, width);
+    lesson->design = tu_arena_reals(arena, on * width);
+    lesson->target = tu_arena_reals(arena, on);
+    lesson->entry = tu_arena_reals(arena, tu_config_width(config) + 1);
+}
+
+static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
+
+/* One stretch of memory that lessons, updates and library solutions use in turn. */
+static void carve_scratch(tu_learner *l, tu_arena *arena)
+{
+    const tu_config *config = &l->config;
+    size_t start = arena->used, end;
+    carve_lesson(&l->lesson, arena, config);
+    end = arena->used;
+    if (config->hidden_count) {
+        arena->used = start;
+        l->loss_scratch = tu_arena_reals(arena, (int)tu_loss_scratch(&l->net, config->second_order > 0 ? 2 : 1));
+        end = larger(end, arena->used);
+    }
+    if (l->library.columns) {
+        arena->used = start;
+        tu_library_work_carve(&l->library_work, arena, &l->library, config->forced);
+        end = larger(end, arena->used);
+    }
+    arena->used = end;
+}
+
+static void carve_store(tu_reservoir *store, tu_arena *arena, const tu_config *config, int capacity, int width,
+                        int rolling, const tu_real *scale)
+{
+    size_t bytes = tu_reservoir_bytes((uint32_t)capacity, (uint32_t)width, config->compact);
+    tu_reservoir_init(store, tu_arena_take(arena, bytes), scale, (uint32_t)capacity, (uint32_t)width, rolling);
+}
+
+static void carve_network(tu_learner *l, tu_arena *arena, tu_memory *memory)
+{
+    int count = l->config.hidden_count ? (int)tu_mlp_count(&l->net) : 0;
+    size_t start = arena->used;
+    l->params = tu_arena_reals(arena, count);
+    l->average = tu_arena_reals(arena, count);
+    memory->network = arena->used - start;
+    start = arena->used;
+    l->grad = tu_arena_reals(arena, count);
+    l->adam.first = tu_arena_reals(arena, count);
+    l->adam.second = tu_arena_reals(arena, count);
+    l->adam.count = count;
+    l->indices = tu_arena_take(arena, count ? (size_t)l->config.batch * sizeof(uint32_t) : 0);
+    memory->optimiser = arena->used - start;
+}
+
+static void carve_state(tu_learner *l, tu_arena *arena)
+{
+    const tu_config *config = &l->config;
+    int columns = config->channels + config->inputs;
+    l->row = tu_arena_reals(arena, columns);
+    l->run = tu_arena_ints(arena, config->channels);
+    l->network_on = tu_arena_ints(arena, config->on_count);
+    l->entry_scale = config->compact ? tu_arena_reals(arena, tu_config_width(config) + 1) : NULL;
+    tu_repair_carve(&l->repair, arena, columns);
+    tu_noise_carve(&l->noise, arena, config->channels);
+    tu_gates_carve(&l->gates, arena, config->channels, !config->dense && config->gated);
+    tu_nodes_carve(&l->physics_nodes, arena, config, tu_config_physics_nodes(config));
+    tu_nodes_carve(&l->network_nodes, arena, config, config->network_nodes);
+}
+
+/* The one place that knows the layout. A pass over an arena without memory counts its bytes. */
+static void carve(tu_learner *l, const tu_config *config, tu_arena *arena, tu_memory *memory)
+{
+    int width = tu_config_width(config);
+    l->config = *config;
+    l->net = tu_config_net(config);
+    tu_arena_take(arena, STATE_BYTES);
+    carve_state(l, arena);
+    memory->state = arena->used;
+    carve_network(l, arena, memory);
+    size_t start = arena->used;
+    tu_ring_carve(&l->ring, arena, tu_config_span(config), config->channels + config->inputs);
+    memory->ring = arena->used - start;
+    start = arena->used;
+    tu_library_carve(&l->library, arena, config);
+    memory->library = arena->used - start;
+    start = arena->used;
+    tu_calibrate_carve(&l->calibration, &l->settled, arena, config);
+    memory->calibration = arena->used - start;
+    start = arena->used;
+    carve_store(&l->reservoir, arena, config, config->hidden_count ? config->reservoir : 0, width, config->rolling,
+                l->entry_scale);
+    memory->reservoir = arena->used - start;
+    start = arena->used;
+    carve_store(&l->holdout, arena, config, config->holdout, width + 1, 0, l->entry_scale);
+    memory->holdout = arena->used - start;
+    start = arena->used;
+    carve_scratch(l, arena);
+    memory->scratch = arena->used - start;
+    memory->total = arena->used;
+}
+
+int tu_learner_memory(const tu_config *config, tu_memory *memory)
+{
+    tu_learner counted;
+    tu_arena nowhere = {NULL, 0};
+    if (tu_config_check(config) != TU_OK) {
+        return TU_BAD_CONFIG;
+    }
+    carve(&counted, config, &nowhere, memory);
+    return TU_OK;
+}
+
+size_t tu_learner_bytes(const tu_config *config)
+{
+    tu_memory memory;
+    return tu_learner_memory(config, &memory) == TU_OK ? memory.total : 0;
+}
+
+static int functions_given(const tu_config *config, const tu_known *known)
+{
+    return known && known->field && (known->jacobian || !(config->second_order > 0)) &&
+           (known->terms || !config->library_terms) && (known->sensitivity || !config->parameters);
+}
+
+static void start(tu_learner *l, const tu_known *known)
+{
+    l->known = *known;
+    tu_rng_seed(&l->rng, l->config.seed, 0);
+    tu_noise_init(&l->noise);
+    if (l->config.hidden_count) {
+        tu_mlp_init(&l->net, &l->rng, l->params);
+    }
+    memcpy(l->average, l->params, (size_t)l->adam.count * sizeof(tu_real));
+    tu_adam_init(&l->adam, l->adam.first, l->adam.second, l->adam.count);
+    for (int i = 0; i < l->config.on_count; i++) {
+        l->network_on[i] = 1;
+    }
+}
+
+int tu_learner_init(tu_learner **learner, const tu_config *config, const tu_known *known, void *arena, size_t bytes)
+{
+    tu_memory memory;
+    tu_arena whole = {arena, 0};
+    size_t needed = tu_learner_bytes(config);
+    if (needed == 0) {
+        return TU_BAD_CONFIG;
+    }
+    if (!arena || (uintptr_t)arena % 8 != 0 || bytes < needed) {
+        return TU_BAD_ARENA;
+    }
+    if (!functions_given(config, known)) {
+        return TU_BAD_FUNCTION;
+    }
+    memset(arena, 0, needed);
+    *learner = arena;
+    carve(*learner, config, &whole, &memory);
+    start(*learner, known);
+    return TU_OK;
+}
