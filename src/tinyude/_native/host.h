@@ -1,0 +1,21 @@
+/* What only the host wants of the core: loops over rows, and to know what it runs on. */
+#ifndef TU_HOST_H
+#define TU_HOST_H
+
+#include "tape.h"
+
+/* out[rows][outputs] of a tape at x[rows][states] and u[rows][inputs]. */
+void tu_tape_rows(const tu_tape *tape, const tu_real *x, const tu_real *u, size_t rows, tu_real *registers,
+                  tu_real *out);
+
+/* tu_learner_residual at x[rows][states] and u[rows][inputs]. */
+int tu_residual_rows(tu_learner *learner, const tu_config *config, const tu_real *x, const tu_real *u, size_t rows,
+                     tu_real *residual);
+
+/* Whether the processor has the vector unit that the x86-64-v3 build is compiled for. */
+int tu_host_has_v3(void);
+
+/* The compiler's name and version. */
+const char *tu_host_compiler(void);
+
+#endif
