@@ -81,7 +81,8 @@ def visited(config: Config, state: Mapping[str, Any], stream: Stream) -> tuple[A
 def network_share(model: Model, x: Array, stream: Stream) -> dict[str, float]:
     """For each residual state, the share of the learned residual's RMS that the network carries."""
     if len(x) == 0:
-        return {model.physics.states[i]: 0.0 for i in model.on}
+        used = [bool(model.hidden) and bool(on) for on in model.network_on]
+        return {model.physics.states[i]: float(on) for i, on in zip(model.on, used, strict=True)}
     u = np.zeros((len(x), model.physics.n_inputs)) if model.physics.n_inputs else None
     network, total = model.network(x, u), model.residual(x, u)
     shares = {}

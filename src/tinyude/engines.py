@@ -14,7 +14,6 @@ from tinyude import native
 from tinyude.errors import TinyUDEError
 from tinyude.known import known_functions, known_programs
 from tinyude.physics import Physics
-from tinyude.reference.calibrate import calibrate_snr2
 from tinyude.reference.config import Config
 from tinyude.reference.gates import REASONS
 from tinyude.reference.learner import (
@@ -90,8 +89,7 @@ class ReferenceLearner:
         learner_rewind(self._learner)
 
     def calibrated(self) -> None:
-        if self._learner.window is None:
-            learner_calibrated(self._learner)
+        learner_calibrated(self._learner)
 
     def step(self, count: int) -> None:
         for _ in range(count):
@@ -121,7 +119,7 @@ class ReferenceLearner:
             "window_half": window.half if window else 0,
             "window_spacing": window.spacing if window else 0,
             "second_order": learner.second_order,
-            "snr2": calibrate_snr2(learner.config, window, scales, learner.noise) if window and scales else 0.0,
+            "snr2": learner.snr2,
             "sigma_scale": learner.sigma_scale,
             "sigma": noise_sigma(learner.noise),
             "step": learner.noise.step.copy(),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from numbers import Integral
 from os import PathLike
 from typing import Any
 
@@ -111,6 +112,8 @@ class UDE(BaseEstimator):  # type: ignore[misc]
         _run_updates(session, lambda steps: progress(min(done + steps, total), total) if progress else None)
         session.engine.judge()
         self._adopt(session, stream)
+        if progress:
+            progress(total, total)
         return self
 
     def partial_fit(self, Y: Any, t: Any = 1e-3, u: Any = None) -> UDE:
@@ -126,7 +129,7 @@ class UDE(BaseEstimator):  # type: ignore[misc]
             )
         for run in stream.runs:
             session.engine.push(run.rows)
-        if session.engine.state()["calibrated"]:
+        if session.engine.state()["accepted"]:
             session.engine.judge()
             self._adopt(session, stream, live=True)
         return self
@@ -221,7 +224,8 @@ class UDE(BaseEstimator):  # type: ignore[misc]
         config = make_config(
             self.preset, samples, stream.period, given,
             channels=len(stream.names), channel=channel, order=order,
-            inputs=physics.n_inputs, on=on, sees=seen_columns(physics, self.sees), hidden=tuple(self.hidden),
+            inputs=physics.n_inputs, on=on, sees=seen_columns(physics, self.sees),
+            hidden=tuple(int(h) for h in self.hidden),
             parameters=len(physics.learned), library_terms=len(terms), forced=len(physics.learned) + forced * len(on),
             seed=seed,
         )  # fmt: skip
@@ -261,11 +265,7 @@ class UDE(BaseEstimator):  # type: ignore[misc]
         """Take the learner's result over into plain attributes."""
         state = session.engine.state()
         if not state["accepted"]:
-            counts = ", ".join(f"{n} {r}" for r, n in zip(REASON_NAMES, state["rejected"], strict=True) if n)
-            raise TinyUDEError(
-                f"None of {state['windows']} windows passed the gates ({counts or 'record too short'}); "
-                "check the sample period and the units, or give a longer record."
-            )
+            raise _none_passed(state)
         self.model_ = _model(session, state)
         self.config_ = session.config
         self._state_ = state
@@ -285,9 +285,11 @@ class UDE(BaseEstimator):  # type: ignore[misc]
     def _fitted(self) -> Model:
         if not hasattr(self, "model_"):
             if hasattr(self, "_session_"):
-                seen = self._session_.engine.state()["samples"]
+                state = self._session_.engine.state()
+                if state["calibrated"]:
+                    raise _none_passed(state)
                 raise TinyUDEError(
-                    f"Still calibrating: {seen} of {self._session_.config.calibration} samples; push more."
+                    f"Still calibrating: {state['samples']} of {self._session_.config.calibration} samples; push more."
                 )
             raise TinyUDEError("This UDE is not fitted yet; call fit(Y, t=...) first.")
         model: Model = self.model_
@@ -295,16 +297,21 @@ class UDE(BaseEstimator):  # type: ignore[misc]
 
     def _arguments(self, X: Any, u: Any) -> tuple[Model, Array, Array | None]:
         model = self._fitted()
-        states = np.asarray(X, dtype=np.float64)
+        states = _numbers(X, "X")
         if states.ndim == 0 or states.shape[-1] != model.physics.n_states:
             raise TinyUDEError(
                 f"X has shape {states.shape}; its last axis must hold the states {', '.join(model.physics.states)}."
             )
         if not np.all(np.isfinite(states)):
             raise TinyUDEError("X holds non-finite values; drop those rows.")
-        held = None if u is None else np.asarray(u, dtype=np.float64)
+        held = None if u is None else _numbers(u, "u")
         if held is not None and held.ndim == states.ndim - 1 and model.physics.n_inputs == 1:
             held = held[..., None]
+        if held is not None and held.ndim > 1 and held.shape[:-1] != states.shape[:-1]:
+            raise TinyUDEError(
+                f"u has shape {held.shape} and X has {states.shape}; give one row of the inputs "
+                f"({', '.join(model.physics.inputs)}) for each row of X."
+            )
         return model, states, held
 
 
@@ -369,6 +376,14 @@ def _move_parameters(physics: Physics, steps: Array) -> tuple[float, Physics]:
     return moved, physics.with_parameters(values)
 
 
+def _none_passed(state: Mapping[str, Any]) -> TinyUDEError:
+    counts = ", ".join(f"{n} {r}" for r, n in zip(REASON_NAMES, state["rejected"], strict=True) if n)
+    return TinyUDEError(
+        f"None of {state['windows']} windows passed the gates ({counts or 'record too short'}); "
+        "check the sample period and the units, or give a longer record."
+    )
+
+
 def _model(session: _Session, state: Mapping[str, Any]) -> Model:
     config = session.config
     count = config.parameters
@@ -407,12 +422,20 @@ def _rough_rms(physics: Physics, measured: Sequence[str] | None, stream: Stream)
     return values
 
 
+def _numbers(values: Any, what: str) -> Array:
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise TinyUDEError(f"{what} cannot be read as numbers ({error}); give a numeric array.") from None
+
+
 def _check_numbers(hidden: Sequence[int], given: Mapping[str, Any]) -> None:
-    if len(tuple(hidden)) > MAX_HIDDEN or any(not 1 <= int(h) <= MAX_UNITS for h in hidden):
+    whole = isinstance(hidden, Sequence | np.ndarray) and all(isinstance(h, Integral) for h in hidden)
+    if not whole or len(hidden) > MAX_HIDDEN or any(not 1 <= int(h) <= MAX_UNITS for h in hidden):
         raise TinyUDEError(f"hidden is {hidden!r}; give up to {MAX_HIDDEN} layer sizes between 1 and {MAX_UNITS}.")
     for name in ("updates", "reservoir", "batch"):
         value = given[name]
-        if value is not None and (int(value) != value or value < 1):
+        if value is not None and not (isinstance(value, Integral) and int(value) >= 1):
             raise TinyUDEError(f"{name} is {value!r}; give a whole number of at least 1.")
     unknown = set(given) - {f.name for f in fields(Config)}
     if unknown:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import tempfile
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ from tinyude.parsing import parse_expression
 from tinyude.physics import Physics
 from tinyude.reference.config import Config
 from tinyude.reference.mlp import mlp_count
+from tinyude.words import describe
 
 if TYPE_CHECKING:
     from tinyude.estimator import UDE
@@ -33,6 +35,10 @@ _ARRAYS = (
 _STATE = ("sigma", "step")
 _NUMBERS = ("window_half", "window_spacing", "sigma_scale")
 _RECORD = ("t", "Y", "u", "window_t", "x", "dx")
+_KINDS: dict[str, tuple[type, ...]] = {
+    "int": (int,), "float": (int, float), "bool": (bool, int), "tuple[int, ...]": (tuple,),
+}  # fmt: skip
+_DAMAGE = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, RecursionError)
 
 
 def save_model(ude: UDE, path: str | PathLike[str]) -> None:
@@ -53,9 +59,10 @@ def save_model(ude: UDE, path: str | PathLike[str]) -> None:
         "config": {key: value for key, value in asdict(ude.config_).items() if key != "states"},
         "estimator": _settings(ude),
         "state": {name: float(state[name]) for name in _NUMBERS},
-        "diagnostics": json.loads(json.dumps(ude.diagnostics_, default=_plain)),
+        "diagnostics": ude.diagnostics_,
     }
-    content = to_bytes(arrays, {"tinyude": json.dumps(header)})
+    text = json.dumps(header, default=_plain)
+    content = to_bytes(arrays, {"tinyude": text, "sha256": checksum(text, arrays)})
     target = Path(path)
     try:
         handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
@@ -83,18 +90,27 @@ def load(path: str | PathLike[str]) -> UDE:
         raise TinyUDEError(f"{path} is not a whole TinyUDE model ({error}); copy or save it again.") from None
     if "tinyude" not in metadata:
         raise TinyUDEError(f"{path} holds arrays, but no TinyUDE model; give a file written by UDE.save().")
+    if metadata.get("sha256") != checksum(metadata["tinyude"], arrays):
+        raise TinyUDEError(f"{path} is damaged (its checksum does not fit); copy or save the model again.")
     try:
         header = json.loads(metadata["tinyude"])
         version = header["format"]
-        if not isinstance(version, int) or version > FORMAT:
-            raise TinyUDEError(
-                f"{path} has format {version}; this TinyUDE reads up to {FORMAT}: install a newer version."
-            )
-        return _restore(header, arrays)
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        if isinstance(error, TinyUDEError):
-            raise
-        raise TinyUDEError(f"{path} is damaged ({type(error).__name__}: {error}); save the model again.") from None
+        if isinstance(version, int) and version <= FORMAT:
+            return _restore(header, arrays)
+    except _DAMAGE as error:
+        reason = str(error) if isinstance(error, TinyUDEError) else f"{type(error).__name__}: {error}"
+        raise TinyUDEError(f"{path} is damaged ({reason}); save the model again.") from None
+    raise TinyUDEError(f"{path} has format {version}; this TinyUDE reads up to {FORMAT}: install a newer version.")
+
+
+def checksum(header: str, arrays: dict[str, Any]) -> str:
+    """Over everything in the file, so that a flipped bit is noticed wherever it is."""
+    digest = hashlib.sha256(header.encode())
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        digest.update(f"{name} {array.dtype} {array.shape}".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()
 
 
 def _restore(header: dict[str, Any], arrays: dict[str, Any]) -> UDE:
@@ -107,6 +123,7 @@ def _restore(header: dict[str, Any], arrays: dict[str, Any]) -> UDE:
     model = Model(
         physics, config.on, config.sees, config.hidden, terms=terms, **{name: arrays[name] for name in _ARRAYS}
     )
+    _check_config(config, physics)
     _check(model, config)
     ude = UDE(physics, **_tuples(header["estimator"]))
     ude.model_ = model
@@ -114,12 +131,48 @@ def _restore(header: dict[str, Any], arrays: dict[str, Any]) -> UDE:
     ude._state_ = {name: arrays[f"state.{name}"] for name in _STATE} | header["state"]
     for name in ("window_half", "window_spacing"):
         ude._state_[name] = int(ude._state_[name])
+    _check_state(ude._state_, config)
     ude.history_ = {name: arrays[f"history.{name}"] for name in ("update", "loss")}
     ude.diagnostics_ = header["diagnostics"]
+    describe(model, ude.diagnostics_)  # says what is missing
     if "record.t" in arrays:
         ude.record_ = {name: arrays[f"record.{name}"] for name in _RECORD}
     ude.n_features_in_ = config.channels
     return ude
+
+
+def _check_config(config: Config, physics: Physics) -> None:
+    for entry in fields(Config):
+        value, kinds = getattr(config, entry.name), _KINDS[str(entry.type)]
+        items = value if isinstance(value, tuple) else (value,)
+        if type(value) not in kinds or not all(isinstance(item, int | float) and np.isfinite(item) for item in items):
+            raise TinyUDEError(f"{entry.name} is {value!r}, which is no {entry.type}")
+    columns = physics.n_states + physics.n_inputs
+    _within("on", config.on, physics.n_states)
+    _within("sees", config.sees, columns)
+    _within("channel", config.channel, config.channels)
+    _within("order", config.order, physics.n_states)
+    _within("hidden", config.hidden, 1 << 16)
+    if not len(config.channel) == len(config.order) == physics.n_states or config.inputs != physics.n_inputs:
+        raise TinyUDEError("the configuration belongs to other physics")
+    if not (config.channels >= 1 and config.stride >= 1 and 1 <= config.poly <= 8):
+        raise TinyUDEError("the configuration has impossible sizes")
+
+
+def _within(name: str, values: tuple[int, ...], limit: int) -> None:
+    if not all(0 <= value < limit for value in values):
+        raise TinyUDEError(f"{name} is {list(values)}; each must be from 0 to {limit - 1}")
+
+
+def _check_state(state: dict[str, Any], config: Config) -> None:
+    half, spacing = state["window_half"], state["window_spacing"]
+    if not (2 * half > config.poly and spacing >= 1 and half * spacing <= config.max_half):
+        raise TinyUDEError(f"a window of half width {half} x {spacing} does not fit the configuration")
+    if not (0.0 < state["sigma_scale"] < np.inf):
+        raise TinyUDEError(f"sigma_scale is {state['sigma_scale']}")
+    for name in _STATE:
+        if state[name].shape != (config.channels,) or not np.all(state[name] > 0.0):
+            raise TinyUDEError(f"{name} is {state[name]}; it must be positive, one for each channel")
 
 
 def _check(model: Model, config: Config) -> None:
@@ -138,9 +191,9 @@ def _check(model: Model, config: Config) -> None:
     for name, shape in wanted.items():
         array = getattr(model, name)
         if array.shape != shape or array.dtype != np.float64:
-            raise TinyUDEError(
-                f"The model's {name} has shape {array.shape} where {shape} belongs; save the model again."
-            )
+            raise TinyUDEError(f"{name} has shape {array.shape} where {shape} belongs")
+        if not np.all(np.isfinite(array)):
+            raise TinyUDEError(f"{name} holds non-finite numbers")
 
 
 def _settings(ude: UDE) -> dict[str, Any]:

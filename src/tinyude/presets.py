@@ -93,7 +93,13 @@ def make_config(preset: str, samples: int, period: float, overrides: Mapping[str
     settings |= {key: value for key, value in overrides.items() if value is not None}
     updates = settings.get("updates", Config.updates)
     every = max(round(1.0 / (TRAINING_RATE * period)), -(-samples // updates), 1)
-    return Config(sample_period=period, **system, **{"train_every": every, **settings})
+    config = Config(sample_period=period, **system, **{"train_every": every, **settings})
+    if not config.dense and config.taps * config.spacing > config.max_half:
+        raise TinyUDEError(
+            f"{config.taps} taps {config.spacing} samples apart reach beyond max_half = {config.max_half}; "
+            "raise max_half or lower spacing."
+        )
+    return config
 
 
 def _default_sizes(samples: int) -> dict[str, Any]:

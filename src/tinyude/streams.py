@@ -16,6 +16,7 @@ Array = NDArray[Any]
 
 SHORTEST = 64  # samples
 HOLE = 4.5  # periods without a sample that end a run
+SINGLE = 1.75  # usual steps: a longer one has lost a sample
 JITTER = 0.02  # of a period: below it time stamps count as regular
 MOSTLY_BAD = 0.2  # share of non-finite values that no repair can answer for
 
@@ -105,7 +106,7 @@ def _add_record(stream: Stream, samples: Array, held: Array, time: Any) -> None:
         _agree(stream, period)
         stream.runs.append(Run(0.0, samples, held))
         return
-    stamps = np.asarray(time, dtype=np.float64)
+    stamps = _stamps(time)
     if stamps.shape != (len(samples),):
         raise TinyUDEError(f"t has shape {stamps.shape} and Y has {len(samples)} rows; give one time for each row.")
     if not np.all(np.isfinite(stamps)):
@@ -125,11 +126,24 @@ def _add_record(stream: Stream, samples: Array, held: Array, time: Any) -> None:
     steps = np.diff(stamps)
     usual = float(np.median(steps))
     near = steps < HOLE * usual
-    period = float(steps[near].sum() / np.maximum(np.round(steps[near] / usual), 1.0).sum())
-    _agree(stream, _period(period))
-    for part in np.split(np.arange(len(stamps)), np.flatnonzero(~near) + 1):
+    parts = np.split(np.arange(len(stamps)), np.flatnonzero(~near) + 1)
+    start = float(steps[steps < SINGLE * usual].mean())
+    _agree(stream, _period(_grid_period(stamps[max(parts, key=len)], start)))
+    for part in parts:
         if len(part) >= SHORTEST:
             stream.runs.append(_on_grid(stream, samples[part], held[part], stamps[part]))
+
+
+def _grid_period(stamps: Array, period: float) -> float:
+    """The period that fits the stamps best: fitted over ever longer stretches, so that no sample is miscounted."""
+    elapsed = stamps - stamps[0]
+    count = SHORTEST
+    while True:
+        place = np.round(elapsed[:count] / period)
+        period = float(place @ elapsed[:count] / (place @ place))
+        if count >= len(elapsed):
+            return period
+        count *= 2
 
 
 def _on_grid(stream: Stream, samples: Array, held: Array, stamps: Array) -> Run:
@@ -141,10 +155,9 @@ def _on_grid(stream: Stream, samples: Array, held: Array, stamps: Array) -> Run:
     offset = stamps[first] - stamps[0] - place * period
     if np.max(np.abs(offset)) > JITTER * period and len(first) > 15:
         filled = _filled(samples[first])
-        spacing = np.gradient(stamps[first])[:, None]
-        slope = savgol_filter(filled, 15, 3, deriv=1, axis=0) / spacing
+        slope, spacing = (savgol_filter(v, 15, 3, deriv=1, axis=0) for v in (filled, stamps[first, None]))
         samples = samples.copy()
-        samples[first] -= slope * offset[:, None]
+        samples[first] -= slope / spacing * offset[:, None]
         stream.jitter = max(stream.jitter, float(np.sqrt(np.mean(offset**2)) / period))
     rows = int(place[-1]) + 1
     stream.missing += rows - len(place)
@@ -165,6 +178,13 @@ def _filled(samples: Array) -> Array:
         if good.any():
             column[~good] = np.interp(index[~good], index[good], column[good])
     return result
+
+
+def _stamps(values: Any) -> Array:
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise TinyUDEError(f"t cannot be read as numbers ({error}); give times in seconds.") from None
 
 
 def _period(value: Any) -> float:

@@ -11,7 +11,8 @@ from tinyude.errors import TinyUDEError
 from tinyude.parsing import parse_expression
 from tinyude.physics import Physics
 
-SMOOTH_SIGN = 10.0  # tanh of a velocity in tenths of its RMS
+SMOOTH_SIGNS = (10.0, 50.0)  # tanh of a velocity in tenths and in fiftieths of its RMS
+SLOW = 0.3  # of a velocity's RMS: where friction at low speed fades
 HARMONICS = {1: 8, 2: 4}  # of an angle, by how many angles there are; 2 beyond
 
 
@@ -23,9 +24,7 @@ def default_terms(physics: Physics, rms: Mapping[str, float]) -> list[sp.Expr]:
     terms: list[sp.Expr] = [sp.Integer(1), *symbols.values()]
     for name in physics.states:
         if name in rates:
-            v = symbols[name]
-            sharpness = sp.Float(f"{SMOOTH_SIGN / rms.get(name, 1.0):.3g}")
-            terms += [v * sp.Abs(v), sp.tanh(sharpness * v)]
+            terms += _friction(symbols[name], rms.get(name, 1.0))
     degree = 3 if len(straight) <= 3 else 2 if len(straight) <= 6 else 1
     for d in range(2, degree + 1):
         terms += [sp.Mul(*factors) for factors in combinations_with_replacement(straight, d)]
@@ -34,6 +33,13 @@ def default_terms(physics: Physics, rms: Mapping[str, float]) -> list[sp.Expr]:
         for k in range(1, HARMONICS.get(len(angles), 2) + 1):
             terms += [sp.sin(k * angle), sp.cos(k * angle)]
     return terms
+
+
+def _friction(v: sp.Symbol, rms: float) -> list[sp.Expr]:
+    """Drag, dry friction with a soft and a sharp turn, and the extra friction at low speed that Stribeck described."""
+    soft, sharp = (sp.tanh(sp.Float(f"{k / rms:.3g}") * v) for k in SMOOTH_SIGNS)
+    slow = sp.exp(-((v / sp.Float(f"{SLOW * rms:.3g}")) ** 2))
+    return [v * sp.Abs(v), soft, sharp, soft * slow, sharp * slow]
 
 
 def linear_terms(physics: Physics) -> list[sp.Expr]:

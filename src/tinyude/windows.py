@@ -28,8 +28,10 @@ def run_jets(
     edges = np.arange(SEGMENTS + 1) * views.shape[-1] // SEGMENTS
     segments = (np.add.reduceat(residual, edges[:-1], axis=-1) ** 2 / np.diff(edges)).sum(axis=-1)
     misfit = (residual**2).sum(axis=-1)
-    good = np.array([gates_noise(window, m, s, sigma, step) is None for m, s in zip(misfit, segments, strict=True)])
-    good &= np.isfinite(misfit).all(axis=1)
+    good = np.isfinite(misfit).all(axis=1)
+    if config.gated:
+        pairs = zip(misfit, segments, strict=True)
+        good &= np.array([gates_noise(window, m, s, sigma, step) is None for m, s in pairs])
     jets = np.empty((2, len(views), config.states))
     for state, (channel, order) in enumerate(zip(config.channel, config.order, strict=True)):
         for d in range(2):

@@ -75,7 +75,7 @@ def calibrate_window(cal: Calibration, config: Config, ring: Ring, noise: Noise,
         refused = gates_noise(window, misfit, segments, sigma, noise.step) is not None
         if index == 0:
             ratio = float((misfit / (sigma**2 * window.freedom)).max())
-            cal.excess += (np.log(max(ratio, 1e-3)) - cal.excess) / (cal.tried[0] + 1)
+            cal.excess += (np.log(np.clip(ratio, 1e-3, 1e30)) - cal.excess) / (cal.tried[0] + 1)
     else:
         refused = config.gated and gates_median(gates, window, misfit, samples, sigma) is not None
     cal.tried[index] += 1

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from tinyude.reference.adam import adam_init, adam_step, clip, cosine_rate, ema_update
-from tinyude.reference.calibrate import calibrate_finish, calibrate_window
+from tinyude.reference.calibrate import calibrate_finish, calibrate_snr2, calibrate_window
 from tinyude.reference.gates import STUCK_RUN, gates_median, gates_noise
 from tinyude.reference.loss import SecondOrder, loss_first, loss_second
 from tinyude.reference.mlp import mlp_forward
-from tinyude.reference.noise import noise_sigma, noise_update
+from tinyude.reference.noise import noise_ready, noise_sigma, noise_update
 from tinyude.reference.repair import repair_push
 from tinyude.reference.reservoir import reservoir_count, reservoir_draw
-from tinyude.reference.ring import ring_clear, ring_push, ring_row, ring_window
+from tinyude.reference.ring import ring_clear, ring_push, ring_row, ring_window, usable
 from tinyude.reference.state import Array, Counters, Learner
 from tinyude.reference.teach import design_rows, network_batch, scaled_row, teach_judge, teach_solve, teach_window
 from tinyude.reference.window import Window, nodes_centre, nodes_gauss, nodes_intervals, window_fit
@@ -23,7 +23,7 @@ def learner_push(learner: Learner, y: Array, u: Array | None = None) -> None:
     row = np.concatenate([y, u]) if u is not None else np.asarray(y, dtype=np.float64)
     learner.counters.samples += 1
     if learner.config.repair:
-        sigma = noise_sigma(learner.noise) * learner.sigma_scale if learner.window else None
+        sigma = noise_sigma(learner.noise) * learner.sigma_scale if noise_ready(learner.noise) else None
         repaired = repair_push(learner.repair, row, sigma)
         if repaired is None:
             return
@@ -105,12 +105,11 @@ def _take(learner: Learner, row: Array) -> None:
     """Algorithm 1, lines 3 to 14, for a sample that has been looked after."""
     config = learner.config
     ring = learner.ring
-    finite = bool(np.all(np.isfinite(row)))
-    if not finite:
-        row = np.where(np.isfinite(row), row, ring_row(ring, 0) if ring.pushed else 0.0)
+    good = usable(row)
+    row = np.where(good, row, ring_row(ring, 0) if ring.pushed else 0.0)
     _watch_run(learner, row[: config.channels])
     ring_push(ring, row)
-    if not finite:
+    if not good.all():
         learner.bad, learner.bad_reason = ring.pushed - 1, "nonfinite"
     noise_update(learner.noise, ring)
     learner.tick += 1
@@ -128,10 +127,13 @@ def _take(learner: Learner, row: Array) -> None:
 
 
 def learner_calibrated(learner: Learner) -> None:
-    """End the calibration stretch: from here on windows teach."""
+    """End the calibration stretch, unless it has ended: from here on windows teach."""
     config = learner.config
+    if learner.window is not None:
+        return
     window, scales, second, scale = calibrate_finish(learner.calibration, config, learner.noise)
     learner.window, learner.scales, learner.second_order, learner.sigma_scale = window, scales, second, scale
+    learner.snr2 = calibrate_snr2(config, window, scales, learner.noise)
     if config.physics_nodes == 1:
         learner.physics_nodes = nodes_centre(window, config.order)
     elif config.inputs:
@@ -151,7 +153,7 @@ def _watch_run(learner: Learner, y: Array) -> None:
     same = y == ring_row(learner.ring, 0)[: len(y)]
     learner.run = np.where(same, learner.run + 1, 0)
     noise = learner.noise
-    fine = ~np.isfinite(noise.step) | (noise.step < 2.0 * noise_sigma(noise))
+    fine = ~np.isfinite(noise.step) | (noise.step < noise_sigma(noise))
     if np.any((learner.run >= STUCK_RUN) & fine):
         learner.bad, learner.bad_reason = learner.ring.pushed, "stuck"
 
@@ -173,11 +175,12 @@ def _window(learner: Learner, window: Window) -> None:
         reason = gates_noise(window, misfit, segments, sigma, learner.noise.step)
     else:
         reason = gates_median(gates, window, misfit, samples, sigma) if config.gated else None
+    if reason is None and not teach_window(learner, window, coefficients):
+        reason = "nonfinite"
     if reason:
         gates.rejected[reason] += 1
-        return
-    learner.counters.accepted += 1
-    teach_window(learner, window, coefficients)
+    else:
+        learner.counters.accepted += 1
 
 
 def _loss(learner: Learner, entries: Array) -> tuple[float, Array]:

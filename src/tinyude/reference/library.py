@@ -7,7 +7,7 @@ it exceeds that error by the threshold.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -18,8 +18,12 @@ MAX_CHOSEN = 12  # beyond the forced ones
 MIN_GROUPS = 6  # filled groups below which an error means nothing
 COLLINEAR = 1e-3  # share of a column that must be new for it to be chosen
 DEPENDENT = 1e-7  # the same for forced columns
+WORTH = 1e-8  # share of the squared target below which a term is not worth its place
 ALARM = 8.0  # a block's score in units of its usual size
 ALARM_BLOCKS = 8  # blocks that define what is usual
+TRIAL_BLOCKS = 6  # blocks after an alarm that decide whether it was one
+WORSE = 4.0  # times its usual share of the squared target that the model must leave unexplained,
+SERIOUS = 0.01  # and at least this share of it
 
 
 @dataclass
@@ -30,6 +34,10 @@ class Library:
     score: Array  # sum of column times innovation over the current block
     usual: Array  # mean square of past scores
     last: Array  # the previous block's score, in units of its usual size
+    trial: int = 0  # blocks left of the trial that an alarm starts
+    block: Array = field(default_factory=lambda: np.zeros(2))  # squared innovations and targets: of this block,
+    past: Array = field(default_factory=lambda: np.zeros(2))  # of the blocks since there is a model,
+    tried: Array = field(default_factory=lambda: np.zeros(2))  # of the blocks of the trial
     scored: int = 0  # blocks in `usual`
     blocks: int = 0  # blocks since the last clear
     windows: int = 0  # windows in the current block
@@ -46,27 +54,53 @@ def library_init(groups: int, columns: int) -> Library:
 def library_add(library: Library, design: Array, target: Array) -> None:
     """One window: a row of the design and a target for each residual state, in units of that state's scale."""
     rows = np.column_stack([design, target])
+    innovation = target - design @ library.coefficients
     library.sums[library.blocks % len(library.sums)] += rows.T @ rows
-    library.score += design.T @ (target - design @ library.coefficients)
+    library.score += design.T @ innovation
+    library.block += np.array([innovation @ innovation, target @ target])
     library.windows += 1
 
 
 def library_end_block(library: Library) -> bool:
-    """Close the current block; True when this block and the one before both contradict the model the same way."""
+    """Close the current block; True when the dynamics have changed.
+
+    Two blocks in a row that contradict the model the same way raise an alarm; the blocks that follow decide.
+    """
     changed = False
-    if library.solved:
-        if library.scored >= ALARM_BLOCKS:
-            now = library.score / np.sqrt(library.usual + np.finfo(np.float32).tiny)
-            both = np.minimum(np.abs(now), np.abs(library.last))
-            changed = bool(np.any((both > ALARM) & (now * library.last > 0.0)))
-            library.last = now
-        if not changed and not np.any(np.abs(library.last) > ALARM):
+    if library.trial:
+        library.tried += library.block
+        library.trial -= 1
+        changed = library.trial == 0 and _unexplained(library)
+    elif library.solved:
+        if library.scored >= ALARM_BLOCKS and _alarm(library):
+            library.trial = TRIAL_BLOCKS
+            library.tried[:] = 0.0
+        elif not np.any(np.abs(library.last) > ALARM):  # what is odd may be new: it must not pass for the past
+            library.past += library.block
             library.scored += 1
             library.usual += (library.score**2 - library.usual) / library.scored
     library.score[:] = 0.0
+    library.block[:] = 0.0
     library.windows = 0
     library.blocks += 1
     return changed
+
+
+def _alarm(library: Library) -> bool:
+    """Score the block; True when it and the one before lie beyond the alarm on the same side."""
+    now = library.score / np.sqrt(library.usual + np.finfo(np.float32).tiny)
+    both = np.minimum(np.abs(now), np.abs(library.last))
+    alarm = bool(np.any((both > ALARM) & (now * library.last > 0.0)))
+    library.last = now
+    return alarm
+
+
+def _unexplained(library: Library) -> bool:
+    """Whether the model leaves far more of the trial's targets unexplained than it used to."""
+    library.last[:] = 0.0
+    error, target = library.tried
+    past_error, past_target = library.past
+    return bool(error > SERIOUS * target and error * past_target > WORSE * past_error * target)
 
 
 def library_clear(library: Library) -> None:
@@ -74,7 +108,8 @@ def library_clear(library: Library) -> None:
     library.sums[:] = 0.0
     library.last[:] = 0.0
     library.usual[:] = 0.0
-    library.scored = library.blocks = library.windows = 0
+    library.past[:] = 0.0
+    library.scored = library.blocks = library.windows = library.trial = 0
 
 
 def library_solve(library: Library, forced: int, threshold: float) -> bool:
@@ -95,7 +130,7 @@ def library_solve(library: Library, forced: int, threshold: float) -> bool:
         gains = [
             (_explained(total, chosen, j, COLLINEAR) or 0.0, -j) for j in range(forced, columns) if j not in chosen
         ]
-        if not gains or max(gains)[0] <= 0.0:
+        if not gains or max(gains)[0] <= WORTH * total[-1, -1]:
             break
         trial = [*chosen, -max(gains)[1]]
         solution, errors = _jackknife(sums, total, groups, trial)
@@ -122,7 +157,7 @@ def _explained(total: Array, chosen: list[int], column: int, novelty: float) -> 
     """Squared target explained by adding this column to the chosen ones; None when it is all but one of them."""
     norm, cross = total[column, column], total[column, -1]
     if chosen:
-        share = np.linalg.solve(total[np.ix_(chosen, chosen)], total[chosen, column])
+        share = _solve(total, chosen, column)
         left = norm - share @ total[chosen, column]
         cross = cross - share @ total[chosen, -1]
     else:
@@ -132,12 +167,17 @@ def _explained(total: Array, chosen: list[int], column: int, novelty: float) -> 
 
 def _jackknife(sums: Array, total: Array, groups: list[int], chosen: list[int]) -> tuple[Array, Array]:
     """Least squares over everything, and the delete-a-group standard errors."""
-    block = np.ix_(chosen, chosen)
-    solution = np.linalg.solve(total[block], total[chosen, -1]) if chosen else np.zeros(0)
+    solution = _solve(total, chosen, -1)
     count = len(groups)
-    left_out = np.empty((count, len(chosen)))
-    for row, group in enumerate(groups):
-        rest = total - sums[group]
-        left_out[row] = np.linalg.solve(rest[block], rest[chosen, -1]) if chosen else 0.0
+    left_out = np.array([_solve(total - sums[group], chosen, -1) for group in groups])
     spread = ((left_out - left_out.mean(axis=0)) ** 2).sum(axis=0)
     return solution, np.sqrt((count - 1) / count * spread) + np.finfo(np.float32).tiny
+
+
+def _solve(sums: Array, chosen: list[int], column: int) -> Array:
+    """Least squares of a column on the chosen ones; 0 where the sums cannot tell those apart."""
+    try:
+        factor = np.linalg.cholesky(sums[np.ix_(chosen, chosen)])
+    except np.linalg.LinAlgError:
+        return np.zeros(len(chosen))
+    return np.asarray(np.linalg.solve(factor.T, np.linalg.solve(factor, sums[chosen, column])))

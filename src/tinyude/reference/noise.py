@@ -19,6 +19,7 @@ HALF, POLY = 5, 4
 CLIP = 3.5
 CLIPPED = 0.99367  # what is left of a Gaussian variance when such residuals stay out, once settled
 WARM = 64  # residuals whose median starts the average off
+READY = 256  # residuals averaged before outliers are judged by the estimate
 RELATIVE_FLOOR = 1e-6  # of the channel's RMS
 
 
@@ -31,6 +32,7 @@ class Noise:
     power: NDArray[np.float64]  # running mean square of the signal
     step: NDArray[np.float64]  # smallest change seen: the quantisation step
     count: NDArray[np.int64]  # residuals averaged, by channel
+    still: NDArray[np.int64]  # samples in a row without a change: a sensor that stands still says nothing of its noise
     seen: int = 0  # residuals computed
     samples: int = 0
 
@@ -47,6 +49,7 @@ def noise_init(channels: int) -> Noise:
         np.zeros(channels),
         np.full(channels, np.inf),
         np.zeros(channels, dtype=np.int64),
+        np.zeros(channels, dtype=np.int64),
     )
 
 
@@ -60,7 +63,8 @@ def noise_update(noise: Noise, ring: Ring) -> None:
         return
     change = np.abs(newest - ring_row(ring, 1)[:channels])
     noise.step = np.where((change > 0.0) & (change < noise.step), change, noise.step)
-    if ring.pushed <= 2 * HALF:
+    noise.still = np.where(change > 0.0, 0, noise.still + 1)
+    if ring.pushed <= 2 * HALF or np.any(noise.still >= 2 * HALF):
         return
     squared = (noise.row @ ring_window(ring, HALF, 1)[:, :channels]) ** 2 / noise.gain
     if noise.seen < WARM:
@@ -76,6 +80,10 @@ def noise_update(noise: Noise, ring: Ring) -> None:
     noise.variance = np.where(
         keep, noise.variance + (squared - noise.variance) / np.maximum(noise.count, 1), noise.variance
     )
+
+
+def noise_ready(noise: Noise) -> bool:
+    return bool(noise.count.min() >= READY)
 
 
 def noise_sigma(noise: Noise) -> NDArray[np.float64]:

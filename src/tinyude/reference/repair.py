@@ -11,8 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tinyude.reference.ring import usable
+
 REACH = 4
 OUTLIER = 7.0  # sigmas; a pair median is itself uncertain by about half a sigma
+BENT = 3.0  # times the spread of the middle pairs: what curvature alone may add
 
 
 @dataclass
@@ -30,7 +33,7 @@ def repair_push(
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]] | None:
     """Take a row in; give back the row REACH ticks old (None at first), which channels were filled, which replaced.
 
-    A channel that could not be filled stays non-finite. sigma is None until the noise is known.
+    A channel that could not be filled stays as it is. sigma is None until the noise is known.
     """
     repair.rows[:-1] = repair.rows[1:]
     repair.rows[-1] = row
@@ -41,27 +44,28 @@ def repair_push(
     filled = np.zeros(len(middle), dtype=bool)
     replaced = np.zeros(len(middle), dtype=bool)
     for channel, value in enumerate(middle):
-        guess = _pair_median(repair, channel)
-        if not np.isfinite(value):
+        guess, spread = _pair_median(repair, channel)
+        if not usable(value):
             filled[channel] = np.isfinite(guess)
         elif sigma is not None and channel < len(sigma):
-            replaced[channel] = abs(value - guess) > OUTLIER * sigma[channel]
+            replaced[channel] = abs(value - guess) > OUTLIER * sigma[channel] + BENT * spread
         if filled[channel] or replaced[channel]:
             middle[channel] = guess
     repair.rows[REACH] = middle
     return middle, filled, replaced
 
 
-def _pair_median(repair: Repair, channel: int) -> float:
+def _pair_median(repair: Repair, channel: int) -> tuple[float, float]:
+    """The median of the pairs that are whole, and how far apart the middle two lie."""
     column = repair.rows[:, channel]
     start = max(0, 2 * REACH + 1 - repair.held)  # rows before the first sample hold nothing
     pairs = [
         0.5 * (column[REACH - j] + column[REACH + j])
         for j in range(1, REACH + 1)
-        if REACH - j >= start and np.isfinite(column[REACH - j]) and np.isfinite(column[REACH + j])
+        if REACH - j >= start and usable(column[REACH - j]) and usable(column[REACH + j])
     ]
     if not pairs:
-        return float("nan")
+        return float("nan"), 0.0
     pairs.sort()
-    half = len(pairs) // 2
-    return pairs[half] if len(pairs) % 2 else 0.5 * (pairs[half - 1] + pairs[half])
+    low, high = pairs[(len(pairs) - 1) // 2], pairs[len(pairs) // 2]
+    return 0.5 * (low + high), high - low

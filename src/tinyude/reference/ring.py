@@ -7,6 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+LIMIT = 1e15  # beyond it squares could not be added up in float32
+
+
+def usable(values: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which numbers may enter: finite and within the limit."""
+    return np.abs(values) < LIMIT
+
 
 @dataclass
 class Ring:

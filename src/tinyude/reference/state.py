@@ -70,6 +70,7 @@ class Learner:
     physics_nodes: Nodes | None = None
     network_nodes: Nodes | None = None
     second_order: float = 0.0
+    snr2: float = 0.0  # of the second derivative, at the end of the calibration
     sigma_scale: float = 1.0
     network_on: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
     tick: int = 0

@@ -8,16 +8,22 @@ from tinyude.reference.calibrate import window_jets
 from tinyude.reference.library import library_add, library_clear, library_end_block, library_solve
 from tinyude.reference.mlp import mlp_forward
 from tinyude.reference.reservoir import reservoir_count, reservoir_offer
+from tinyude.reference.ring import usable
 from tinyude.reference.state import Array, Learner
 from tinyude.reference.window import Nodes, Window
 
 HOLDOUT_EVERY = 8  # one block in so many judges the network instead of teaching it
+PARTS = 4  # of a held-back block, each with a say of its own
 SOLVE_EVERY = 8  # blocks between two looks at the library
-EARNED = 3.0  # standard errors by which the network must improve held-back blocks
+EARNED = 1.0  # standard errors by which it must improve held-back parts; a network that fits noise makes them worse
+TAGS = 32768  # block numbers that a compact entry can tell apart
 
 
-def teach_window(learner: Learner, window: Window, coefficients: Array) -> None:
-    """What the known physics leaves of the derivative, filtered as the window filters it, goes to the learners."""
+def teach_window(learner: Learner, window: Window, coefficients: Array) -> bool:
+    """What the known physics leaves of the derivative, filtered as the window filters it, goes to the learners.
+
+    False: the known part or the library is not finite somewhere in the window, and nothing was learned.
+    """
     config, library = learner.config, learner.library
     assert learner.scales and learner.physics_nodes and learner.network_nodes
     on = list(config.on)
@@ -26,19 +32,23 @@ def teach_window(learner: Learner, window: Window, coefficients: Array) -> None:
     nodes, states, inputs = _node_states(learner, coefficients, learner.physics_nodes)
     flow = np.einsum("qi,qi->i", nodes.weights, learner.known.field(states, inputs))
     target = (dx - flow)[on] / unit
+    design = np.zeros((len(on), 0))
     if config.columns:
         design = np.einsum("qi,qik->ik", nodes.weights[:, on], design_rows(learner, states, inputs))
-        library_add(library, design, target)
     nodes, states, inputs = _node_states(learner, coefficients, learner.network_nodes)
     rest = target - _library_at(learner, states, inputs, nodes.weights[:, on])
-    entry = [scaled_row(learner, states, inputs).ravel(), rest]
-    if config.second_order:
-        entry.append(ddx)
+    entry = np.concatenate([scaled_row(learner, states, inputs).ravel(), rest, ddx if config.second_order else []])
+    if not (usable(design).all() and usable(target).all() and usable(entry).all()):
+        return False
+    tag = library.blocks // HOLDOUT_EVERY * PARTS + PARTS * library.windows // config.block
+    if config.columns:
+        library_add(library, design, target)
     if config.holdout and library.blocks % HOLDOUT_EVERY == HOLDOUT_EVERY - 1:
-        reservoir_offer(learner.holdout, np.concatenate([*entry, [float(library.blocks)]]), learner.rng)
+        reservoir_offer(learner.holdout, np.append(entry, tag % TAGS), learner.rng)
     elif config.hidden:
-        reservoir_offer(learner.reservoir, np.concatenate(entry), learner.rng)
+        reservoir_offer(learner.reservoir, entry, learner.rng)
     _count_block(learner)
+    return True
 
 
 def _count_block(learner: Learner) -> None:
@@ -53,7 +63,7 @@ def _count_block(learner: Learner) -> None:
         library_clear(library)
         learner.reservoir.seen = learner.holdout.seen = 0
         learner.since_change = 0
-    elif library.blocks % SOLVE_EVERY == 0:
+    elif library.blocks % SOLVE_EVERY == 0 and not library.trial:
         teach_solve(learner)
 
 
