@@ -1,0 +1,57 @@
+"""The `tinyude` program. A command is a function in its own module of `commands`, added to the list below."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Any
+
+import typer
+
+from tinyude import __version__
+from tinyude.commands.console import errors
+from tinyude.commands.demo import demo
+from tinyude.commands.fit import fit
+from tinyude.commands.report import report
+from tinyude.commands.reproduce import reproduce
+from tinyude.commands.simulate import simulate
+from tinyude.errors import TinyUDEError
+
+COMMANDS = (demo, fit, simulate, report, reproduce)
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+for command in COMMANDS:
+    app.command()(command)
+
+
+@app.callback(invoke_without_command=True)
+def program(version: bool = typer.Option(False, "--version", help="Show the version and exit.")) -> None:
+    """Learn what a physical model leaves out, from noisy sensor samples, without an ODE solver."""
+    if version:
+        typer.echo(f"tinyude {__version__}")
+        raise typer.Exit
+
+
+def main() -> None:
+    """Run the program; what goes wrong is told in one line."""
+    warnings.showwarning = _show_warning
+    try:
+        app()
+    except TinyUDEError as error:
+        _fail(str(error))
+    except OSError as error:
+        name = f"{error.filename}: " if error.filename else ""
+        _fail(f"{name}{error.strerror or error}.")
+
+
+def _fail(message: str) -> None:
+    errors.print(f"error: {' '.join(message.split())}", markup=False)
+    sys.exit(1)
+
+
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    errors.print(f"warning: {message}", markup=False)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+"""What the commands share: the terminal, a progress bar, tables, and files written whole."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from tinyude.errors import TinyUDEError
+
+console = Console(highlight=False)
+errors = Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+@contextmanager
+def progress_bar(task: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar on stderr, moved by calling what is given with (done, total)."""
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=errors, transient=True) as bar:
+        number = bar.add_task(task, total=None)
+        yield lambda done, total: bar.update(number, completed=done, total=total)
+
+
+def print_table(rows: Sequence[tuple[str, str]]) -> None:
+    """Labelled values, without markup: names of states may hold brackets."""
+    table = Table(show_header=False, box=None, padding=(0, 3, 0, 2))
+    table.add_column(style="dim")
+    table.add_column()
+    for label, value in rows:
+        table.add_row(_plain(label), _plain(value))
+    console.print()
+    console.print(table)
+    console.print()
+
+
+def print_lines(lines: Sequence[str], indent: str = "  ") -> None:
+    for line in lines:
+        console.print(indent + line, markup=False, soft_wrap=True)
+
+
+def refuse_unwritable(*paths: Path | None) -> None:
+    """Say so before the work is done, not after, when a file cannot be written where it was asked for."""
+    for path in paths:
+        if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
+            raise TinyUDEError(
+                f"Cannot write {path}: there is no folder for it; make the folder or choose another file."
+            )
+
+
+def write_text(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
+    console.print(f"wrote {path}", markup=False, soft_wrap=True)
+
+
+def write_json(path: Path | None, figures: Any) -> None:
+    """The figures of a command, if a file was asked for."""
+    if path is not None:
+        write_text(path, json.dumps(figures, indent=2, default=_as_json) + "\n")
+
+
+def _as_json(value: Any) -> Any:
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} has no place in a file of figures")
+
+
+def _plain(text: str) -> Any:
+    from rich.text import Text
+
+    return Text(text)

@@ -1,0 +1,54 @@
+"""One self-contained HTML page from the plain data of a report."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Mapping
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined, Template
+from matplotlib import rc_context
+from matplotlib.figure import Figure
+
+from tinyude.report import figures
+from tinyude.report.sentences import INTERVAL
+
+PIXELS_PER_INCH = 160
+
+
+def render(data: Mapping[str, Any]) -> str:
+    """The page as text; parts that the data lack are left out."""
+    units = data.get("units", {})
+    drawn = {
+        "signals": _pixels(figures.signals({**data["signals"], "units": units})) if "signals" in data else None,
+        "history": _strokes(figures.history(data["history"])) if "history" in data else None,
+        "residuals": _pixels(figures.residuals(data["residuals"], units)) if data.get("residuals") else None,
+        "portrait": _pixels(figures.portrait({**data["portrait"], "units": units})) if "portrait" in data else None,
+        "rollout": _strokes(figures.rollout({**data["rollout"], "units": units})) if "rollout" in data else None,
+    }
+    return _template().render(data=data, figures=drawn, interval=INTERVAL)
+
+
+def _template() -> Template:
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    return environment.from_string(files("tinyude.report").joinpath("page.html.jinja").read_text(encoding="utf-8"))
+
+
+def _pixels(figure: Figure) -> str:
+    """A figure of many marks as the address of a PNG that carries its own data."""
+    return _address(figure, "png", dpi=PIXELS_PER_INCH, metadata={"Software": None})
+
+
+def _strokes(figure: Figure) -> str:
+    """A figure of a few lines as the address of an SVG that carries its own data."""
+    return _address(figure, "svg", metadata={"Date": None, "Creator": None})
+
+
+def _address(figure: Figure, kind: str, **options: Any) -> str:
+    content = io.BytesIO()
+    with rc_context(figures.STYLE):
+        figure.savefig(content, format=kind, **options)
+    encoded = base64.b64encode(content.getvalue()).decode("ascii")
+    return f"data:image/{'svg+xml' if kind == 'svg' else kind};base64,{encoded}"

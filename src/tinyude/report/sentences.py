@@ -1,0 +1,117 @@
+"""What a fit found, in sentences and in a table: the same words in the terminal and on the page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+INTERVAL = "90 % interval"  # the level of the intervals in the diagnostics
+SHARE_WORTH_TELLING = 0.01  # of the residual; below it a network's part is not mentioned
+
+Diagnostics = Mapping[str, Any]
+
+
+def sentences(diagnostics: Diagnostics, states: Sequence[str]) -> list[str]:
+    """The findings, most important first."""
+    told = [_missing_part(state, diagnostics) for state in states]
+    told = [sentence for sentence in told if sentence] or [
+        "Nothing was found above the noise: the known physics suffices."
+    ]
+    return [*told, *_parameter_sentences(diagnostics), *_change_sentence(diagnostics), _data_sentence(diagnostics)]
+
+
+def _missing_part(state: str, diagnostics: Diagnostics) -> str:
+    """What the known physics left out of one state's rate, or nothing."""
+    terms = [term for term in diagnostics.get("terms", ()) if term["state"] == state]
+    share = float(diagnostics.get("network", {}).get(state, 0.0))
+    network = share >= SHARE_WORTH_TELLING
+    if not terms:
+        return f"A network carries what the known physics lacks in d({state})/dt." if network else ""
+    parts = joined([_term(term) for term in terms])
+    rest = f"; a network carries {share:.0%} of it" if network else ", and nothing else above the noise"
+    return f"The known physics lacks {parts} in d({state})/dt{rest}."
+
+
+def _term(term: Mapping[str, Any]) -> str:
+    value, low, high = significant([term["coefficient"], term["low"], term["high"]])
+    times = "" if term["term"] == "1" else f" {term['term'].replace('**', '^')}"
+    return f"{value}{times} ({INTERVAL} {low} to {high})"
+
+
+def _parameter_sentences(diagnostics: Diagnostics) -> list[str]:
+    told = [(name, significant(values)) for name, *values in diagnostics.get("parameters", ())]
+    return [
+        f"The parameter {name} was found to be {value} ({INTERVAL} {low} to {high})."
+        for name, (value, low, high) in told
+    ]
+
+
+def _change_sentence(diagnostics: Diagnostics) -> list[str]:
+    changes = [f"{float(time):.4g} s" for time in diagnostics.get("changes", ())]
+    return [f"The dynamics were found changed at {joined(changes)}."] if changes else []
+
+
+def _data_sentence(diagnostics: Diagnostics) -> str:
+    window = diagnostics["window"]
+    levels = np.atleast_1d(diagnostics["noise_relative"])
+    low, high = percent(float(np.min(levels))), percent(float(np.max(levels)))
+    noise = low if low == high else f"{low} to {high}"
+    return (
+        f"The sensors carry {noise} noise, so derivatives were read from windows of {window['samples']} samples "
+        f"({2e3 * window['half_width_seconds']:.4g} ms); {rejections(diagnostics)}."
+    )
+
+
+def rejections(diagnostics: Diagnostics) -> str:
+    """How many windows were refused, and why."""
+    reasons = {reason: int(count) for reason, count in diagnostics["rejected"].items() if count}
+    total = sum(reasons.values())
+    if not total:
+        return f"all {diagnostics['windows']:,} windows were accepted"
+    why = joined([f"{reason} {count:,}" for reason, count in reasons.items()])
+    return f"{total:,} of {diagnostics['windows']:,} windows were rejected ({why})"
+
+
+def diagnostics_table(diagnostics: Diagnostics, channels: Sequence[str]) -> list[tuple[str, str]]:
+    """The diagnostics as labelled values, ready to print."""
+    window = diagnostics["window"]
+    noise = zip(
+        channels, np.atleast_1d(diagnostics["noise"]), np.atleast_1d(diagnostics["noise_relative"]), strict=True
+    )
+    rows = [
+        ("preset", str(diagnostics["preset"])),
+        ("engine", f"{diagnostics['engine']}, {diagnostics['precision']}"),
+        *((f"noise of {name}", f"{sigma:.3g} ({percent(relative)} of its RMS)") for name, sigma, relative in noise),
+        ("window", f"± {window['half_width_seconds']:.4g} s, {window['samples']} samples"),
+        ("windows accepted", f"{diagnostics['accepted']:,} of {diagnostics['windows']:,}"),
+        *((f"rejected: {reason}", f"{count:,}") for reason, count in diagnostics["rejected"].items() if count),
+        *((f"network's share in d({s})/dt", percent(share)) for s, share in diagnostics.get("network", {}).items()),
+        ("updates", f"{diagnostics['updates']:,}"),
+        ("time to fit", f"{diagnostics['seconds']:.3g} s"),
+    ]
+    memory = diagnostics["static_bytes"]  # 0 where the compiled core is not there to tell
+    return [*rows, ("static memory", kilobytes(memory))] if memory else rows
+
+
+def joined(items: Sequence[str]) -> str:
+    """a, b and c."""
+    return " and ".join(filter(None, [", ".join(items[:-1]), *items[-1:]]))
+
+
+def percent(share: float) -> str:
+    return f"{100.0 * share:.2g} %" if abs(share) < 0.995 else f"{100.0 * share:.0f} %"
+
+
+def kilobytes(count: int) -> str:
+    return f"{count / 1000.0:.1f} kB"
+
+
+def significant(values: Sequence[float]) -> list[str]:
+    """A value and its interval, all written to the digit that the interval's width reaches."""
+    width = float(np.ptp(values))
+    if not 0.0 < width < np.inf:
+        return [f"{value:.5g}" for value in values]
+    places = 1 - int(np.floor(np.log10(width)))
+    return [f"{value:.{min(places, 12)}f}" if places > 0 else f"{value:.5g}" for value in values]

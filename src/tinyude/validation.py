@@ -1,0 +1,71 @@
+"""Free runs of a model: started once, then left alone, and compared with what really happened."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tinyude.errors import TinyUDEError
+from tinyude.logs import Log, state_at
+from tinyude.rollout import rollout
+
+Array = NDArray[np.float64]
+
+VALID_ERROR = 0.4  # standard deviations: the error at which a prediction is no longer one
+HOLE = 4.5  # sample periods without a sample that end a free run
+
+
+def free_run(
+    ude: Any, times: Array, reference: Array, *, name: str, x0: Array, u: Array | None = None
+) -> dict[str, Any]:
+    """The model from x0 at times[0] beside `reference`, whose columns are the measured states and which `name` tells.
+
+    Of a system without inputs the known physics alone runs along where it does not diverge.
+    """
+    physics = ude.model_.physics
+    channels = list(ude.measured or physics.states)
+    columns = [physics.states.index(channel) for channel in channels]
+    model = ude.simulate(x0, times, u)[:, columns]
+    run = {"t": times - times[0], "names": channels, "reference": reference, "reference_name": name, "model": model}
+    if u is None:
+        with suppress(TinyUDEError):  # a model without its missing part may well run away
+            run["known"] = rollout(lambda x, _: physics.field(x), x0, times, ude.model_.x_scale)[:, columns]
+    return run | run_scores(run["t"], model, reference)
+
+
+def run_scores(t: Array, model: Array, reference: Array) -> dict[str, Any]:
+    """RMSE over the standard deviation, by channel and over all, and the seconds until the error is too large."""
+    spread = np.nanstd(reference, axis=0)
+    spread = np.where(spread > 0.0, spread, 1.0)
+    error = (model - reference) / spread
+    size = np.sqrt(np.nanmean(error**2, axis=1))
+    lost = np.flatnonzero(size > VALID_ERROR)
+    return {
+        "error": np.sqrt(np.nanmean(error**2, axis=0)),
+        "total_error": float(np.sqrt(np.nanmean(error**2))),
+        "valid_seconds": float(t[lost[0]] if len(lost) else t[-1]),
+    }
+
+
+def validate(ude: Any, log: Log) -> dict[str, Any]:
+    """A free run over a log that the model has not seen: its longest stretch without a hole."""
+    part = longest_stretch(log)
+    half = float(ude.diagnostics_["window"]["half_width_seconds"])
+    start = int(np.searchsorted(part.t, part.t[0] + half))  # the first moment with a whole window around it
+    if start >= len(part.t) - 1:
+        raise TinyUDEError(f"The held-out log has {len(part.t)} samples in a row; it needs more than a window's worth.")
+    held = None if part.u is None else part.u[start:]
+    x0 = state_at(ude, part, float(part.t[start]))
+    return free_run(ude, part.t[start:], part.Y[start:], name="measured", x0=x0, u=held)
+
+
+def longest_stretch(log: Log) -> Log:
+    """The longest part of a log whose time rises steadily."""
+    steps = np.diff(log.t)
+    usual = float(np.median(steps)) if len(steps) else 0.0
+    breaks = np.flatnonzero((steps <= 0.0) | (steps > HOLE * usual)) + 1
+    rows = max(np.split(np.arange(len(log.t)), breaks), key=len)
+    return Log(log.t[rows], log.Y[rows], None if log.u is None else log.u[rows])
