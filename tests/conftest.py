@@ -1,0 +1,67 @@
+"""What many tests share: a short pendulum stream, a fitted model, the engines, exact derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tinyude as tu
+from tinyude import native
+from tinyude.systems.system import System
+
+PERIOD = 0.005  # 200 Hz: the reference engine takes such a record in seconds
+SECONDS = 12.0  # kicks at 4 s and 8 s
+
+
+@pytest.fixture(scope="session")
+def pendulum() -> System:
+    return tu.systems.pendulum()
+
+
+@pytest.fixture(scope="session")
+def short_stream(pendulum: System) -> tuple[float, np.ndarray]:
+    """Sample period and noisy samples (2400, 2) of the pendulum, 1 % noise."""
+    _, samples = pendulum.stream(noise=0.01, seed=1, seconds=SECONDS)
+    samples = samples[:: round(PERIOD * pendulum.rate)].copy()
+    samples.setflags(write=False)
+    return PERIOD, samples
+
+
+@pytest.fixture(scope="session")
+def quick_engine() -> str:
+    """The compiled core where there is one; both engines answer alike."""
+    return "native" if native.available() else "reference"
+
+
+@pytest.fixture(params=["reference", "native"])
+def engine(request: pytest.FixtureRequest) -> str:
+    if request.param == "native" and not native.available():
+        pytest.skip("the compiled core is not built")
+    return str(request.param)
+
+
+@pytest.fixture(scope="session")
+def fitted(pendulum: System, short_stream: tuple[float, np.ndarray], quick_engine: str) -> tu.UDE:
+    """The default estimator on the short stream; treat it as read-only."""
+    period, samples = short_stream
+    ude = tu.UDE(pendulum.physics, hidden=(4,), updates=100, engine=quick_engine)
+    return ude.fit(samples, t=period)
+
+
+@pytest.fixture(scope="session")
+def complex_step() -> Callable[[Callable[[np.ndarray], Any], np.ndarray], np.ndarray]:
+    """Exact derivatives of an analytic function of a vector: (*result, *vector)."""
+
+    def derivative(function: Callable[[np.ndarray], Any], at: np.ndarray) -> np.ndarray:
+        columns = []
+        for index in np.ndindex(at.shape):
+            moved = at.astype(np.complex128)
+            moved[index] += 1e-30j
+            columns.append(np.imag(function(moved)) / 1e-30)
+        stacked = np.stack(columns, axis=-1)
+        return stacked.reshape(*stacked.shape[:-1], *at.shape)
+
+    return derivative
