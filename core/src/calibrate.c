@@ -3,7 +3,8 @@
 #include "elementary.h"
 
 enum { SMALLEST = 5 };                          /* half width in samples of the shortest dense window */
-static const tu_real NEARLY_ALL = TU_R(0.95); /* of the windows must pass, relative to the best candidate */
+static const tu_real NEARLY_ALL = TU_R(0.95); /* of the windows must pass, relative to the best candidate; */
+static const tu_real MOST = TU_R(0.85); /* this many where a rate is not measured: second derivatives gain more from length */
 static const tu_real LEAST_SHARE = TU_R(0.05); /* of a mean square is signal, whatever the noise */
 
 /* The half width after this one, sqrt(2) times as long. */
@@ -162,14 +163,17 @@ static tu_real find_snr2(const tu_config *config, const tu_window *window, const
 void tu_calibrate_finish(const tu_calibration *cal, const tu_config *config, const tu_noise *noise,
                          tu_settled *settled)
 {
-    tu_real best = 0;
+    tu_real best = 0, wanted = NEARLY_ALL;
     int index = 0;
+    for (int i = 0; i < config->states; i++) {
+        wanted = config->order[i] ? MOST : wanted;
+    }
     for (int i = 0; i < cal->candidates; i++) {
         tu_real rate = share(cal->passed[i], cal->tried[i]);
         best = rate > best ? rate : best;
     }
     for (int i = 0; best > 0 && i < cal->candidates; i++) {
-        index = share(cal->passed[i], cal->tried[i]) >= NEARLY_ALL * best ? i : index;
+        index = share(cal->passed[i], cal->tried[i]) >= wanted * best ? i : index;
     }
     int coloured = config->dense && best < TU_R(0.5) && cal->excess > 0;
     settled->sigma_scale = coloured ? tu_exp(TU_R(0.5) * cal->excess) : 1;

@@ -25,7 +25,7 @@ static judgement place(const tu_learner *l)
 
 static tu_real column_of(const tu_learner *l, uint32_t index, int column)
 {
-    tu_real value;
+    tu_real value = 0;
     tu_reservoir_gather(&l->holdout, &index, 1, column, 1, &value);
     return value;
 }

@@ -38,7 +38,7 @@ def default_terms(physics: Physics, rms: Mapping[str, float]) -> list[sp.Expr]:
 def _friction(v: sp.Symbol, rms: float) -> list[sp.Expr]:
     """Drag, dry friction with a soft and a sharp turn, and the extra friction at low speed that Stribeck described."""
     soft, sharp = (sp.tanh(sp.Float(f"{k / rms:.3g}") * v) for k in SMOOTH_SIGNS)
-    slow = sp.exp(-((v / sp.Float(f"{SLOW * rms:.3g}")) ** 2))
+    slow = sp.exp(-sp.Float(f"{1.0 / (SLOW * rms) ** 2:.3g}") * v**2)
     return [v * sp.Abs(v), soft, sharp, soft * slow, sharp * slow]
 
 

@@ -16,7 +16,8 @@ from tinyude.reference.window import Window, window_centre, window_fit, window_m
 
 Array = NDArray[Any]
 SMALLEST = 5  # half width in samples of the shortest dense window
-NEARLY_ALL = 0.95  # of the windows must pass, relative to the best candidate
+NEARLY_ALL = 0.95  # of the windows must pass, relative to the best candidate;
+MOST = 0.85  # this many where a rate is not measured: second derivatives gain more from longer windows
 
 
 @dataclass
@@ -88,7 +89,8 @@ def calibrate_finish(cal: Calibration, config: Config, noise: Noise) -> tuple[Wi
     """The window, the scales, the second-order weight, and a factor on sigma where the noise is not white."""
     rates = cal.passed / np.maximum(cal.tried, 1)
     best = float(rates.max())
-    index = int(np.flatnonzero(rates >= NEARLY_ALL * best)[-1]) if best > 0.0 else 0
+    wanted = (MOST if any(config.order) else NEARLY_ALL) * best
+    index = int(np.flatnonzero(rates >= wanted)[-1]) if best > 0.0 else 0
     sigma_scale = float(np.exp(0.5 * cal.excess)) if config.dense and best < 0.5 and cal.excess > 0.0 else 1.0
     window = cal.windows[index]
     scales = _scales(cal, config, noise, index)
