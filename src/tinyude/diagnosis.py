@@ -27,7 +27,7 @@ def diagnose(
 ) -> dict[str, Any]:
     window_seconds = state["window_half"] * state["window_spacing"] * config.sample_period
     sigma = np.asarray(state["sigma"], dtype=np.float64)
-    channel_rms = np.array([model.x_scale[config.channel.index(c)] for c in range(config.channels)])
+    channel_rms = np.sqrt(np.nanmean(np.concatenate([run.samples for run in stream.runs]) ** 2, axis=0))
     factor = interval_factor(config.groups)
     memory = native.memory(config, "float32") if native.available() else {}
     x, dx = visited(config, state, stream)

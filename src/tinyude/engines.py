@@ -44,6 +44,7 @@ class Engine(Protocol):
     def solve(self) -> None: ...
     def judge(self) -> None: ...
     def finish(self) -> None: ...
+    def losses(self) -> tuple[int, float, int]: ...
     def residual(self, x: Array, u: Array) -> Array: ...
     def state(self) -> dict[str, Any]: ...
 
@@ -104,14 +105,18 @@ class ReferenceLearner:
     def finish(self) -> None:
         learner_finish(self._learner)
 
+    def losses(self) -> tuple[int, float, int]:
+        """Updates so far; the sum and the number of losses since the last call."""
+        fresh = self._learner.losses[self._read :]
+        self._read = len(self._learner.losses)
+        return self._learner.counters.updates, float(np.sum(fresh)), len(fresh)
+
     def residual(self, x: Array, u: Array) -> Array:
         return learner_residual(self._learner, x, u)
 
     def state(self) -> dict[str, Any]:
         learner = self._learner
         counters, library, scales, window = learner.counters, learner.library, learner.scales, learner.window
-        losses = learner.losses[self._read :]
-        self._read = len(learner.losses)
         states = learner.config.states
         ready = scales is not None and window is not None
         return {
@@ -145,6 +150,4 @@ class ReferenceLearner:
             "changes": len(counters.changes),
             "changed_at": np.array(counters.changes, dtype=np.int64),
             "loss": learner.losses[-1] if learner.losses else 0.0,
-            "loss_sum": float(np.sum(losses)),
-            "loss_count": len(losses),
         }

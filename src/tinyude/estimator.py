@@ -22,7 +22,7 @@ from tinyude.physics import Physics
 from tinyude.presets import PRESETS, make_config, measured_map, residual_states, seen_columns
 from tinyude.reference.config import Config
 from tinyude.reference.window import window_make
-from tinyude.rollout import rollout
+from tinyude.rollout import held_rollout, rollout
 from tinyude.streams import Stream, as_stream
 from tinyude.terms import default_terms, given_terms, linear_terms
 from tinyude.windows import run_jets
@@ -51,6 +51,7 @@ class _Session:
     physics: Physics
     started: float
     losses: list[tuple[int, float]]
+    may_stop: bool = False  # training may end early when the network has nothing to learn
 
 
 class UDE(BaseEstimator):  # type: ignore[misc]
@@ -149,7 +150,7 @@ class UDE(BaseEstimator):  # type: ignore[misc]
         model = self._fitted()
         instants = np.asarray(times, dtype=np.float64)
         if not model.physics.n_inputs:
-            return rollout(lambda x, _: model.field(x), x0, instants, model.x_scale)
+            return rollout(model.field, x0, instants, model.x_scale)
         rows = np.asarray(u, dtype=np.float64) if u is not None else None
         if rows is not None and rows.ndim == 1 and len(rows) == len(instants):
             rows = rows[:, None]
@@ -158,11 +159,7 @@ class UDE(BaseEstimator):  # type: ignore[misc]
                 f"u must have a row for each of the {len(instants)} times and a column for each input "
                 f"({', '.join(model.physics.inputs)}); it has shape {None if rows is None else rows.shape}."
             )
-
-        def held(now: float) -> Array:
-            return np.asarray(rows[max(int(np.searchsorted(instants, now, side="right")) - 1, 0)])
-
-        return rollout(model.field, x0, instants, model.x_scale, held, instants)
+        return held_rollout(model.field, x0, instants, rows, model.x_scale, self.config_.sample_period)
 
     def score(self, Y: Any, t: Any = 1e-3, u: Any = None) -> float:
         """R^2 of the predicted derivatives against those estimated from a record, mean over residual states."""
@@ -230,7 +227,7 @@ class UDE(BaseEstimator):  # type: ignore[misc]
             seed=seed,
         )  # fmt: skip
         engine, name = make_engine(self.engine, self.precision, config, physics, terms)
-        return _Session(engine, name, config, terms, physics, started, [])
+        return _Session(engine, name, config, terms, physics, started, [], self.updates is None)
 
     def _terms(self, stream: Stream) -> tuple[list[sp.Expr], int]:
         """Library terms, and how many of them are forced (the linear skip of a network alone)."""
@@ -351,19 +348,27 @@ def _run_updates(session: _Session, report: Callable[[int], None]) -> None:
         session.engine.step(min(HISTORY, left - done))
         _note_loss(session)
         report(done)
+        if session.may_stop and done <= left // 4 < done + HISTORY and not _earning(session):
+            return
+
+
+def _earning(session: _Session) -> bool:
+    """A quarter of the way: does the network beat the library anywhere? If not, the rest is noise to it."""
+    session.engine.judge()
+    return bool(session.engine.state()["network_on"].any())
 
 
 def _note_loss(session: _Session) -> None:
-    state = session.engine.state()
-    if state["loss_count"]:
-        session.losses.append((int(state["updates"]), state["loss_sum"] / state["loss_count"]))
+    updates, total, count = session.engine.losses()
+    if count:
+        session.losses.append((updates, total / count))
 
 
 def _restart(session: _Session, physics: Physics, engine: str, precision: str, network: bool) -> _Session:
     """The same session from the start with other parameter values, with or without its network."""
     config = session.config if network else replace(session.config, hidden=(), holdout=0, reservoir=1)
     made, name = make_engine(engine, precision, config, physics, session.terms)
-    return _Session(made, name, config, session.terms, physics, session.started, [])
+    return _Session(made, name, config, session.terms, physics, session.started, [], session.may_stop)
 
 
 def _move_parameters(physics: Physics, steps: Array) -> tuple[float, Physics]:

@@ -46,9 +46,8 @@ class Model:
 
     def library(self, x: Array, u: Array | None = None) -> Array:
         answer = np.zeros(x.shape)
-        if self.coefficients.any():
-            kept = np.flatnonzero(self.coefficients.any(axis=0))
-            answer[..., list(self.on)] = self._terms(self._rows(x, u))[..., kept] @ self.coefficients[:, kept].T
+        if len(self._kept):
+            answer[..., list(self.on)] = self._terms(self._rows(x, u)) @ self.coefficients[:, self._kept].T
         return answer
 
     def network(self, x: Array, u: Array | None = None) -> Array:
@@ -62,9 +61,14 @@ class Model:
         return answer
 
     @cached_property
+    def _kept(self) -> Array:
+        """Columns of the terms that stayed for some state."""
+        return np.flatnonzero(self.coefficients.any(axis=0))
+
+    @cached_property
     def _terms(self) -> Callable[[Array], Array]:
         names = (*self.physics.states, *self.physics.inputs)
-        return numpy_function(list(self.terms), [sp.Symbol(name, real=True) for name in names])
+        return numpy_function([self.terms[i] for i in self._kept], [sp.Symbol(name, real=True) for name in names])
 
     def _rows(self, x: Array, u: Array | None) -> Array:
         if u is None or not self.physics.n_inputs:

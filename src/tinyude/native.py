@@ -146,6 +146,7 @@ class NativeLearner:
         if status != core.lib.TU_OK:
             raise TinyUDEError(f"The compiled core refused to start (status {status} of tinyude.h) with {config}.")
         self._learner = handle[0]
+        self._unread = 0.0, 0  # losses that a call of state() saw and nobody has asked for
 
     def push(self, rows: ArrayLike) -> None:
         """Samples in order: (count, channels + inputs)."""
@@ -181,10 +182,22 @@ class NativeLearner:
         self._lib.tu_residual_rows(self._learner, self._config, pointers[0], pointers[1], len(x), pointers[2])
         return out.astype(np.float64)
 
-    def state(self) -> dict[str, Any]:
-        """Copies of what `tu_view` shows, by its names; `loss_sum` and `loss_count` start over with every call."""
+    def losses(self) -> tuple[int, float, int]:
+        """Updates so far; the sum and the number of losses since the last call."""
+        view = self._look()
+        fresh = self._unread[0] + view.loss_sum, self._unread[1] + view.loss_count
+        self._unread = 0.0, 0
+        return view.updates, *fresh
+
+    def _look(self) -> Any:
         view = self._ffi.new("tu_view *")
         self._lib.tu_learner_view(self._learner, view)
+        return view
+
+    def state(self) -> dict[str, Any]:
+        """Copies of what `tu_view` shows, by its names, but for the losses since the last look."""
+        view = self._look()
+        self._unread = self._unread[0] + view.loss_sum, self._unread[1] + view.loss_count
         lengths = self._lengths(view)
         state: dict[str, Any] = {}
         for name, entry in self._ffi.typeof("tu_view").fields:
@@ -200,7 +213,7 @@ class NativeLearner:
         shape = (state.pop("reservoir_count"), state.pop("reservoir_width"))
         dtype = np.dtype(np.int16) if self._config.compact else self._dtype
         state["reservoir"] = self._copy(view.reservoir, shape[0] * shape[1], dtype).reshape(shape)
-        del state["params_count"], state["columns"]
+        del state["params_count"], state["columns"], state["loss_sum"], state["loss_count"]
         return state
 
     def memory(self) -> dict[str, int]:

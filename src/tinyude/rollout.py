@@ -1,4 +1,4 @@
-"""Free rollouts of a field: integrated by SciPy, stopped with a reason when they run away."""
+"""Free rollouts of a field, stopped with a reason when they run away."""
 
 from __future__ import annotations
 
@@ -15,52 +15,73 @@ Array = NDArray[Any]
 RUNAWAY = 1e3  # times the scale of the training data
 
 
-def rollout(
-    field: Callable[[Array, Array | None], Array],
-    x0: Any,
-    times: Any,
-    scale: Array,
-    u: Callable[[float], Array] | None = None,
-    breaks: Array | None = None,
-) -> Array:
-    """States at the given times, (len(times), states). `breaks`: times at which the input jumps."""
-    start = np.asarray(x0, dtype=np.float64)
-    instants = np.asarray(times, dtype=np.float64)
-    if start.shape != scale.shape or not np.all(np.isfinite(start)):
-        raise TinyUDEError(f"x0 is {x0!r}; give {len(scale)} finite numbers, one for each state.")
-    if (
-        instants.ndim != 1
-        or len(instants) == 0
-        or np.any(np.diff(instants) <= 0.0)
-        or not np.all(np.isfinite(instants))
-    ):
-        raise TinyUDEError("times must be a rising vector of finite numbers.")
+def rollout(field: Callable[[Array], Array], x0: Any, times: Any, scale: Array) -> Array:
+    """States at the given times, (len(times), states), by SciPy's adaptive Runge-Kutta."""
+    start, instants = _checked(x0, times, scale)
     limit = RUNAWAY * np.maximum(scale, np.abs(start))
-
-    def slope(t: float, x: Array) -> Array:
-        return field(x, u(t) if u else None)
 
     def runaway(t: float, x: Array) -> float:
         return float(np.min(limit - np.abs(x)))
 
     runaway.terminal = True  # type: ignore[attr-defined]
-    step = float(np.min(np.diff(breaks))) if breaks is not None and len(breaks) > 1 else np.inf
+    if len(instants) == 1:
+        return start[None, :]
     with np.errstate(over="ignore", invalid="ignore"):
         solution = solve_ivp(
-            slope, (instants[0], instants[-1]), start, "RK45", instants, rtol=1e-8, atol=1e-10 * scale,
-            events=runaway, max_step=step,
-        ) if len(instants) > 1 else None  # fmt: skip
-    if solution is None:
-        return start[None, :]
+            lambda t, x: field(x), (instants[0], instants[-1]), start, "RK45", instants,
+            rtol=1e-8, atol=1e-10 * scale, events=runaway,
+        )  # fmt: skip
+    if solution.status == 1:
+        raise _diverged(float(solution.t_events[0][0]))
     if solution.status != 0 or not np.all(np.isfinite(solution.y)):
-        reached = float(solution.t_events[0][0]) if solution.status == 1 else float(solution.t[-1])
-        reason = (
-            f"a state grew beyond {RUNAWAY:g} times what was seen in training"
-            if solution.status == 1
-            else f"the integrator stopped ({solution.message})"
-        )
-        raise TinyUDEError(
-            f"The simulation diverged at t = {reached:.4g} s: {reason}. Start inside the states visited in training, "
-            "simulate a shorter stretch, or fit data that covers this motion."
-        )
+        raise _diverged(float(solution.t[-1]), f"the integrator stopped ({solution.message})")
     return np.asarray(solution.y.T)
+
+
+def held_rollout(
+    field: Callable[[Array, Array], Array], x0: Any, times: Any, inputs: Array, scale: Array, longest_step: float
+) -> Array:
+    """The same with inputs held from each time to the next: fixed Runge-Kutta steps that end where an input jumps."""
+    x, instants = _checked(x0, times, scale)
+    limit = RUNAWAY * np.maximum(scale, np.abs(x))
+    states = np.empty((len(instants), len(x)))
+    states[0] = x
+    with np.errstate(over="ignore", invalid="ignore"):
+        for row in range(1, len(instants)):
+            span = instants[row] - instants[row - 1]
+            count = max(1, int(np.ceil(span / longest_step - 1e-9)))
+            for _ in range(count):
+                x = _rk4_step(field, x, inputs[row - 1], span / count)
+            if not np.all(np.abs(x) < limit):  # also true of NaN
+                raise _diverged(float(instants[row]))
+            states[row] = x
+    return states
+
+
+def _rk4_step(field: Callable[[Array, Array], Array], x: Array, u: Array, dt: float) -> Array:
+    k1 = field(x, u)
+    k2 = field(x + 0.5 * dt * k1, u)
+    k3 = field(x + 0.5 * dt * k2, u)
+    k4 = field(x + dt * k3, u)
+    return x + dt / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + k4)
+
+
+def _checked(x0: Any, times: Any, scale: Array) -> tuple[Array, Array]:
+    start = np.asarray(x0, dtype=np.float64)
+    instants = np.asarray(times, dtype=np.float64)
+    if start.shape != scale.shape or not np.all(np.isfinite(start)):
+        raise TinyUDEError(f"x0 is {x0!r}; give {len(scale)} finite numbers, one for each state.")
+    rising = (
+        instants.ndim == 1 and len(instants) > 0 and np.all(np.isfinite(instants)) and np.all(np.diff(instants) > 0.0)
+    )
+    if not rising:
+        raise TinyUDEError("times must be a rising vector of finite numbers.")
+    return start, instants
+
+
+def _diverged(time: float, reason: str | None = None) -> TinyUDEError:
+    reason = reason or f"a state grew beyond {RUNAWAY:g} times what was seen in training"
+    return TinyUDEError(
+        f"The simulation diverged at t = {time:.4g} s: {reason}. Start inside the states visited in training, "
+        "simulate a shorter stretch, or fit data that covers this motion."
+    )

@@ -32,7 +32,7 @@ def free_run(
     run = {"t": times - times[0], "names": channels, "reference": reference, "reference_name": name, "model": model}
     if u is None:
         with suppress(TinyUDEError):  # a model without its missing part may well run away
-            run["known"] = rollout(lambda x, _: physics.field(x), x0, times, ude.model_.x_scale)[:, columns]
+            run["known"] = rollout(physics.field, x0, times, ude.model_.x_scale)[:, columns]
     return run | run_scores(run["t"], model, reference)
 
 

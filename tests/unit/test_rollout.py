@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from tinyude.errors import TinyUDEError
-from tinyude.rollout import RUNAWAY, rollout
+from tinyude.rollout import RUNAWAY, held_rollout, rollout
 
 TIMES = np.linspace(0.0, 3.0, 61)
 
 
 def test_rollout_follows_the_exact_solution() -> None:
-    found = rollout(lambda x, _: np.array([x[1], -4.0 * x[0]]), [1.0, 0.0], TIMES, np.ones(2))
+    found = rollout(lambda x: np.array([x[1], -4.0 * x[0]]), [1.0, 0.0], TIMES, np.ones(2))
     np.testing.assert_allclose(found[:, 0], np.cos(2.0 * TIMES), atol=1e-6)
     assert found.shape == (61, 2)
     np.testing.assert_array_equal(found[0], [1.0, 0.0])
@@ -18,34 +18,35 @@ def test_rollout_follows_the_exact_solution() -> None:
 
 def test_rollout_holds_inputs_from_each_time_to_the_next() -> None:
     rows = np.where(TIMES < 1.0, 2.0, -1.0)
-
-    def held(now: float) -> np.ndarray:
-        return rows[[max(int(np.searchsorted(TIMES, now, side="right")) - 1, 0)]]
-
-    found = rollout(lambda x, u: u - 0.0 * x, [0.0], TIMES, np.ones(1), held, TIMES)
+    found = held_rollout(lambda x, u: u - 0.0 * x, [0.0], TIMES, rows[:, None], np.ones(1), 0.01)
     expected = np.concatenate([[0.0], np.cumsum(rows[:-1] * np.diff(TIMES))])
-    np.testing.assert_allclose(found[:, 0], expected, atol=2e-3)
+    np.testing.assert_allclose(found[:, 0], expected, atol=1e-12)
+
+
+def test_held_rollout_says_when_a_model_diverges() -> None:
+    with pytest.raises(TinyUDEError, match=r"diverged at t = "):
+        held_rollout(lambda x, u: 5.0 * x, [1.0], TIMES, np.zeros((61, 1)), np.ones(1), 0.01)
 
 
 def test_rollout_of_one_time_is_the_start() -> None:
-    np.testing.assert_array_equal(rollout(lambda x, _: -x, [2.0], [5.0], np.ones(1)), [[2.0]])
+    np.testing.assert_array_equal(rollout(lambda x: -x, [2.0], [5.0], np.ones(1)), [[2.0]])
 
 
 def test_rollout_says_when_a_model_diverges() -> None:
     with pytest.raises(TinyUDEError, match=r"diverged at t = .* s: a state grew beyond .*shorter stretch") as caught:
-        rollout(lambda x, _: 5.0 * x, [1.0], TIMES, np.ones(1))
+        rollout(lambda x: 5.0 * x, [1.0], TIMES, np.ones(1))
     said = re.search(r"t = ([\d.]+) s", str(caught.value))
     assert said and float(said[1]) == pytest.approx(np.log(RUNAWAY) / 5.0, rel=1e-3)
 
 
 def test_rollout_says_when_a_model_blows_up_in_finite_time() -> None:
     with pytest.raises(TinyUDEError, match=r"diverged at t = 0\.99"):
-        rollout(lambda x, _: x**2, [1.0], TIMES, np.ones(1))
+        rollout(lambda x: x**2, [1.0], TIMES, np.ones(1))
 
 
 @pytest.mark.parametrize("answer", [np.nan, np.inf])
 def test_rollout_never_returns_what_is_not_a_number(answer: float) -> None:
-    def broken(x: np.ndarray, _: object) -> np.ndarray:
+    def broken(x: np.ndarray) -> np.ndarray:
         return np.where(x > 2.0, answer, 1.0)
 
     with pytest.raises(TinyUDEError, match=r"diverged at t = "):
@@ -55,10 +56,10 @@ def test_rollout_never_returns_what_is_not_a_number(answer: float) -> None:
 @pytest.mark.parametrize("x0", [[1.0], [1.0, np.nan], [1.0, 2.0, 3.0]])
 def test_rollout_refuses_a_start_that_does_not_fit(x0: list[float]) -> None:
     with pytest.raises(TinyUDEError, match="2 finite numbers"):
-        rollout(lambda x, _: -x, x0, TIMES, np.ones(2))
+        rollout(lambda x: -x, x0, TIMES, np.ones(2))
 
 
 @pytest.mark.parametrize("times", [[], [0.0, 0.0], [1.0, 0.5], [0.0, np.nan], [[0.0, 1.0]]])
 def test_rollout_refuses_times_that_do_not_rise(times: list[float]) -> None:
     with pytest.raises(TinyUDEError, match="rising"):
-        rollout(lambda x, _: -x, [1.0], times, np.ones(1))
+        rollout(lambda x: -x, [1.0], times, np.ones(1))
