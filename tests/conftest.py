@@ -65,3 +65,13 @@ def complex_step() -> Callable[[Callable[[np.ndarray], Any], np.ndarray], np.nda
         return stacked.reshape(*stacked.shape[:-1], *at.shape)
 
     return derivative
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What tests measured and recorded with record_property("figure", text), at the end of the output."""
+    reports = terminalreporter.getreports("passed") + terminalreporter.getreports("failed")
+    figures = [value for report in reports for name, value in report.user_properties if name == "figure"]
+    if figures:
+        terminalreporter.section("measured")
+        for figure in sorted(figures):
+            terminalreporter.line(figure)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tinyude import native
 from tinyude.model import Model
+from tinyude.presets import chip_config
 from tinyude.reference.config import Config
 from tinyude.reference.gates import REASONS
 from tinyude.reference.window import window_make
@@ -54,6 +55,7 @@ def diagnose(
         "snr2": float(state["snr2"]),
         "static_bytes": int(memory.get("total", 0)),
         "memory": memory,
+        "chip_bytes": chip_bytes(model, config) if native.available() else 0,
         "updates": int(state["updates"]),
         "rolled_back": int(state["rolled_back"]),
         "changes": [float(tick) * config.sample_period for tick in state["changed_at"][: int(state["changes"])]],
@@ -67,6 +69,12 @@ def diagnose(
     }
     diagnostics["warnings"] = warnings_for(model, config, state, stream, diagnostics, x, dx)
     return diagnostics
+
+
+def chip_bytes(model: Model, config: Config) -> int:
+    """Arena of the same learner on a microcontroller, in float32, offered the terms that proved their worth here."""
+    kept = int(np.sum(model.errors.any(axis=0)))
+    return native.memory(chip_config(config, max(kept, 4)), "float32")["total"]
 
 
 def visited(config: Config, state: Mapping[str, Any], stream: Stream) -> tuple[Array, Array]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from tinyude.errors import TinyUDEError
@@ -100,6 +101,16 @@ def make_config(preset: str, samples: int, period: float, overrides: Mapping[str
             "raise max_half or lower spacing."
         )
     return config
+
+
+def chip_config(config: Config, terms: int) -> Config:
+    """The same learner sized for a microcontroller: centre form, two thousand entries, only so many library terms."""
+    return replace(
+        config, network_nodes=1, reservoir=min(config.reservoir, 2048), holdout=min(config.holdout, 128),
+        max_half=min(config.max_half, 256), groups=min(config.groups, 8), 
+        library_terms=min(terms, config.library_terms),
+        forced=min(config.forced, config.parameters),
+    )  # fmt: skip
 
 
 def _default_sizes(samples: int) -> dict[str, Any]:

@@ -91,8 +91,8 @@ def diagnostics_table(diagnostics: Diagnostics, channels: Sequence[str]) -> list
         ("updates", f"{diagnostics['updates']:,}"),
         ("time to fit", f"{diagnostics['seconds']:.3g} s"),
     ]
-    memory = diagnostics["static_bytes"]  # 0 where the compiled core is not there to tell
-    return [*rows, ("static memory", kilobytes(memory))] if memory else rows
+    chip = diagnostics.get("chip_bytes", 0)  # 0 where the compiled core is not there to tell
+    return [*rows, ("the same on a chip", kilobytes(chip))] if chip else rows
 
 
 def joined(items: Sequence[str]) -> str:
