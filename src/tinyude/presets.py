@@ -107,7 +107,7 @@ def chip_config(config: Config, terms: int) -> Config:
     """The same learner sized for a microcontroller: centre form, two thousand entries, only so many library terms."""
     return replace(
         config, network_nodes=1, reservoir=min(config.reservoir, 2048), holdout=min(config.holdout, 128),
-        max_half=min(config.max_half, 256), groups=min(config.groups, 8), 
+        max_half=min(config.max_half, 256), groups=min(config.groups, 8),
         library_terms=min(terms, config.library_terms),
         forced=min(config.forced, config.parameters),
     )  # fmt: skip
