@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields
 from numbers import Integral
 from os import PathLike
 from typing import Any
@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from tinyude.diagnosis import diagnose, record_excerpt
-from tinyude.engines import Engine, make_engine
+from tinyude.engines import make_engine
 from tinyude.errors import TinyUDEError
+from tinyude.fitting import Session, calibrate, move_parameters, push_stream, read_model, restart, run_updates
 from tinyude.model import Model
 from tinyude.physics import Physics
 from tinyude.presets import PRESETS, make_config, measured_map, residual_states, seen_columns
@@ -31,27 +32,10 @@ from tinyude.words import describe, equation_lines
 Array = NDArray[Any]
 Progress = Callable[[int, int], None]
 
-CHUNK = 5_000  # rows, and updates, between two reports of progress
-HISTORY = 50  # updates averaged into one point of the loss history
 PARAMETER_PASSES = 8
 LIVE_SAMPLES = 40_000  # what a live stream is sized for when nobody says
 MAX_HIDDEN, MAX_UNITS = 3, 256
 REASON_NAMES = ("across a gap", "non-finite", "stuck", "misfit", "jump")
-_MODEL_ARRAYS = ("average", "network_on", "x_scale", "u_scale", "dx_scale", "coefficients", "errors")
-
-
-@dataclass
-class _Session:
-    """A learner at work, with what is needed to read it."""
-
-    engine: Engine
-    engine_name: str
-    config: Config
-    terms: list[sp.Expr]
-    physics: Physics
-    started: float
-    losses: list[tuple[int, float]]
-    may_stop: bool = False  # training may end early when the network has nothing to learn
 
 
 class UDE(BaseEstimator):  # type: ignore[misc]
@@ -104,13 +88,13 @@ class UDE(BaseEstimator):  # type: ignore[misc]
         started = time.perf_counter()
         stream = self._stream(Y, t, u)
         session = self._session(stream, started)
-        _calibrate(session, stream)
+        calibrate(session, stream)
         if session.config.parameters:
             session = self._learn_parameters(session, stream)
         total = stream.count + (session.config.updates if session.config.hidden else 0)
-        done = _push(session, stream, lambda rows: progress(rows, total) if progress else None)
+        done = push_stream(session, stream, lambda rows: progress(rows, total) if progress else None)
         session.engine.solve()
-        _run_updates(session, lambda steps: progress(min(done + steps, total), total) if progress else None)
+        run_updates(session, lambda steps: progress(min(done + steps, total), total) if progress else None)
         session.engine.judge()
         self._adopt(session, stream)
         if progress:
@@ -201,7 +185,7 @@ class UDE(BaseEstimator):  # type: ignore[misc]
         names, _, _ = measured_map(self.physics, self.measured)
         return as_stream(Y, t, u, names, self.physics.inputs, shortest)
 
-    def _session(self, stream: Stream, started: float, live: bool = False) -> _Session:
+    def _session(self, stream: Stream, started: float, live: bool = False) -> Session:
         """Everything decided before the first sample."""
         if self.preset not in PRESETS:
             raise TinyUDEError(f"preset is {self.preset!r}; use one of {', '.join(PRESETS)}.")
@@ -227,7 +211,7 @@ class UDE(BaseEstimator):  # type: ignore[misc]
             seed=seed,
         )  # fmt: skip
         engine, name = make_engine(self.engine, self.precision, config, physics, terms)
-        return _Session(engine, name, config, terms, physics, started, [], self.updates is None)
+        return Session(engine, name, config, terms, physics, started, [], self.updates is None)
 
     def _terms(self, stream: Stream) -> tuple[list[sp.Expr], int]:
         """Library terms, and how many of them are forced (the linear skip of a network alone)."""
@@ -242,28 +226,28 @@ class UDE(BaseEstimator):  # type: ignore[misc]
             return default_terms(self.physics, _rough_rms(self.physics, self.measured, stream)), 0
         return given_terms(self.physics, list(self.library)), 0
 
-    def _learn_parameters(self, session: _Session, stream: Stream) -> _Session:
+    def _learn_parameters(self, session: Session, stream: Stream) -> Session:
         """Gauss-Newton over the record: physical parameters move to where the linearised equations want them."""
         physics = session.physics
         for _ in range(PARAMETER_PASSES):
-            trial = _restart(session, physics, self.engine, self.precision, network=False)
-            _calibrate(trial, stream)
-            _push(trial, stream, lambda rows: None)
+            trial = restart(session, physics, self.engine, self.precision, network=False)
+            calibrate(trial, stream)
+            push_stream(trial, stream, lambda rows: None)
             trial.engine.solve()
             steps = trial.engine.state()["coefficients"][: session.config.parameters]
-            moved, physics = _move_parameters(physics, steps)
+            moved, physics = move_parameters(physics, steps)
             if moved < 1e-6:
                 break
-        session = _restart(session, physics, self.engine, self.precision, network=True)
-        _calibrate(session, stream)
+        session = restart(session, physics, self.engine, self.precision, network=True)
+        calibrate(session, stream)
         return session
 
-    def _adopt(self, session: _Session, stream: Stream, live: bool = False) -> None:
+    def _adopt(self, session: Session, stream: Stream, live: bool = False) -> None:
         """Take the learner's result over into plain attributes."""
         state = session.engine.state()
         if not state["accepted"]:
             raise _none_passed(state)
-        self.model_ = _model(session, state)
+        self.model_ = read_model(session, state)
         self.config_ = session.config
         self._state_ = state
         self._session_ = session
@@ -312,104 +296,11 @@ class UDE(BaseEstimator):  # type: ignore[misc]
         return model, states, held
 
 
-def _calibrate(session: _Session, stream: Stream) -> None:
-    """Run the first stretch through the learner, then start over with what it found."""
-    for run in stream.runs:
-        rows = run.rows
-        for start in range(0, len(rows), CHUNK):
-            if session.engine.state()["calibrated"]:
-                break
-            session.engine.push(rows[start : start + CHUNK])
-        session.engine.gap()
-    session.engine.calibrated()
-    session.engine.rewind()
-
-
-def _push(session: _Session, stream: Stream, report: Callable[[int], None]) -> int:
-    done = 0
-    for run in stream.runs:
-        rows = run.rows
-        for start in range(0, len(rows), CHUNK):
-            session.engine.push(rows[start : start + CHUNK])
-            done += len(rows[start : start + CHUNK])
-            _note_loss(session)
-            report(done)
-        session.engine.gap()
-    return done
-
-
-def _run_updates(session: _Session, report: Callable[[int], None]) -> None:
-    """The updates that the stream left over; a change of the dynamics starts the count anew."""
-    if not session.config.hidden:
-        return
-    state = session.engine.state()
-    left = session.config.updates if state["changes"] else session.config.updates - int(state["updates"])
-    for done in range(0, left, HISTORY):
-        session.engine.step(min(HISTORY, left - done))
-        _note_loss(session)
-        report(done)
-        if session.may_stop and done <= left // 4 < done + HISTORY and not _earning(session):
-            return
-
-
-def _earning(session: _Session) -> bool:
-    """A quarter of the way: does the network beat the library anywhere? If not, the rest is noise to it."""
-    session.engine.judge()
-    return bool(session.engine.state()["network_on"].any())
-
-
-def _note_loss(session: _Session) -> None:
-    updates, total, count = session.engine.losses()
-    if count:
-        session.losses.append((updates, total / count))
-
-
-def _restart(session: _Session, physics: Physics, engine: str, precision: str, network: bool) -> _Session:
-    """The same session from the start with other parameter values, with or without its network."""
-    config = session.config if network else replace(session.config, hidden=(), holdout=0, reservoir=1)
-    made, name = make_engine(engine, precision, config, physics, session.terms)
-    return _Session(made, name, config, session.terms, physics, session.started, [], session.may_stop)
-
-
-def _move_parameters(physics: Physics, steps: Array) -> tuple[float, Physics]:
-    """Parameters moved by the solved steps, within their bounds; and by how much, relative to their size."""
-    values, moved = {}, 0.0
-    for name, step in zip(physics.learned, steps, strict=True):
-        old = physics.parameters[name]
-        values[name] = float(np.clip(old.value + step, old.min, old.max))
-        moved = max(moved, abs(values[name] - old.value) / max(abs(old.value), 1e-12))
-    return moved, physics.with_parameters(values)
-
-
 def _none_passed(state: Mapping[str, Any]) -> TinyUDEError:
     counts = ", ".join(f"{n} {r}" for r, n in zip(REASON_NAMES, state["rejected"], strict=True) if n)
     return TinyUDEError(
         f"None of {state['windows']} windows passed the gates ({counts or 'record too short'}); "
         "check the sample period and the units, or give a longer record."
-    )
-
-
-def _model(session: _Session, state: Mapping[str, Any]) -> Model:
-    config = session.config
-    count = config.parameters
-    shape = (len(config.on), config.library_terms)
-    numbers = {name: np.array(state[name], dtype=np.float64) for name in _MODEL_ARRAYS}
-    coefficients, errors = numbers["coefficients"], numbers["errors"]
-    _, physics = _move_parameters(session.physics, coefficients[:count])
-    return Model(
-        physics=physics,
-        on=config.on,
-        sees=config.sees,
-        hidden=config.hidden,
-        weights=numbers["average"],
-        network_on=numbers["network_on"],
-        x_scale=numbers["x_scale"],
-        u_scale=numbers["u_scale"],
-        dx_scale=numbers["dx_scale"],
-        terms=tuple(session.terms),
-        coefficients=coefficients[count:].reshape(shape),
-        errors=errors[count:].reshape(shape),
-        parameter_errors=errors[:count],
     )
 
 

@@ -61,7 +61,7 @@ def test_make_config_paper_v2_has_the_papers_constants() -> None:
 def test_make_config_paper_v1_is_the_ablations_first_row() -> None:
     made = config("paper-v1")
     assert (made.reservoir, made.rolling, made.batch, made.adam, made.decay) == (32, True, 32, False, 0.0)
-    assert (made.adaptive, made.gated, made.spacing, made.stride) == (False, False, 40, 40)
+    assert (made.adaptive, made.spacing, made.stride) == (False, 40, 40)
 
 
 def test_make_config_paper_v2_of_four_states_is_the_double_pendulum() -> None:

@@ -1,0 +1,130 @@
+"""A learner at work on a record: calibrate, push, update, and read the model off."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import sympy as sp
+from numpy.typing import NDArray
+
+from tinyude.engines import Engine, make_engine
+from tinyude.model import Model
+from tinyude.physics import Physics
+from tinyude.reference.config import Config
+from tinyude.streams import Stream
+
+Array = NDArray[Any]
+
+CHUNK = 5_000  # rows between two reports of progress
+HISTORY = 50  # updates averaged into one point of the loss history
+_MODEL_ARRAYS = ("average", "network_on", "x_scale", "u_scale", "dx_scale", "coefficients", "errors")
+
+
+@dataclass
+class Session:
+    """A learner at work, with what is needed to read it."""
+
+    engine: Engine
+    engine_name: str
+    config: Config
+    terms: list[sp.Expr]
+    physics: Physics
+    started: float
+    losses: list[tuple[int, float]]
+    may_stop: bool = False  # training may end early when the network has nothing to learn
+
+
+def calibrate(session: Session, stream: Stream) -> None:
+    """Run the first stretch through the learner, then start over with what it found."""
+    for run in stream.runs:
+        rows = run.rows
+        for start in range(0, len(rows), CHUNK):
+            if session.engine.state()["calibrated"]:
+                break
+            session.engine.push(rows[start : start + CHUNK])
+        session.engine.gap()
+    session.engine.calibrated()
+    session.engine.rewind()
+
+
+def push_stream(session: Session, stream: Stream, report: Callable[[int], None]) -> int:
+    done = 0
+    for run in stream.runs:
+        rows = run.rows
+        for start in range(0, len(rows), CHUNK):
+            session.engine.push(rows[start : start + CHUNK])
+            done += len(rows[start : start + CHUNK])
+            _note_loss(session)
+            report(done)
+        session.engine.gap()
+    return done
+
+
+def run_updates(session: Session, report: Callable[[int], None]) -> None:
+    """The updates that the stream left over; a change of the dynamics starts the count anew."""
+    if not session.config.hidden:
+        return
+    state = session.engine.state()
+    left = session.config.updates if state["changes"] else session.config.updates - int(state["updates"])
+    for done in range(0, left, HISTORY):
+        session.engine.step(min(HISTORY, left - done))
+        _note_loss(session)
+        report(done)
+        if session.may_stop and done <= left // 4 < done + HISTORY and not _earning(session):
+            return
+
+
+def _earning(session: Session) -> bool:
+    """A quarter of the way: does the network beat the library anywhere? If not, the rest is noise to it."""
+    session.engine.judge()
+    return bool(session.engine.state()["network_on"].any())
+
+
+def _note_loss(session: Session) -> None:
+    updates, total, count = session.engine.losses()
+    if count:
+        session.losses.append((updates, total / count))
+
+
+def restart(session: Session, physics: Physics, engine: str, precision: str, network: bool) -> Session:
+    """The same session from the start with other parameter values, with or without its network."""
+    config = session.config if network else replace(session.config, hidden=(), holdout=0, reservoir=1)
+    made, name = make_engine(engine, precision, config, physics, session.terms)
+    return Session(made, name, config, session.terms, physics, session.started, [], session.may_stop)
+
+
+def move_parameters(physics: Physics, steps: Array) -> tuple[float, Physics]:
+    """Parameters moved by the solved steps, within their bounds; and by how much, relative to their size."""
+    values, moved = {}, 0.0
+    for name, step in zip(physics.learned, steps, strict=True):
+        old = physics.parameters[name]
+        values[name] = float(np.clip(old.value + step, old.min, old.max))
+        moved = max(moved, abs(values[name] - old.value) / max(abs(old.value), 1e-12))
+    return moved, physics.with_parameters(values)
+
+
+def read_model(session: Session, state: Mapping[str, Any]) -> Model:
+    config = session.config
+    count = config.parameters
+    shape = (len(config.on), config.library_terms)
+    numbers = {name: np.array(state[name], dtype=np.float64) for name in _MODEL_ARRAYS}
+    coefficients, errors = numbers["coefficients"], numbers["errors"]
+    _, physics = move_parameters(session.physics, coefficients[:count])
+    return Model(
+        physics=physics,
+        on=config.on,
+        sees=config.sees,
+        hidden=config.hidden,
+        weights=numbers["average"],
+        network_on=numbers["network_on"],
+        x_scale=numbers["x_scale"],
+        u_scale=numbers["u_scale"],
+        dx_scale=numbers["dx_scale"],
+        terms=tuple(session.terms),
+        coefficients=coefficients[count:].reshape(shape),
+        errors=errors[count:].reshape(shape),
+        parameter_errors=errors[:count],
+    )
