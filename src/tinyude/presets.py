@@ -22,7 +22,8 @@ PRESETS: dict[str, dict[str, Any]] = {
     "paper-v2": _PAPER,
     # the ablation's first row: decimated windows, the newest 32 as a minibatch, plain descent, second order always on
     "paper-v1": {
-        **_PAPER, "adaptive": False, "snr_gate": 0.0, "reservoir": 32, "rolling": True, "batch": 32, "updates": 1500, "adam": False, "rate": 0.5, "decay": 0.0,
+        **_PAPER, "adaptive": False, "snr_gate": 0.0, "reservoir": 32, "rolling": True, "batch": 32,
+        "updates": 1500, "adam": False, "rate": 0.5, "decay": 0.0,
     },
 }  # fmt: skip
 
@@ -127,7 +128,7 @@ def _default_sizes(samples: int) -> dict[str, Any]:
 
 
 def _paper_sizes(preset: str, samples: int, period: float, states: int) -> dict[str, Any]:
-    """The paper's times at 1 kHz, in samples; the double pendulum has a finer start, less calibration, fewer entries."""
+    """The paper's times at 1 kHz, in samples; four states are the double pendulum, with a finer start."""
 
     def ticks(seconds: float) -> int:
         return max(1, round(seconds / period))

@@ -1,0 +1,188 @@
+"""The last rung of the ladder: an emulated board computes the bits that the host computes."""
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import sympy as sp
+
+import tinyude as tu
+from tinyude import emulator, native
+from tinyude.board_config import BoardConfig, board_config
+from tinyude.codegen import config_header
+from tinyude.emulator import CoreLibrary, Run
+from tinyude.errors import TinyUDEError
+from tinyude.known import KnownPrograms, known_programs
+from tinyude.terms import default_terms
+
+ROOT = Path(__file__).parents[2]
+PLANT = tu.systems.pendulum()
+TERMS = default_terms(PLANT.physics, {"omega": 2.0})
+# Every mechanism on few samples, in 16 kB with its stack.
+SMALL: dict[str, Any] = {
+    "terms": TERMS[:4], "hidden": (8, 6), "max_half": 40, "calibration": 1200, "network_nodes": 3,
+    "reservoir": 48, "holdout": 16, "batch": 8,
+}  # fmt: skip
+needs_board = pytest.mark.skipif(
+    not emulator.available(), reason=f"an emulated board needs {', '.join(emulator.missing())}"
+)
+
+
+def stream(seconds: float) -> np.ndarray:
+    _, samples = PLANT.stream(noise=0.01, seed=0, seconds=seconds)
+    return samples.astype(np.float32)
+
+
+def damaged(samples: np.ndarray) -> np.ndarray:
+    """Lone dropouts, outliers, a dead stretch and an infinite sample."""
+    samples = samples.copy()
+    samples[::97, 0] = np.nan
+    samples[50::211, 1] += 40.0
+    samples[2000:2100] = samples[2000]
+    samples[2500] = np.inf
+    return samples
+
+
+def learner(
+    preset: str, samples: int, terms: Sequence[sp.Expr] = TERMS, **settings: Any
+) -> tuple[BoardConfig, KnownPrograms]:
+    terms = terms if preset == "default" else []
+    config = board_config(PLANT.physics, preset, samples=samples, terms=terms, **settings)
+    return config, known_programs(PLANT.physics, terms, config.on)
+
+
+def on_board(
+    library: CoreLibrary, config: BoardConfig, programs: KnownPrograms, rows: np.ndarray, folder: Path, **limits: int
+) -> Run:
+    firmware = emulator.build_firmware(library, config, programs, folder, **limits)
+    return emulator.run(firmware, rows)
+
+
+def on_host(config: BoardConfig, programs: KnownPrograms, rows: np.ndarray) -> dict[str, Any]:
+    """The same live stream, a sample at a time."""
+    host = native.NativeLearner(config, programs, "float32")
+    for row in rows:
+        host.push(row[None])
+    host.finish()
+    return host.state()
+
+
+def assert_same_bits(board: dict[str, Any], host: dict[str, Any]) -> None:
+    assert board.keys() == host.keys()
+    different = [name for name in host if np.asarray(board[name]).tobytes() != np.asarray(host[name]).tobytes()]
+    assert not different
+
+
+@needs_board
+@pytest.mark.parametrize(
+    ("preset", "settings", "updates"),
+    [("paper-v2", {}, 8000), ("paper-v1", {}, 1500), ("default", {"network_nodes": 1}, 8000)],
+    ids=["paper-v2", "paper-v1", "default"],
+)
+def test_whole_run_gives_the_bits_of_the_host(
+    preset: str,
+    settings: dict[str, Any],
+    updates: int,
+    core_library: Callable[..., CoreLibrary],
+    tmp_path: Path,
+    record_property: Callable[[str, object], None],
+) -> None:
+    """A minute at 1 kHz with training at 25 Hz, then the updates that are left, as the paper's board."""
+    rows = stream(60.0)
+    config, programs = learner(preset, len(rows), **settings)
+    firmware = emulator.build_firmware(core_library("cortex-m4"), config, programs, tmp_path)
+    board = emulator.run(firmware, rows)
+    assert_same_bits(board.state, on_host(config, programs, rows))
+    assert (board.state["samples"], board.state["updates"]) == (60_000, updates)
+    assert board.state["average"].any()
+    figures = board.figures
+    record_property(
+        "figure",
+        f"emulated M4F, {preset}, {updates:,} updates: the host's bits; {figures['update_instructions']:,} "
+        f"instructions an update; arena {figures['arena_bytes']:,}, stack {figures['stack_bytes']:,}, RAM linked "
+        f"{firmware.ram_bytes:,}, flash {firmware.flash_bytes:,} bytes",
+    )
+
+
+@needs_board
+@pytest.mark.parametrize(
+    ("preset", "settings"),
+    [
+        ("paper-v2", {"updates": 200, "snr_gate": 0.0}),  # second order in force
+        ("default", {"updates": 80, "calibration": 3000}),
+        ("default", {"updates": 200, "network_nodes": 1, "calibration": 3000, "compact": True}),
+    ],
+    ids=["paper-v2 second order", "default nodes", "default compact"],
+)
+def test_preset_gives_the_bits_of_the_host(
+    preset: str, settings: dict[str, Any], core_library: Callable[..., CoreLibrary], tmp_path: Path
+) -> None:
+    rows = stream(6.0)
+    config, programs = learner(preset, len(rows), **settings)
+    board = on_board(core_library("cortex-m4"), config, programs, rows, tmp_path)
+    host = on_host(config, programs, rows)
+    assert_same_bits(board.state, host)
+    assert host["updates"] == settings["updates"]
+    assert host["accepted"] > config.batch
+    assert (host["second_order"] > 0) == preset.startswith("paper")
+
+
+@needs_board
+def test_damaged_stream_gives_the_bits_of_the_host(core_library: Callable[..., CoreLibrary], tmp_path: Path) -> None:
+    rows = damaged(stream(4.0))
+    config, programs = learner("default", len(rows), updates=50, **SMALL)
+    board = on_board(core_library("cortex-m4"), config, programs, rows, tmp_path)
+    host = on_host(config, programs, rows)
+    assert_same_bits(board.state, host)
+    assert host["filled"] and host["replaced"] and host["rejected"].any()
+
+
+@needs_board
+@pytest.mark.parametrize("core", [core for core in emulator.BOARDS if core != "cortex-m4"])
+def test_other_cores_give_the_bits_of_the_host(
+    core: str, core_library: Callable[..., CoreLibrary], tmp_path: Path
+) -> None:
+    """With and without an FPU, at another optimisation than the M4F's."""
+    rows = stream(2.0)
+    config, programs = learner("default", len(rows), updates=50, train_every=30, **SMALL)
+    board = on_board(core_library(core, "-O1"), config, programs, rows, tmp_path)
+    assert_same_bits(board.state, on_host(config, programs, rows))
+    assert board.state["updates"] == 50
+
+
+@needs_board
+def test_linker_refuses_more_ram_than_the_board_has(core_library: Callable[..., CoreLibrary], tmp_path: Path) -> None:
+    config, programs = learner("default", 60_000)
+    whole = emulator.build_firmware(core_library("cortex-m4"), config, programs, tmp_path)
+    exact = emulator.build_firmware(core_library("cortex-m4"), config, programs, tmp_path, whole.ram_bytes)
+    assert exact.ram_bytes == whole.ram_bytes >= native.memory(config)["total"] + emulator.STACK_BYTES
+    with pytest.raises(TinyUDEError, match="RAM"):
+        emulator.build_firmware(core_library("cortex-m4"), config, programs, tmp_path, whole.ram_bytes - 4)
+
+
+@needs_board
+def test_too_small_a_stack_is_a_fault(core_library: Callable[..., CoreLibrary], tmp_path: Path) -> None:
+    config, programs = learner("default", 2000, updates=50, **SMALL)
+    with pytest.raises(TinyUDEError, match="failed"):
+        on_board(core_library("cortex-m4"), config, programs, stream(2.0), tmp_path, stack_bytes=512)
+
+
+def test_config_header_names_every_field_of_the_core() -> None:
+    config, _ = learner("default", 60_000)
+    written = re.findall(r"^    \.(\w+) =", config_header(config, 8, "plant"), re.MULTILINE)
+    public = (ROOT / "core" / "include" / "tinyude.h").read_text()
+    body = re.sub(r"/\*.*?\*/", "", public, flags=re.DOTALL).split("typedef struct tu_config {")[1].split("}")[0]
+    assert sorted(written) == sorted(re.findall(r"(\w+)(?:\[\d+\])?;", body))
+
+
+def test_config_header_refuses_a_prefix_that_c_cannot_name() -> None:
+    with pytest.raises(TinyUDEError, match="'1st' cannot start a C name"):
+        config_header(learner("default", 60_000)[0], 8, "1st")
+
+
+def test_compile_core_refuses_an_unknown_core(tmp_path: Path) -> None:
+    with pytest.raises(TinyUDEError, match="'cortex-m9'; use one of cortex-m4"):
+        emulator.compile_core("cortex-m9", tmp_path)
