@@ -12,11 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tinyude.baselines import adjoint
+from tinyude.experiments import gradients
+from tinyude.experiments.experiment import Config, Outcome, Result, Summary, Unit
 from tinyude.physics import Physics
 from tinyude.reference.mlp import mlp_init
 from tinyude.reference.rng import rng_seed
 from tinyude.systems import double_pendulum, pendulum
 
+NAME = "adjoint-gradients"
+TITLE = "The solver's discrete adjoint against complex step"
 LIMIT = 1e-12
 STEP = 1e-30
 QUICK_PARAMETERS = 24  # of each network, evenly spread, when in a hurry
@@ -47,16 +51,26 @@ CHECKS = (
 )
 
 
-def run(quick: bool = False) -> dict[str, Any]:
-    """Every parameter of every check, or a spread of them when quick."""
-    rows = [_row(check, seed, quick) for seed, check in enumerate(CHECKS)]
-    return {
-        "title": "Discrete adjoint against complex step",
-        "limit": LIMIT,
-        "rows": rows,
-        "worst": max(row["relative_error"] for row in rows),
-        "pass": all(row["pass"] for row in rows),
-    }
+def units(quick: bool) -> list[Unit]:
+    return [Unit(run_check, {"check": index, "name": check.name, "quick": quick}) for index, check in enumerate(CHECKS)]
+
+
+def run_check(config: Config) -> Result:
+    """The relative error of one gradient over every parameter, or a spread of them when quick."""
+    return _row(CHECKS[config["check"]], config["check"], config["quick"])
+
+
+def summarise(outcomes: list[Outcome], quick: bool) -> Summary:
+    return gradients.summarise_checks([result for _, result in outcomes], quick, LIMIT, QUICK_PARAMETERS, 5.2e-13)
+
+
+def run(quick: bool = False) -> Summary:
+    """All checks at once."""
+    return summarise([(unit.config, unit.run(unit.config)) for unit in units(quick)], quick)
+
+
+figure = gradients.figure
+tables = gradients.tables
 
 
 def complex_step(

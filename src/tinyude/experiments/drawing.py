@@ -1,0 +1,110 @@
+"""How the experiments' pictures look: one colour and mark a method, everywhere the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from textwrap import fill
+from typing import Any
+
+import numpy as np
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from tinyude.experiments.experiment import percent
+from tinyude.report.figures import BLUE, GREEN, GREY, INK, ORANGE, STYLE, WIDTH
+
+SKY, PINK, YELLOW, PURPLE = "#56B4E9", "#CC79A7", "#E69F00", "#7b61a8"  # with the report's colours, Okabe and Ito's set
+SMALLEST = 1e-17  # error of a gradient that is drawn
+CAPTION_WIDTH = 150  # characters
+
+LOOKS = {  # label, colour, marker
+    "k40": ("adjoint, K = 40", INK, "s"),
+    "k80": ("adjoint, K = 80", GREY, "D"),
+    "fresh": ("adjoint, K = 40, fresh windows", PINK, "P"),
+    "paper-v1": ("jet v1", YELLOW, "v"),
+    "paper-v2": ("jet v2", ORANGE, "o"),
+    "network": ("default, network only", SKY, "^"),
+    "skip": ("default, linear terms + network", PURPLE, "<"),
+    "default": ("default", BLUE, "o"),
+    "sindy": ("pysindy, weak form", GREEN, "X"),
+    "known": ("known physics alone", GREEN, "."),
+}
+
+
+def styled(draw: Callable[..., Figure]) -> Callable[..., Figure]:
+    @wraps(draw)
+    def drawn(*args: Any, **kwargs: Any) -> Figure:
+        with rc_context(STYLE):
+            return draw(*args, **kwargs)
+
+    return drawn
+
+
+def panels(columns: int, height: float, caption: str, rows: int = 1) -> tuple[Figure, list[Axes]]:
+    """Panels in a row (or several), and below them in small print how they came about."""
+    figure = Figure(figsize=(WIDTH, height), layout="constrained")
+    axes = list(figure.subplots(rows, columns, squeeze=False).flat)
+    figure.supxlabel(fill(caption, CAPTION_WIDTH), x=0.005, ha="left", fontsize=8.0, color="#5f6670")
+    return figure, axes
+
+
+def caption_of(summary: Mapping[str, Any], text: str) -> str:
+    """The caption, with seeds and what a quick run leaves out."""
+    seeds = summary.get("seeds", [])
+    words = f"{text} {'Seeds' if len(seeds) > 1 else 'Seed'} {', '.join(map(str, seeds))}." if seeds else text
+    return f"{words} Quick run: {summary['quick_words']}." if summary.get("quick") else words
+
+
+def curve(axes: Axes, look: str, x: Sequence[float], entries: Sequence[Mapping[str, Any]], label: str = "") -> None:
+    """Means over seeds joined by a line, single seeds as small dots."""
+    name, colour, marker = LOOKS[look]
+    means = [np.nan if entry["mean"] is None else entry["mean"] for entry in entries]
+    axes.plot(x, means, color=colour, marker=marker, markersize=5.5, label=label or name)
+    for at, entry in zip(x, entries, strict=True):
+        axes.plot([at] * len(entry["values"]), entry["values"], ".", color=colour, markersize=3, alpha=0.5)
+
+
+def paper_marks(axes: Axes, look: str, x: Sequence[float], values: Sequence[float | None]) -> None:
+    """The paper's figures: hollow marks on a dotted line."""
+    _, colour, marker = LOOKS[look]
+    drawn = [np.nan if value is None else value for value in values]
+    axes.plot(x, drawn, color=colour, marker=marker, markersize=7, markerfacecolor="none", linestyle=":", linewidth=1.0)
+
+
+def noise_ticks(axes: Axes, levels: Sequence[float]) -> list[float]:
+    """An even axis of noise levels (0 has no place on a logarithmic one); their positions."""
+    axes.set_xticks(range(len(levels)), [percent(level) for level in levels])
+    axes.set_xlabel("sensor noise (share of each channel's RMS)")
+    return [float(i) for i in range(len(levels))]
+
+
+def bars(axes: Axes, names: Sequence[str], values: Sequence[float | None], colours: Sequence[str] | str) -> None:
+    """Horizontal bars, first on top, with their values written at the end."""
+    drawn = [np.nan if value is None else value for value in values]
+    axes.barh(range(len(names)), drawn, color=colours, height=0.62)
+    axes.set_yticks(range(len(names)), names)
+    axes.invert_yaxis()
+    axes.grid(axis="y", visible=False)
+    for row, value in enumerate(drawn):
+        if np.isfinite(value):
+            text = f"{value:,.0f}" if value >= 100.0 else f"{value:.2g}"
+            axes.annotate(text, (value, row), (3, 0), textcoords="offset points", va="center", fontsize=8.5)
+
+
+@styled
+def gradient_checks(summary: Mapping[str, Any]) -> Figure:
+    """The relative error of each check of a gradient against complex step."""
+    names = [row["name"] for row in summary["rows"]]
+    figure, (axes,) = panels(1, 0.9 + 0.21 * len(names), caption_of(summary, "Every parameter by complex step."))
+    errors = [max(row["relative_error"], SMALLEST) for row in summary["rows"]]
+    colours = [BLUE if row["pass"] else ORANGE for row in summary["rows"]]
+    axes.hlines(range(len(names)), SMALLEST, errors, color="#d5dae0", linewidth=1.0)
+    axes.scatter(errors, range(len(names)), c=colours, s=22, zorder=3)
+    axes.axvline(summary["limit"], color=ORANGE, linewidth=1.2, linestyle="--")
+    axes.annotate("limit", (summary["limit"], -0.4), (4, 0), textcoords="offset points", color=ORANGE, fontsize=9)
+    axes.set_yticks(range(len(names)), names, fontsize=8.0)
+    axes.invert_yaxis()
+    axes.set(xscale="log", xlim=(0.7 * SMALLEST, 1e-10), xlabel="error relative to the gradient's norm")
+    return figure

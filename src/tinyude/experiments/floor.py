@@ -1,0 +1,54 @@
+"""The Cramer-Rao bound: how well any unbiased method could know the damping from the same noisy samples."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.integrate import solve_ivp
+
+from tinyude.experiments.experiment import Config, Result
+from tinyude.experiments.fits import make_system
+from tinyude.signals import noise_sigma
+from tinyude.systems import System
+
+Array = NDArray[np.float64]
+
+
+def run_floor(config: Config) -> Result:
+    """Standard deviation of the damping at 1 % noise (it scales with the noise), and the field error it makes.
+
+    Structure and noise are taken as known; the state after every kick is not, so each stretch has its own start.
+    """
+    system = make_system("pendulum")
+    times, clean = system.clean(config["seed"])
+    sigma = noise_sigma(clean, 0.01)
+    edges = np.searchsorted(times, [0.0, *system.jump_times(), np.inf])
+    information = sum(_information(system, times[a:b], clean[a], sigma) for a, b in pairwise(edges))
+    deviation = float(1.0 / np.sqrt(information))
+    grid = system.grid()
+    share = np.linalg.norm(grid[:, system.velocities[0]]) / np.linalg.norm(system.truth(grid))
+    return {"damping": deviation, "error": deviation * float(share)}
+
+
+def _information(system: System, times: Array, start: Array, sigma: Array) -> float:
+    """Fisher information about the damping in one stretch, its unknown start eliminated (Schur complement)."""
+    rate = system.velocities[0]
+    step = 1e-6
+
+    def variations(_: float, packed: Array) -> Array:
+        """The state, and its derivatives by the start and by the damping."""
+        x, tangents = packed[:2], packed[2:].reshape(2, 3)
+        nudges = x + step * np.concatenate([np.eye(2), -np.eye(2)])
+        forward = system.truth(nudges)
+        jacobian = (forward[:2] - forward[2:]).T / (2.0 * step)
+        slopes = jacobian @ tangents
+        slopes[rate, 2] -= x[rate]
+        return np.concatenate([system.truth(x), slopes.ravel()])
+
+    initial = np.concatenate([start, np.eye(2, 3).ravel()])
+    path = solve_ivp(variations, (times[0], times[-1]), initial, "DOP853", times, rtol=1e-8, atol=1e-10).y.T
+    rows = (path[:, 2:].reshape(-1, 2, 3) / sigma[:, None]).reshape(-1, 3)
+    full = rows.T @ rows
+    return float(full[2, 2] - full[2, :2] @ np.linalg.solve(full[:2, :2], full[:2, 2]))

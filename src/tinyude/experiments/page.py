@@ -1,0 +1,71 @@
+"""From the numbers of experiments to one page to scroll, pictures as files, and the tables of the documentation."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+from matplotlib import rc_context
+from matplotlib.figure import Figure
+
+from tinyude.errors import TinyUDEError
+from tinyude.experiments import NAMES, load
+from tinyude.experiments.experiment import Summary
+from tinyude.experiments.runner import write_atomically
+from tinyude.report.figures import STYLE
+
+PIXELS_PER_INCH = 150
+
+
+def write_pages(folder: Path, docs: Path | None = None) -> Path:
+    """The page (and, asked for, the documentation) of every experiment whose numbers lie in the folder."""
+    summaries = [
+        json.loads(path.read_text(encoding="utf-8")) for name in NAMES if (path := folder / f"{name}.json").exists()
+    ]
+    parts = [_part(summary, folder / "figures") for summary in summaries]
+    page = folder / "index.html"
+    write_atomically(page, _render("index.html.jinja", parts=parts, escape=True))
+    if docs is not None:
+        if any(summary["provenance"]["quick"] for summary in summaries):
+            raise TinyUDEError(
+                "The documentation holds full runs only; run without --quick, or into a fresh --out folder."
+            )
+        write_atomically(docs, _render("reproduction.md.jinja", parts=parts, escape=False))
+    return page
+
+
+def _part(summary: Summary, pictures: Path) -> dict[str, Any]:
+    """What the templates need of one experiment."""
+    experiment = load(summary["name"])
+    drawn = experiment.figure(summary)
+    return {
+        "name": summary["name"],
+        "title": summary["title"],
+        "notes": summary["notes"],
+        "tables": experiment.tables(summary),
+        "picture": _save(drawn, pictures, summary["name"]) if drawn is not None else None,
+        "provenance": summary["provenance"],
+    }
+
+
+def _save(drawn: Figure, folder: Path, name: str) -> Markup:
+    """Write the picture as SVG and PNG; return it as the source of an image that carries its own data."""
+    folder.mkdir(parents=True, exist_ok=True)
+    vector = io.BytesIO()
+    with rc_context(STYLE):
+        drawn.savefig(vector, format="svg", metadata={"Date": None, "Creator": None})
+        drawn.savefig(folder / f"{name}.png", dpi=PIXELS_PER_INCH, metadata={"Software": None})
+    (folder / f"{name}.svg").write_bytes(vector.getvalue())
+    return Markup("data:image/svg+xml;base64," + base64.b64encode(vector.getvalue()).decode("ascii"))
+
+
+def _render(template: str, parts: list[dict[str, Any]], escape: bool) -> str:
+    environment = Environment(autoescape=escape, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    text = files("tinyude.experiments").joinpath(template).read_text(encoding="utf-8")
+    return environment.from_string(text).render(parts=parts) + "\n"

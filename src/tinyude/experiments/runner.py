@@ -1,0 +1,121 @@
+"""Units done once and kept as JSON: an interrupted run goes on where it was, and experiments share what they share."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from functools import cache
+from hashlib import sha256
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from joblib import Parallel, delayed
+
+import tinyude
+from tinyude import native
+from tinyude.experiments import load
+from tinyude.experiments.experiment import Summary, Unit, plain
+
+# Parts of the package that no result depends on; experiments count by the one module that does the work.
+PRESENTATION = ("cli.py", "commands", "demo.py", "experiments", "export", "report", "model_file.py", "tables.py")
+
+Progress = Callable[[int, int], None]
+
+
+def reproduce(
+    names: Sequence[str], quick: bool, folder: Path, jobs: int = 1, progress: Progress | None = None
+) -> dict[str, Summary]:
+    """Do what is not yet done of the named experiments, and return the numbers of each, with their provenance."""
+    experiments = {name: load(name) for name in names}
+    units = {name: experiment.units(quick) for name, experiment in experiments.items()}
+    store = folder / "units"
+    store.mkdir(parents=True, exist_ok=True)
+    _do([unit for entries in units.values() for unit in entries], store, jobs, progress)
+    summaries = {}
+    for name, experiment in experiments.items():
+        outcomes = [(unit.config, _read(store, unit)["result"]) for unit in units[name]]
+        summary = plain(experiment.summarise(outcomes, quick))
+        summaries[name] = {
+            "name": name,
+            "title": experiment.TITLE,
+            **summary,
+            "provenance": _provenance(units[name], quick),
+        }
+        write_atomically(folder / f"{name}.json", dump(summaries[name]))
+    return summaries
+
+
+def unit_key(unit: Unit) -> str:
+    """What a result depends on, as a short name: function, configuration, version and sources."""
+    function = f"{unit.run.__module__}.{unit.run.__qualname__}"
+    said = [function, plain(unit.config), tinyude.__version__, _package_hash(), _module_hash(unit.run.__module__)]
+    return sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def dump(value: Any) -> str:
+    return json.dumps(value, indent=1, allow_nan=False) + "\n"
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """The whole file or none of it, however the program ends."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    draft.write_text(text, encoding="utf-8")
+    draft.replace(path)
+
+
+def _do(units: list[Unit], store: Path, jobs: int, progress: Progress | None) -> None:
+    """Run the units that have no result yet, the longest first."""
+    distinct = {unit_key(unit): unit for unit in units}
+    todo = sorted((key for key in distinct if not (store / f"{key}.json").exists()), key=lambda k: -distinct[k].cost)
+    tenths = {key: max(1, round(10.0 * distinct[key].cost)) for key in todo}
+    total, done = sum(tenths.values()), 0
+    work = (delayed(_do_one)(distinct[key], key, store) for key in todo)
+    for key in Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)(work) if todo else ():
+        done += tenths[key]
+        if progress:
+            progress(done, total)
+
+
+def _do_one(unit: Unit, key: str, store: Path) -> str:
+    result = plain(unit.run(unit.config))
+    write_atomically(store / f"{key}.json", dump({"unit": unit.config, "result": result}))
+    return key
+
+
+def _read(store: Path, unit: Unit) -> Any:
+    return json.loads((store / f"{unit_key(unit)}.json").read_text(encoding="utf-8"))
+
+
+def _provenance(units: list[Unit], quick: bool) -> dict[str, Any]:
+    keys = sorted({unit_key(unit) for unit in units})
+    return {
+        "version": tinyude.__version__,
+        "engine": "native" if native.available() else "reference",
+        "quick": quick,
+        "seeds": sorted({unit.config["seed"] for unit in units if "seed" in unit.config}),
+        "configuration": sha256("".join(keys).encode()).hexdigest()[:16],
+        "units": keys,
+    }
+
+
+@cache
+def _package_hash() -> str:
+    """Of everything a fit runs through: Python sources, and the compiled core where there is one."""
+    root = Path(tinyude.__file__).parent
+    sources = [path for path in root.rglob("*.py") if path.relative_to(root).parts[0] not in PRESENTATION]
+    return _hash_files([*sources, *root.glob("_core*")])
+
+
+@cache
+def _module_hash(name: str) -> str:
+    path = import_module(name).__file__
+    return _hash_files([Path(path)]) if path else name
+
+
+def _hash_files(paths: list[Path]) -> str:
+    digest = sha256()
+    for path in sorted(paths):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()

@@ -1,0 +1,39 @@
+"""Derivative targets of a whole record at once, as the learner makes them one by one."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+
+from tinyude.physics import Physics
+from tinyude.reference.window import Window, legendre, nodes_gauss
+
+Array = NDArray[np.float64]
+
+
+def plain_targets(window: Window, samples: Array, stride: int = 1) -> tuple[Array, Array]:
+    """x_hat and dx_hat at every window's centre (paper eqs. x_hat, dx_hat)."""
+    coefficients = _coefficients(window, samples, stride)
+    rows = [legendre(0.0, window.poly + 1, d) / window.seconds**d for d in (0, 1)]
+    return coefficients @ rows[0], coefficients @ rows[1]
+
+
+def corrected_targets(physics: Physics, window: Window, samples: Array, stride: int = 1, nodes: int = 9) -> Array:
+    """dx_hat less the known physics as the filter sees it: what is left for the residual."""
+    coefficients = _coefficients(window, samples, stride)
+    rule = nodes_gauss(window, nodes, (0,) * samples.shape[1])
+    states = np.einsum("wcp,qp->wqc", coefficients, rule.values[0])
+    flow = np.einsum("qi,wqi->wi", rule.weights, physics.field(states))
+    return np.asarray(plain_targets(window, samples, stride)[1] - flow)
+
+
+def centres(window: Window, samples: Array, stride: int = 1) -> NDArray[np.intp]:
+    """The rows at which these windows are centred."""
+    return np.arange(window.reach, len(samples) - window.reach, stride)
+
+
+def _coefficients(window: Window, samples: Array, stride: int) -> Array:
+    """Of the local polynomials: (windows, channels, poly + 1)."""
+    views = sliding_window_view(samples, 2 * window.reach + 1, axis=0)[::stride, :, :: window.spacing]
+    return np.asarray(views @ window.rows.T)
