@@ -1,6 +1,6 @@
 """A real pendulum, angle only: gravity's strength and the friction of its bearing, from four short swings.
 
-The record is MultiArm-Pendulum's (Kaheman et al., arXiv:2205.06231; MIT licence): SinglePendulumDataForParameterEstimation.mat.
+The record is MultiArm-Pendulum's (Kaheman et al., arXiv:2205.06231; MIT licence).
 
     python examples/real_pendulum.py PATH/SinglePendulumDataForParameterEstimation.mat
 """
