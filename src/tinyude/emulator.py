@@ -100,8 +100,9 @@ def compile_core(core: str, folder: Path, optimise: str = "-O3") -> CoreLibrary:
         raise TinyUDEError(f"core is {core!r}; use one of {', '.join(BOARDS)}.")
     if lacking := missing():
         raise TinyUDEError(f"An emulated board needs {', '.join(lacking)}; run tools/install_emulators.sh.")
+    folder = folder.resolve()  # tools run inside it
     objects = folder / f"{core}-objects"
-    objects.mkdir(parents=True)
+    objects.mkdir(parents=True, exist_ok=True)
     sources = sorted((ROOT / "core" / "src").glob("*.c"))
     _call([COMPILER, *_flags(core, optimise), "-c", *sources], objects)
     archive = folder / f"lib{core}.a"
@@ -118,7 +119,7 @@ def build_firmware(
     stack_bytes: int = STACK_BYTES,
 ) -> Firmware:
     """Firmware that learns with this configuration; refused by the linker when it needs more than ram_bytes."""
-    board = BOARDS[library.core]
+    board, folder = BOARDS[library.core], folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "plant.c").write_text(c_source(programs, "plant"))
     arena = native.memory(config, "float32")["total"]

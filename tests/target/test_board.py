@@ -1,6 +1,9 @@
 """The last rung of the ladder: an emulated board computes the bits that the host computes."""
 
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -168,6 +171,16 @@ def test_too_small_a_stack_is_a_fault(core_library: Callable[..., CoreLibrary], 
     config, programs = learner("default", 2000, updates=50, **SMALL)
     with pytest.raises(TinyUDEError, match="failed"):
         on_board(core_library("cortex-m4"), config, programs, stream(2.0), tmp_path, stack_bytes=512)
+
+
+@needs_board
+def test_readme_example_runs_in_any_folder(tmp_path: Path) -> None:
+    example = re.findall(r"```python\n(.*?)```", (ROOT / "firmware" / "README.md").read_text(), re.DOTALL)[0]
+    path = os.pathsep.join(str(Path(entry).resolve()) for entry in sys.path if entry)
+    command = [sys.executable, "-c", example]
+    done = subprocess.run(command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout.split()[0]) > 100_000
 
 
 def test_config_header_names_every_field_of_the_core() -> None:
