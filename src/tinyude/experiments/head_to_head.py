@@ -59,8 +59,8 @@ def summarise(outcomes: list[Outcome], quick: bool) -> Summary:
             f"The default is ahead of the solver in {len(better)} of the 3 accuracy rows, v2 in "
             f"{sum((errors['paper-v2'][w] or 1.0) < (errors['solver'][w] or 0.0) for w in ('1 %', '5 %', 'double'))} "
             "(the paper's jet method in all 3).",
-            "Both gradients agree with complex step to the last digits of double precision, better than the paper's "
-            "1e-13.",
+            f"Against complex step the worst of all gradient checks is {adjoint:.0e} for the solver and {order:.0e} "
+            "for the jets (the paper: 1e-13 for both).",
         ],
     }
 
