@@ -23,7 +23,7 @@ def plant(x, voltage):
 
 
 def missing(theta, omega):
-    return -VISCOUS * omega - DRY * np.tanh(20.0 * omega) - LOAD * np.sin(theta)
+    return -VISCOUS * omega - DRY * np.tanh(10.0 * omega) - LOAD * np.sin(theta)
 
 
 def controller(t, *tones):

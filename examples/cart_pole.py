@@ -1,0 +1,69 @@
+"""A cart with a pole hanging from it, and the friction of both: four states, two of them measured.
+
+Known: the frictionless equations of motion. Measured: the cart's position and the pole's angle, 200 Hz, and the force.
+Missing: friction of the wheels and of the pivot. It enters both accelerations through the mass matrix; which shapes that
+can take is physics, so the library is given. How strong each is, is learned.
+
+    python examples/cart_pole.py [PICTURE.png]
+"""
+
+import numpy as np
+from _plant import free_run_error, picture, run, sensors
+
+import tinyude as tu
+
+CART, POLE, LENGTH, GRAVITY = 0.8, 0.2, 0.4, 9.81  # kg, kg, m, m/s²
+WHEELS, PIVOT = 0.6, 0.006  # N s/m, N m s/rad
+PERIOD = 0.005  # s; a new force every fourth sample
+
+
+def plant(x, force):
+    _, theta, v, omega = x
+    sine, cosine = np.sin(theta), np.cos(theta)
+    push, twist = force - WHEELS * v, -PIVOT * omega
+    mass = CART + POLE * sine**2
+    acceleration = (push + POLE * sine * (LENGTH * omega**2 + GRAVITY * cosine) - cosine * twist / LENGTH) / mass
+    return [v, omega, acceleration, (twist / (POLE * LENGTH) - cosine * acceleration - GRAVITY * sine) / LENGTH]
+
+
+def push(t, *tones):
+    held = t - t % (4 * PERIOD)
+    return sum(newtons * np.sin(rate * held + rate) for newtons, rate in tones)
+
+
+t = PERIOD * np.arange(4000)
+force = push(t, (3.0, 2.2), (2.0, 4.1), (1.5, 6.3))
+samples = sensors(run(plant, [0.0, 0.8, 0.0, 0.0], t, force)[:, :2], noise=0.001)
+
+mass = "(M + m*sin(theta)**2)"
+acceleration = f"(F + m*sin(theta)*(l*omega**2 + g*cos(theta)))/{mass}"
+physics = tu.Physics(
+    states=["x", "theta", "v", "omega"],
+    rhs=["v", "omega", acceleration, f"-(cos(theta)*{acceleration} + g*sin(theta))/l"],
+    inputs=["F"],
+    parameters={"M": CART, "m": POLE, "l": LENGTH, "g": GRAVITY},
+)
+shapes = [f"{what}/({CART} + {POLE}*sin(theta)**2)" for what in ("v", "v*cos(theta)", "omega", "omega*cos(theta)")]
+ude = tu.UDE(physics, measured=["x", "theta"], library=shapes).fit(samples, t=PERIOD, u=force)
+print(ude)
+
+t = PERIOD * np.arange(1600)
+force = push(t, (2.0, 3.4), (1.2, 5.3))
+fresh = run(plant, [0.0, -0.5, 0.0, 0.0], t, force)
+model = ude.simulate(fresh[0], t, force)
+print(f"free run of 8 s: RMSE / std = {free_run_error(model, fresh):.4f}")
+
+v, omega = np.linspace(-2.0, 2.0, 101), np.linspace(-7.0, 7.0, 101)
+at_rest = 0.0 * v
+wheels = CART * ude.residual(np.column_stack([at_rest, at_rest, v, at_rest]), u=at_rest)[:, 2]
+pivot = ude.residual(np.column_stack([at_rest, at_rest, at_rest, omega]), u=at_rest)[:, 3]
+truth = -PIVOT * omega * (1.0 / POLE + 1.0 / CART) / LENGTH**2
+known = run(lambda x, held: physics.field(x, [held]), fresh[0], t, force)
+picture(
+    "cart_pole",
+    [
+        ("friction of the wheels", "v [m/s]", "force on the cart [N]", v, wheels, -WHEELS * v),
+        ("friction of the pivot", "ω [rad/s]", "added to dω/dt [rad/s²]", omega, pivot, truth),
+    ],
+    ("θ [rad]", t, fresh[:, 1], known[:, 1], model[:, 1]),
+)
