@@ -42,21 +42,22 @@ def free_run_error(model, truth):
     return float(np.sqrt(np.mean(((model - truth) / truth.std(axis=0)) ** 2)))
 
 
-def picture(name, missing, free_run):
-    """One panel for each (title, x label, y label, x, learned, truth) of `missing`, then one for the free run:
-    (y label, times, truth, known physics alone, model). Goes to the path given on the command line, or to NAME.png."""
-    widths = [1.0] * len(missing) + [1.6]
-    figure, axes = plt.subplots(1, len(widths), figsize=(11, 3.6), width_ratios=widths, layout="constrained")
-    for axis, (title, x_label, y_label, x, learned, truth) in zip(axes, missing, strict=False):
+def picture(name, *panels):
+    """Panels side by side, each (title, x label, y label, x, truth, known physics alone, learned), the last one wider.
+
+    Goes to the path given on the command line, or to NAME.png in the current folder.
+    """
+    widths = [1.0] * (len(panels) - 1) + [1.6]
+    figure, axes = plt.subplots(1, len(panels), figsize=(11, 3.6), width_ratios=widths, layout="constrained")
+    figure.get_layout_engine().set(w_pad=0.12)
+    for axis, (title, x_label, y_label, x, truth, known, learned) in zip(axes, panels, strict=True):
         axis.plot(x, truth, color=INK, lw=4, alpha=0.25, label="truth")
+        axis.plot(x, known, color=ORANGE, lw=1.2, label="known physics alone")
         axis.plot(x, learned, color=BLUE, lw=1.6, dashes=(5, 1.5), label="learned")
+        low, high, span = np.min(truth), np.max(truth), np.ptp(truth)
+        shown = np.clip(known, low - span, high + span)  # a model without its missing part may run far away
+        axis.set_ylim(min(low, shown.min()) - 0.08 * span, max(high, shown.max()) + 0.08 * span)
         axis.set(title=title, xlabel=x_label, ylabel=y_label)
-    y_label, times, truth, known, model = free_run
-    axes[-1].plot(times, truth, color=INK, lw=4, alpha=0.25, label="truth")
-    axes[-1].plot(times, known, color=ORANGE, lw=1.2, label="known physics alone")
-    axes[-1].plot(times, model, color=BLUE, lw=1.6, dashes=(5, 1.5), label="learned")
-    axes[-1].set(title="a free run, never seen", xlabel="time", ylabel=y_label)
-    for axis in axes:
         axis.spines[["top", "right"]].set_visible(False)
         axis.grid(color="#e8eaed")
     figure.legend(*axes[-1].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)

@@ -1,8 +1,8 @@
 """A cart with a pole hanging from it, and the friction of both: four states, two of them measured.
 
 Known: the frictionless equations of motion. Measured: the cart's position and the pole's angle, 200 Hz, and the force.
-Missing: friction of the wheels and of the pivot. It enters both accelerations through the mass matrix; which shapes that
-can take is physics, so the library is given. How strong each is, is learned.
+Missing: friction of the wheels and of the pivot. It reaches both accelerations through the mass matrix. Which shapes it
+can have there is physics, so they are given as the library; which are there, and how strong, is learned.
 
     python examples/cart_pole.py [PICTURE.png]
 """
@@ -13,7 +13,7 @@ from _plant import free_run_error, picture, run, sensors
 import tinyude as tu
 
 CART, POLE, LENGTH, GRAVITY = 0.8, 0.2, 0.4, 9.81  # kg, kg, m, m/s²
-WHEELS, PIVOT = 0.6, 0.006  # N s/m, N m s/rad
+WHEELS, PIVOT = 0.6, 0.012  # N s/m, N m s/rad
 PERIOD = 0.005  # s; a new force every fourth sample
 
 
@@ -32,8 +32,8 @@ def push(t, *tones):
 
 
 t = PERIOD * np.arange(4000)
-force = push(t, (3.0, 2.2), (2.0, 4.1), (1.5, 6.3))
-samples = sensors(run(plant, [0.0, 0.8, 0.0, 0.0], t, force)[:, :2], noise=0.001)
+force = push(t, (3.0, 2.2), (1.5, 6.3))
+samples = sensors(run(plant, [0.0, 2.0, 0.0, 0.0], t, force)[:, :2], noise=0.001)
 
 mass = "(M + m*sin(theta)**2)"
 acceleration = f"(F + m*sin(theta)*(l*omega**2 + g*cos(theta)))/{mass}"
@@ -61,9 +61,7 @@ truth = -PIVOT * omega * (1.0 / POLE + 1.0 / CART) / LENGTH**2
 known = run(lambda x, held: physics.field(x, [held]), fresh[0], t, force)
 picture(
     "cart_pole",
-    [
-        ("friction of the wheels", "v [m/s]", "force on the cart [N]", v, wheels, -WHEELS * v),
-        ("friction of the pivot", "ω [rad/s]", "added to dω/dt [rad/s²]", omega, pivot, truth),
-    ],
-    ("θ [rad]", t, fresh[:, 1], known[:, 1], model[:, 1]),
+    ("friction of the wheels", "v [m/s]", "force on the cart [N]", v, -WHEELS * v, at_rest, wheels),
+    ("friction of the pivot", "ω [rad/s]", "added to dω/dt [rad/s²]", omega, truth, at_rest, pivot),
+    ("a free run", "time [s]", "θ [rad]", t, fresh[:, 1], known[:, 1], model[:, 1]),
 )

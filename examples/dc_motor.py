@@ -1,7 +1,7 @@
 """A DC motor with unknown friction and an unbalanced load, from its encoder and the voltage it was given.
 
 Known: the motor's constants. Measured: the shaft's angle alone, 500 Hz; the speed is its rate. Missing: viscous and dry
-friction, and the weight that hangs on the shaft.
+friction, and the weight that hangs on the shaft. A soft and a sharp tanh together make the dry friction.
 
     python examples/dc_motor.py [PICTURE.png]
 """
@@ -58,9 +58,7 @@ load = INERTIA * ude.residual(np.column_stack([theta, 0.0 * theta]), u=0.0 * the
 known = run(lambda x, held: physics.field(x, [held]), fresh[0], t, voltage)
 picture(
     "dc_motor",
-    [
-        ("the missing friction", "ω [rad/s]", "torque [N m]", omega, friction, missing(0.0, omega)),
-        ("the missing load", "θ [rad]", "torque [N m]", theta, load, missing(theta, 0.0)),
-    ],
-    ("θ [rad]", t, fresh[:, 0], known[:, 0], model[:, 0]),
+    ("the missing friction", "ω [rad/s]", "torque [N m]", omega, missing(0.0, omega), 0.0 * omega, friction),
+    ("the missing load", "θ [rad]", "torque [N m]", theta, missing(theta, 0.0), 0.0 * theta, load),
+    ("a free run", "time [s]", "θ [rad]", t, fresh[:, 0], known[:, 0], model[:, 0]),
 )

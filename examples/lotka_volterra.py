@@ -1,8 +1,9 @@
 """Predators that get full: Lotka-Volterra's equations with a missing saturation, found and then named.
 
-Known: growth, death and predation in proportion to both. Measured: prey and predators in a tank, counted every half hour
-in four experiments. Missing: a predator eats less than in proportion when there is plenty. No simple term has that
-form, so the first fit takes the nearest ones and a network. Its picture suggests a form; the second fit learns its constant.
+Known: growth, death, and predation in proportion to prey and predators. Measured: both in a tank, counted every half
+hour in four experiments. Missing: where there is plenty, a predator eats less than in proportion. No simple term has
+that form, so the first fit takes the nearest ones and a network. Its picture suggests a form, and the second fit learns
+the constant in it.
 
     python examples/lotka_volterra.py [PICTURE.png]
 """
@@ -19,7 +20,8 @@ KNOWN = {"a": 1.0, "b": 0.9, "c": 0.5, "d": 0.45, "K": 8.0}  # rates a day, dens
 def plant(x):
     prey, predators = x
     eaten = prey * predators / (1.0 + FULL * prey)
-    return [1.0 * prey * (1.0 - prey / 8.0) - 0.9 * eaten, -0.5 * predators + 0.45 * eaten]
+    growth = KNOWN["a"] * prey * (1.0 - prey / KNOWN["K"])
+    return [growth - KNOWN["b"] * eaten, KNOWN["d"] * eaten - KNOWN["c"] * predators]
 
 
 t = np.arange(0.0, 25.0, 0.02)  # days
@@ -49,10 +51,12 @@ print(f"free run of 25 days, library and network: RMSE / std = {free_run_error(m
 print(f"free run of 25 days, saturation named: RMSE / std = {free_run_error(second.simulate(fresh[0], t), fresh):.4f}")
 
 prey = np.linspace(0.1, 6.0, 101)
-learned = first.residual(np.column_stack([prey, 1.0 + 0.0 * prey]))[:, 0]
-truth = 0.9 * prey * (1.0 - 1.0 / (1.0 + FULL * prey))
+proportion = KNOWN["b"] * prey
+learned = proportion - first.residual(np.column_stack([prey, 1.0 + 0.0 * prey]))[:, 0]
+truth = proportion / (1.0 + FULL * prey)
+known = run(proportional.field, fresh[0], t)
 picture(
     "lotka_volterra",
-    [("prey spared by a predator", "prey [1000/ml]", "added to d(prey)/dt [1000/ml/day]", prey, learned, truth)],
-    ("prey [1000/ml]", t, fresh[:, 0], run(proportional.field, fresh[0], t)[:, 0], model[:, 0]),
+    ("what a predator eats", "prey [1000/ml]", "prey eaten a day", prey, truth, proportion, learned),
+    ("a free run", "time [days]", "prey [1000/ml]", t, fresh[:, 0], known[:, 0], model[:, 0]),
 )

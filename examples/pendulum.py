@@ -41,6 +41,6 @@ omega = np.linspace(-6.0, 6.0, 101)
 learned = ude.residual(np.column_stack([0.0 * omega, omega]))[:, 1]
 picture(
     "pendulum",
-    [("the missing damping", "ω [rad/s]", "added to dω/dt [rad/s²]", omega, learned, -DAMPING * omega)],
-    ("θ [rad]", t, fresh[:, 0], run(physics.field, fresh[0], t)[:, 0], model[:, 0]),
+    ("the missing damping", "ω [rad/s]", "added to dω/dt [rad/s²]", omega, -DAMPING * omega, 0.0 * omega, learned),
+    ("a free run", "time [s]", "θ [rad]", t, fresh[:, 0], run(physics.field, fresh[0], t)[:, 0], model[:, 0]),
 )

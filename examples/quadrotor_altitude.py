@@ -16,7 +16,7 @@ PERIOD = 0.01  # s; the flight controller sets a new thrust every second sample
 
 
 def plant(x, thrust):
-    z, v = x
+    _, v = x
     return [v, (thrust - DRAG * v * abs(v)) / MASS - GRAVITY]
 
 
@@ -50,6 +50,6 @@ learned = ude.residual(np.column_stack([10.0 + 0.0 * v, v]), u=0.0 * v)[:, 1]
 known = run(lambda x, held: physics.field(x, [held]), fresh[0], t, thrust)
 picture(
     "quadrotor_altitude",
-    [("the missing drag", "v [m/s]", "added to dv/dt [m/s²]", v, learned, -DRAG / MASS * v * abs(v))],
-    ("altitude [m]", t, fresh[:, 0], known[:, 0], model[:, 0]),
+    ("the missing drag", "v [m/s]", "added to dv/dt [m/s²]", v, -DRAG / MASS * v * abs(v), 0.0 * v, learned),
+    ("a free run", "time [s]", "altitude [m]", t, fresh[:, 0], known[:, 0], model[:, 0]),
 )
