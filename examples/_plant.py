@@ -4,11 +4,8 @@ import sys
 from itertools import pairwise
 from pathlib import Path
 
-import matplotlib
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.figure import Figure
 from scipy.integrate import solve_ivp
 
 BLUE, ORANGE, INK = "#0072B2", "#D55E00", "#1b1f24"  # of Okabe and Ito's colours, which colour-blind readers tell apart
@@ -48,7 +45,8 @@ def picture(name, *panels):
     Goes to the path given on the command line, or to NAME.png in the current folder.
     """
     widths = [1.0] * (len(panels) - 1) + [1.6]
-    figure, axes = plt.subplots(1, len(panels), figsize=(11, 3.6), width_ratios=widths, layout="constrained")
+    figure = Figure(figsize=(11, 3.6), layout="constrained")
+    axes = figure.subplots(1, len(panels), width_ratios=widths)
     figure.get_layout_engine().set(w_pad=0.12)
     for axis, (title, x_label, y_label, x, truth, known, learned) in zip(axes, panels, strict=True):
         axis.plot(x, truth, color=INK, lw=4, alpha=0.25, label="truth")

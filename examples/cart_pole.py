@@ -14,7 +14,7 @@ import tinyude as tu
 
 CART, POLE, LENGTH, GRAVITY = 0.8, 0.2, 0.4, 9.81  # kg, kg, m, m/s²
 WHEELS, PIVOT = 0.6, 0.012  # N s/m, N m s/rad
-PERIOD = 0.005  # s; a new force every fourth sample
+PERIOD = 0.005  # s; a new force every eighth sample
 
 
 def plant(x, force):
@@ -27,7 +27,7 @@ def plant(x, force):
 
 
 def push(t, *tones):
-    held = t - t % (4 * PERIOD)
+    held = t - t % (8 * PERIOD)
     return sum(newtons * np.sin(rate * held + rate) for newtons, rate in tones)
 
 

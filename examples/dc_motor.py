@@ -13,7 +13,7 @@ import tinyude as tu
 
 TORQUE, RESISTANCE, INERTIA = 0.5, 2.0, 0.02  # V s/rad, ohm, kg m²
 VISCOUS, DRY, LOAD = 0.02, 0.3, 0.4  # N m s/rad, N m, N m
-PERIOD = 0.002  # s; the controller sets a new voltage every fifth sample
+PERIOD = 0.002  # s; the controller sets a new voltage every tenth sample
 
 
 def plant(x, voltage):
@@ -27,8 +27,8 @@ def missing(theta, omega):
 
 
 def controller(t, *tones):
-    """Sines of the given (volts, rad/s), held for five samples."""
-    held = t - t % (5 * PERIOD)
+    """Sines of the given (volts, rad/s), held for ten samples."""
+    held = t - t % (10 * PERIOD)
     return sum(volts * np.sin(rate * held + rate) for volts, rate in tones)
 
 

@@ -12,7 +12,7 @@ from _plant import free_run_error, picture, run, sensors
 import tinyude as tu
 
 MASS, GRAVITY, DRAG = 1.1, 9.81, 0.12  # kg, m/s², N s²/m²
-PERIOD = 0.01  # s; the flight controller sets a new thrust every second sample
+PERIOD = 0.01  # s; the flight controller sets a new thrust every fourth sample
 
 
 def plant(x, thrust):
@@ -22,7 +22,7 @@ def plant(x, thrust):
 
 def flight(t, *tones):
     """Hovering thrust, with sines of the given (newtons, rad/s) on top."""
-    held = t - t % (2 * PERIOD)
+    held = t - t % (4 * PERIOD)
     return MASS * GRAVITY + sum(newtons * np.sin(rate * held + rate) for newtons, rate in tones)
 
 

@@ -1,0 +1,90 @@
+"""Every example runs from a folder of its own and finds what its plant hides."""
+
+import re
+import runpy
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tinyude import native
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+NUMBER = r"([+-]?[\d.]+)"
+
+pytestmark = pytest.mark.skipif(not native.available(), reason="needs the compiled core")
+
+
+@pytest.fixture
+def printed_by(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[[str], str]:
+    """Runs a script as `python examples/NAME.py picture.png` does; what it printed."""
+
+    def run(name: str) -> str:
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.syspath_prepend(EXAMPLES)
+        monkeypatch.setattr(sys, "argv", [f"{name}.py", "picture.png"])
+        runpy.run_path(str(EXAMPLES / f"{name}.py"), run_name="__main__")
+        assert Path("picture.png").read_bytes().startswith(b"\x89PNG")
+        printed = capsys.readouterr().out
+        assert "warning" not in printed
+        return printed
+
+    return run
+
+
+def number(text: str, pattern: str) -> float:
+    """The number that stands for NUMBER in the pattern."""
+    found = re.search(pattern.replace("NUMBER", NUMBER), text)
+    assert found is not None, f"{pattern} is not in:\n{text}"
+    return float(found[1])
+
+
+def free_run_error(text: str) -> float:
+    return number(text, r"free run.* = NUMBER")
+
+
+def test_pendulum_finds_the_damping(printed_by: Callable[[str], str]) -> None:
+    text = printed_by("pendulum")
+    assert number(text, r"residual of omega: NUMBER \* omega \[.*\]; nothing else above the noise") == pytest.approx(
+        -0.4, abs=0.01
+    )
+    assert free_run_error(text) < 0.01
+
+
+def test_dc_motor_finds_friction_and_load(printed_by: Callable[[str], str]) -> None:
+    text = printed_by("dc_motor")
+    dry = [float(c) for c in re.findall(NUMBER + r" \* tanh\(", text)]
+    assert number(text, r"residual of omega: NUMBER \* omega") == pytest.approx(-1.0, abs=0.05)
+    assert sum(dry) == pytest.approx(-15.0, abs=0.5)
+    assert number(text, r"NUMBER \* sin\(theta\)") == pytest.approx(-20.0, abs=0.3)
+    assert "network(" not in text
+    assert free_run_error(text) < 0.01
+
+
+def test_quadrotor_altitude_finds_drag_and_mass(printed_by: Callable[[str], str]) -> None:
+    text = printed_by("quadrotor_altitude")
+    drag = number(text, r"residual of v: NUMBER \* v\*Abs\(v\) \[.*\]; nothing else above the noise")
+    assert drag == pytest.approx(-0.12 / 1.1, abs=0.005)
+    assert number(text, r"parameter m = NUMBER") == pytest.approx(1.1, abs=0.003)
+    assert free_run_error(text) < 0.03
+
+
+def test_cart_pole_finds_both_frictions(printed_by: Callable[[str], str]) -> None:
+    text = printed_by("cart_pole")
+    assert number(text, r"residual of v: NUMBER \* v/\(") == pytest.approx(-0.6, abs=0.02)
+    assert number(text, r"NUMBER \* omega\*cos\(theta\)/\(") == pytest.approx(0.03, abs=0.005)
+    assert number(text, r"residual of omega: NUMBER \* v\*cos\(theta\)/\(") == pytest.approx(1.5, abs=0.02)
+    assert number(text, r"NUMBER \* omega/\(") == pytest.approx(-0.375, abs=0.01)
+    assert "network(" not in text
+    assert free_run_error(text) < 0.01
+
+
+def test_lotka_volterra_finds_the_saturation(printed_by: Callable[[str], str]) -> None:
+    text = printed_by("lotka_volterra")
+    assert "+ network(prey, predators)" in text
+    assert number(text, r"library and network: RMSE / std = NUMBER") < 0.05
+    assert number(text, r"parameter h = NUMBER") == pytest.approx(0.25, abs=0.005)
+    assert number(text, r"saturation named: RMSE / std = NUMBER") < 0.01
