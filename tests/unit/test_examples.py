@@ -6,12 +6,14 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tinyude import native
 
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-NUMBER = r"([+-]?[\d.]+)"
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = ROOT / "examples"
+NUMBER = r"([+-]?\d+\.?\d*)"
 
 pytestmark = pytest.mark.skipif(not native.available(), reason="needs the compiled core")
 
@@ -30,9 +32,27 @@ def printed_by(
         assert Path("picture.png").read_bytes().startswith(b"\x89PNG")
         printed = capsys.readouterr().out
         assert "warning" not in printed
+        for shown in shown_of(name):
+            assert any(alike(shown, line) for line in printed.splitlines()), f"docs/examples.md is stale: {shown}"
         return printed
 
     return run
+
+
+def shown_of(name: str) -> list[str]:
+    """The lines that docs/examples.md shows of what the script prints."""
+    page = (ROOT / "docs" / "examples.md").read_text()
+    section = page.partition(f"(../examples/{name}.py)")[2].partition("\n## ")[0]
+    lines = section.partition("```text\n")[2].partition("```")[0].splitlines()
+    assert lines, f"docs/examples.md shows nothing of {name}.py"
+    return lines
+
+
+def alike(shown: str, printed: str) -> bool:
+    """The same words, and numbers that differ no more than between machines with other elementary functions."""
+    one, other = (np.array(re.findall(NUMBER, line), dtype=float) for line in (shown, printed))
+    same_words = re.sub(NUMBER, "#", shown) == re.sub(NUMBER, "#", printed)
+    return same_words and np.allclose(one, other, rtol=0.02, atol=0.005)
 
 
 def number(text: str, pattern: str) -> float:
