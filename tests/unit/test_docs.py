@@ -24,8 +24,8 @@ from tinyude.cli import app
 from tinyude.physics_file import load_physics_file
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCUMENTS = [path for pattern in ("*.md", "docs/*.md", "examples/*.md", "firmware/*.md") for path in ROOT.glob(pattern)]
-RUNNABLE = [path for path in DOCUMENTS if path.parent.name != "firmware"]  # tests/target runs that one, on the emulator
+FOLDERS = (ROOT, ROOT / "docs", ROOT / "examples", ROOT / "firmware")
+DOCUMENTS = [path for folder in FOLDERS for path in sorted(folder.glob("*.md"))]
 FENCE = re.compile(r"^```(\w*)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 COMMANDS = typer.main.get_command(app).commands
 
@@ -61,8 +61,12 @@ def of_each(documents: list[Path]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("path", documents, ids=lambda path: str(path.relative_to(ROOT)))
 
 
+def with_blocks(language: str) -> list[Path]:
+    return [path for path in DOCUMENTS if blocks(path, language)]
+
+
 @needs_core
-@of_each(RUNNABLE)
+@of_each([path for path in with_blocks("python") if path.parent.name != "firmware"])  # tests/target runs that one
 def test_python_blocks_run_and_print_what_is_shown(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {"__name__": "__main__"}
@@ -79,7 +83,7 @@ def test_readme_shows_what_its_first_lines_print() -> None:
     assert "residual of omega" in (blocks(ROOT / "README.md", "python")[0].printed or "")
 
 
-@of_each(DOCUMENTS)
+@of_each(with_blocks("sh"))
 def test_shell_lines_parse(path: Path) -> None:
     for name, *arguments in shell_lines(path, "tinyude"):
         COMMANDS[name].make_context(name, arguments)  # raises on an unknown option, a bad value or one too few
