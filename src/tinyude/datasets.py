@@ -173,7 +173,7 @@ def _multiarm(
 
     def runs(key: str) -> list[Run]:
         series = [np.asarray(cell[: len(angles)].T, dtype=np.float64) for cell in cells[key].ravel()]
-        return [Run(np.arange(len(Y)) * period, Y) for Y in series]
+        return [Run(np.arange(len(Y), dtype=np.float64) * period, Y) for Y in series]
 
     return Dataset(
         name,
