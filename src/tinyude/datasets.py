@@ -142,10 +142,11 @@ def motor_pendulum(experiment: str = "energy_shaping", folder: str | Path | None
 def torque_double_pendulum(folder: str | Path | None = None) -> Dataset:
     """A double pendulum with a motor in each joint, 500 Hz, 10 s; the second angle is relative to the first arm.
 
-    Inputs are the torques that the motors report. Parameters: design C.1, model 1.0 (cf: dry, b: viscous friction).
+    Inputs are the torques commanded, then those the motors report. Parameters: design C.1, model 1.0, in which
+    friction is b w + cf atan(100 w) in each joint.
     """
     columns = ("pos_meas1", "pos_meas2", "vel_meas1", "vel_meas2")
-    inputs = ("tau_meas1", "tau_meas2")
+    inputs = ("tau_con1", "tau_con2", "tau_meas1", "tau_meas2")
     units = {"pos": "rad", "vel": "rad/s", "tau": "N m"}
     return Dataset(
         "torque-driven double pendulum",
