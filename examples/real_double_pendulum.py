@@ -67,7 +67,8 @@ def picture(ude: tu.UDE, record: Dataset) -> None:
         row[1].plot(run.t, 1e3 * (learned - run.Y)[:, 1], color="#0072B2", lw=1, label=f"TinyUDE, {error:.4f}")
         row[1].set_ylabel("its error [mrad]")
         for axis in row:
-            axis.legend(loc="upper right", fontsize=8)
+            axis.margins(y=0.2)
+            axis.legend(loc="upper center", ncols=2, fontsize=8)
     for axis in axes[-1]:
         axis.set_xlabel("time since the start of the held-out stretch [s]")
     figure.suptitle("free runs over the first and the last held-out stretch")

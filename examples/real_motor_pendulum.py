@@ -41,7 +41,7 @@ def physics(learn_inertia: bool) -> tu.Physics:
 
 
 def fit(runs: list[Run], learn_inertia: bool = True) -> tu.UDE:
-    """Friction terms only: a swing-up's torque follows the sign of the speed, so a weak motor would look like friction."""
+    """Friction terms only: in a swing-up the torque has the sign of the speed, so a weak motor looks like friction."""
     ude = tu.UDE(physics(learn_inertia), hidden=(), library=FRICTION_TERMS, measured=["theta"])
     return ude.fit([run.Y for run in runs], t=[run.t for run in runs], u=[run.u for run in runs])
 

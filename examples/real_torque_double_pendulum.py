@@ -80,7 +80,8 @@ def picture(ude: tu.UDE, record: Dataset) -> None:
         for name, (predicted, error, colour) in runs.items():
             axis.plot(run.t, predicted[:, number], color=colour, lw=1.2, label=f"{name}, RMSE / std = {error:.3f}")
         axis.set_ylabel(f"angle {number + 1} [rad]")
-    axes[0].legend(loc="upper right", fontsize=8)
+    axes[0].margins(y=0.2)
+    axes[0].legend(loc="upper center", ncols=3, fontsize=8)
     axes[1].set_xlabel("time [s]")
     figure.suptitle("free run over the last two seconds")
     figure.savefig("real_torque_double_pendulum.png", dpi=100)
