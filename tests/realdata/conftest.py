@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pytest
 
-from tinyude import native
+from tinyude import datasets, native
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -16,8 +16,9 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.fixture
 def folder() -> Path:
     path = Path(os.environ.get("TINYUDE_DATA", ROOT.parent / "shared" / "data"))
-    if not path.is_dir():
-        pytest.skip(f"no measured records at {path}; set TINYUDE_DATA to their folder")
+    for file in (datasets.SINGLE, datasets.DOUBLE, *datasets.MOTOR.values(), datasets.TORQUE_DOUBLE):
+        if not (path / file.local).exists():
+            pytest.skip(f"no measured record at {path / file.local}; set TINYUDE_DATA to the folder of the records")
     if not native.available():
         pytest.skip("needs the compiled core")
     return path
