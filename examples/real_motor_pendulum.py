@@ -51,7 +51,7 @@ def fit_swing_up(run: Run) -> tu.UDE:
 
 
 def authors(record: Dataset, friction: bool) -> tu.Physics:
-    """This rig with the friction that the authors identified on the same motor, or without."""
+    """This rig with the friction that the authors identified with a lighter pendulum, or without."""
     identified = {name: record.parameters[name] if friction else 0.0 for name in ("Fv", "Fc", "offset")}
     return tu.Physics(
         states=["theta", "omega"],

@@ -121,7 +121,7 @@ def motor_pendulum(experiment: str = "energy_shaping", folder: str | Path | None
     """A pendulum driven by a motor, with a coarse encoder (2.9 mrad a step); angle from hanging down.
 
     "energy_shaping": a swing-up at 200 Hz, pushed by hand now and then; "gravity_compensation": 1 kHz, moved by hand.
-    The parameters were identified by the authors on the same motor with a lighter pendulum:
+    The parameters were identified by the authors in another experiment, with a lighter pendulum:
     tau = J dw/dt + m_cx g sin(q) + Fv w + Fc atan(100 w) + offset.
     """
     if experiment not in MOTOR:
