@@ -1,0 +1,86 @@
+"""Published records: found in a folder by their hash, else fetched; refused in words when neither works."""
+
+import hashlib
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pooch
+import pytest
+
+import tinyude as tu
+from tinyude import datasets
+
+CSV = "time,position,velocity,torque\n0.0,0.1,0.0,0.5\n0.005,0.2,1.0,0.25\n0.01,0.3,1.5,0.0\n"
+
+
+@pytest.fixture
+def published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that holds a small stand-in for the motor's record, under its name and with its hash."""
+    sha256 = hashlib.sha256(CSV.encode()).hexdigest()
+    stand_in = replace(datasets.MOTOR["energy_shaping"], sha256=sha256)
+    monkeypatch.setitem(datasets.MOTOR, "energy_shaping", stand_in)
+    path = tmp_path / stand_in.local
+    path.parent.mkdir()
+    path.write_text(CSV)
+    return tmp_path
+
+
+@pytest.fixture
+def offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*arguments: object, **options: object) -> str:
+        raise ConnectionError("no route to host")
+
+    monkeypatch.delenv(datasets.FOLDER_VARIABLE, raising=False)
+    monkeypatch.setattr(pooch, "retrieve", refuse)
+
+
+def test_motor_pendulum_reads_times_samples_and_inputs(published: Path) -> None:
+    record = tu.datasets.motor_pendulum(folder=published)
+    (run,) = record.runs
+    assert np.array_equal(run.t, [0.0, 0.005, 0.01]) and run.Y.shape == (3, 2) and run.u.shape == (3, 1)
+    assert run.Y[1].tolist() == [0.2, 1.0] and run.u[1].item() == 0.25
+    assert record.columns == ("position", "velocity") and record.units["torque"] == "N m"
+    assert record.licence.startswith("BSD") and record.parameters["Fc"] == pytest.approx(0.1839)
+
+
+def test_between_keeps_rows_from_start_up_to_stop(published: Path) -> None:
+    part = tu.datasets.motor_pendulum(folder=published).runs[0].between(0.005, 0.01)
+    assert part.t.tolist() == [0.005] and part.Y.shape == (1, 2) and part.u.shape == (1, 1)
+
+
+def test_datasets_take_the_folder_from_the_environment(published: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(datasets.FOLDER_VARIABLE, str(published / "dfki_simple_pendulum"))  # or its parent
+    assert len(tu.datasets.motor_pendulum().runs[0].t) == 3
+
+
+def test_datasets_refuse_a_changed_file(published: Path) -> None:
+    path = published / datasets.MOTOR["energy_shaping"].local
+    path.write_text(CSV.replace("0.1", "0.7"))
+    with pytest.raises(tu.TinyUDEError, match=r"energy_shaping_measured\.csv is not the published record.*SHA-256"):
+        tu.datasets.motor_pendulum(folder=published)
+
+
+@pytest.mark.parametrize("load", ["multiarm_single", "multiarm_double", "motor_pendulum", "torque_double_pendulum"])
+def test_datasets_without_network_say_what_to_fetch_and_where_to_put_it(
+    load: str, offline: None, tmp_path: Path
+) -> None:
+    with pytest.raises(tu.TinyUDEError) as caught:
+        getattr(tu.datasets, load)(folder=tmp_path)
+    said = str(caught.value)
+    assert "https://raw.githubusercontent.com/" in said and "ConnectionError" in said
+    assert "folder=" in said and "TINYUDE_DATA" in said
+
+
+def test_datasets_refuse_a_download_with_another_hash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def forged(url: str, known_hash: str, *where: object) -> str:
+        raise ValueError(f"SHA256 hash of downloaded file does not match the known hash: {known_hash}")
+
+    monkeypatch.setattr(pooch, "retrieve", forged)
+    with pytest.raises(tu.TinyUDEError, match=r"not the published record.*known hash: 94f17287"):
+        tu.datasets.torque_double_pendulum(folder=tmp_path)
+
+
+def test_motor_pendulum_refuses_an_unknown_experiment() -> None:
+    with pytest.raises(tu.TinyUDEError, match=r"'swing'; use one of energy_shaping, gravity_compensation"):
+        tu.datasets.motor_pendulum("swing")
