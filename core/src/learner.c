@@ -1,6 +1,7 @@
 /* Algorithm 1 of the paper as two functions: tu_learner_push takes a sample, tu_learner_step makes updates. */
 #include "config.h"
 #include "elementary.h"
+#include "fuse.h"
 #include "loss.h"
 #include "teach.h"
 #include "usable.h"
@@ -56,6 +57,9 @@ static int try_window(tu_learner *l)
         reason = tu_gates_noise(&settled->window, fit, &l->noise, settled->sigma_scale);
     } else if (config->gated) {
         reason = tu_gates_median(&l->gates, &settled->window, &l->ring, fit, &l->noise, settled->sigma_scale);
+    }
+    if (config->dense) {
+        tu_fuse_rates(&settled->window, config->rate_channel, l->noise.sigma, config->channels, fit);
     }
     if (reason == TU_ACCEPTED && !tu_teach_window(l)) {
         reason = TU_NONFINITE;

@@ -8,9 +8,9 @@
 
 /* What the learner's struct is given on every machine, whatever its pointers take: one size for laptop and chip. */
 #ifdef TU_REAL_DOUBLE
-enum { STATE_BYTES = 1760 };
+enum { STATE_BYTES = 1760 + 64 };
 #else
-enum { STATE_BYTES = 1536 };
+enum { STATE_BYTES = 1536 + 64 };
 #endif
 typedef char tu_state_must_fit[sizeof(tu_learner) <= STATE_BYTES ? 1 : -1];
 
@@ -109,7 +109,7 @@ static void carve(tu_learner *l, const tu_config *config, tu_arena *arena, tu_me
     tu_calibrate_carve(&l->calibration, &l->settled, arena, config);
     memory->calibration = arena->used - start;
     start = arena->used;
-    carve_store(&l->reservoir, arena, config, config->hidden_count ? config->reservoir : 0, width, config->rolling,
+    carve_store(&l->reservoir, arena, config, config->reservoir, width, config->rolling,
                 l->entry_scale);
     memory->reservoir = arena->used - start;
     start = arena->used;

@@ -9,7 +9,7 @@ from typing import Any
 import sympy as sp
 
 from tinyude.physics import Physics
-from tinyude.presets import make_config, measured_map, residual_states, seen_columns
+from tinyude.presets import make_config, measured_map, rate_channels, residual_states, seen_columns
 from tinyude.reference.config import Config
 
 _SIZES: dict[str, dict[str, Any]] = {
@@ -41,10 +41,11 @@ def board_config(
 ) -> BoardConfig:
     """The configuration of a preset for a board that sees so many samples; overrides are fields of Config."""
     names, channel, order = measured_map(physics, measured)
+    on = residual_states(physics, None, preset)
     config = make_config(
         preset, samples, period, {**_SIZES[preset], **overrides},
-        channels=len(names), channel=channel, order=order, inputs=physics.n_inputs,
-        on=residual_states(physics, None, preset), sees=seen_columns(physics, None), hidden=hidden,
+        channels=len(names), channel=channel, order=order, rate_channel=rate_channels(physics, measured, on),
+        inputs=physics.n_inputs, on=on, sees=seen_columns(physics, None), hidden=hidden,
         parameters=len(physics.learned), library_terms=len(terms), forced=len(physics.learned), seed=seed,
     )  # fmt: skip
     given = {entry.name: getattr(config, entry.name) for entry in fields(config) if entry.init}

@@ -20,7 +20,7 @@ from tinyude.errors import TinyUDEError
 from tinyude.fitting import Session, calibrate, move_parameters, push_stream, read_model, restart, run_updates
 from tinyude.model import Model
 from tinyude.physics import Physics
-from tinyude.presets import PRESETS, make_config, measured_map, residual_states, seen_columns
+from tinyude.presets import PRESETS, make_config, measured_map, rate_channels, residual_states, seen_columns
 from tinyude.reference.config import Config
 from tinyude.reference.window import window_make
 from tinyude.rollout import held_rollout, rollout
@@ -205,6 +205,7 @@ class UDE(BaseEstimator):  # type: ignore[misc]
         config = make_config(
             self.preset, samples, stream.period, given,
             channels=len(stream.names), channel=channel, order=order,
+            rate_channel=rate_channels(physics, self.measured, on),
             inputs=physics.n_inputs, on=on, sees=seen_columns(physics, self.sees),
             hidden=tuple(int(h) for h in self.hidden),
             parameters=len(physics.learned), library_terms=len(terms), forced=len(physics.learned) + forced * len(on),

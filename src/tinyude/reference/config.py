@@ -14,6 +14,7 @@ class Config:
     channel: tuple[int, ...]
     order: tuple[int, ...]
     sample_period: float
+    rate_channel: tuple[int, ...] = ()  # of each channel: 1 + the channel that senses its rate; 0: none does
     inputs: int = 0
     on: tuple[int, ...] = ()  # states whose equation the residual may change
     sees: tuple[int, ...] = ()  # what the network sees: states first, then inputs

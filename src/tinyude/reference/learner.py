@@ -6,6 +6,7 @@ import numpy as np
 
 from tinyude.reference.adam import adam_init, adam_step, clip, cosine_rate, ema_update
 from tinyude.reference.calibrate import calibrate_finish, calibrate_snr2, calibrate_window
+from tinyude.reference.fuse import fuse_rates
 from tinyude.reference.gates import STUCK_RUN, gates_median, gates_noise
 from tinyude.reference.loss import SecondOrder, loss_first, loss_second
 from tinyude.reference.mlp import mlp_forward
@@ -175,6 +176,8 @@ def _window(learner: Learner, window: Window) -> None:
         reason = gates_noise(window, misfit, segments, sigma, learner.noise.step)
     else:
         reason = gates_median(gates, window, misfit, samples, sigma) if config.gated else None
+    if config.dense:
+        coefficients = fuse_rates(window, coefficients, config.rate_channel, sigma)
     if reason is None and not teach_window(learner, window, coefficients):
         reason = "nonfinite"
     if reason:
