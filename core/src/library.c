@@ -6,9 +6,10 @@
 
 #include <float.h>
 
-static const tu_real ALARM = TU_R(8.0);    /* a block's score in units of its usual size */
-static const tu_real WORSE = TU_R(4.0);    /* times its usual share of the squared target that the model must leave, */
-static const tu_real SERIOUS = TU_R(0.01); /* and at least this share of it */
+static const tu_real ALARM = TU_R(4.0);    /* a block's score in units of its usual size, twice in a row */
+static const tu_real CERTAIN = TU_R(8.0);  /* the trial's score against the past, in units of its usual size */
+static const tu_real SERIOUS = TU_R(0.04); /* share of its squared target that a coefficient's change must explain, */
+static const tu_real MATCHED = TU_R(0.25); /* on this share of its windows: else nobody can tell */
 enum { ALARM_BLOCKS = 8 };                 /* blocks that define what is usual */
 enum { TRIAL_BLOCKS = 6 };                 /* blocks after an alarm that decide whether it was one */
 
@@ -19,8 +20,6 @@ static void clear(tu_real *values, int count)
     }
 }
 
-static const tu_unexplained NOTHING = {0, 0};
-
 void tu_library_carve(tu_library *library, tu_arena *arena, const tu_config *config)
 {
     library->groups = config->groups;
@@ -30,12 +29,13 @@ void tu_library_carve(tu_library *library, tu_arena *arena, const tu_config *con
     library->columns = tu_config_columns(config);
     library->size = library->columns ? tu_sums_size(library) : 0;
     library->sums = tu_arena_reals(arena, library->groups * library->size);
-    tu_real **vectors[] = {&library->coefficients, &library->errors, &library->change,
-                           &library->score,        &library->usual,  &library->last};
+    tu_real **vectors[] = {&library->coefficients, &library->errors, &library->change, &library->score,
+                           &library->usual,        &library->last,   &library->energy};
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
         *vectors[i] = tu_arena_reals(arena, library->columns);
     }
-    library->block = library->past = library->tried = NOTHING;
+    library->matched_target = 0;
+    library->matched = library->compared = 0;
     library->trial = 0;
     library->scored = 0;
     library->blocks = 0;
@@ -71,8 +71,6 @@ void tu_library_add(tu_library *library, const tu_real *design, const tu_real *t
             library->score[column] += design[a] * innovation;
         }
         products[library->columns] += goal * goal;
-        library->block.error += innovation * innovation;
-        library->block.target += goal * goal;
     }
     library->windows++;
 }
@@ -99,16 +97,9 @@ static int is_odd(const tu_library *library)
     return odd;
 }
 
-static void add(tu_unexplained *sum, const tu_unexplained *block)
-{
-    sum->error += block->error;
-    sum->target += block->target;
-}
-
 /* Lets the block say what is usual. */
 static void learn_usual(tu_library *library)
 {
-    add(&library->past, &library->block);
     library->scored++;
     for (int j = 0; j < library->columns; j++) {
         tu_real score = library->score[j];
@@ -116,32 +107,53 @@ static void learn_usual(tu_library *library)
     }
 }
 
-/* Whether the model leaves far more of the trial's targets unexplained than it used to. */
-static int unexplained(const tu_library *library)
+void tu_library_compare(tu_library *library, const tu_real *design, const tu_real *target, const tu_real *difference)
 {
-    const tu_unexplained *now = &library->tried, *past = &library->past;
-    return now->error > SERIOUS * now->target && now->error * past->target > WORSE * past->error * now->target;
+    int width = library->parameters + library->terms;
+    library->compared++;
+    library->matched += difference != NULL;
+    for (int i = 0; difference && i < library->outputs; i++, design += width) {
+        for (int a = 0; a < width; a++) {
+            int column = tu_library_column(library, i, a);
+            library->last[column] += design[a] * difference[i];
+            library->energy[column] += design[a] * design[a];
+        }
+        library->matched_target += target[i] * target[i];
+    }
+}
+
+/* Whether the trial differs from what was seen before at the same states, the same way all along. */
+static int contradicted(const tu_library *library)
+{
+    tu_real share = library->compared ? (tu_real)library->matched / (tu_real)library->compared : 0;
+    int changed = 0;
+    for (int j = 0; j < library->columns; j++) {
+        tu_real usual = tu_sqrt(library->usual[j] * (TRIAL_BLOCKS * share) + (tu_real)FLT_MIN), score = library->last[j];
+        changed |= tu_abs(score) > CERTAIN * usual && score * score > SERIOUS * library->matched_target * library->energy[j];
+    }
+    return changed && share > MATCHED;
 }
 
 int tu_library_end_block(tu_library *library)
 {
     int changed = 0;
     if (library->trial) {
-        add(&library->tried, &library->block);
         if (--library->trial == 0) {
+            changed = contradicted(library);
             clear(library->last, library->columns);
-            changed = unexplained(library);
         }
     } else if (library->solved) {
         if (library->scored >= ALARM_BLOCKS && alarm(library)) {
             library->trial = TRIAL_BLOCKS;
-            library->tried = NOTHING;
+            clear(library->last, library->columns);
+            clear(library->energy, library->columns);
+            library->matched_target = 0;
+            library->matched = library->compared = 0;
         } else if (!is_odd(library)) {
             learn_usual(library);
         }
     }
     clear(library->score, library->columns);
-    library->block = NOTHING;
     library->windows = 0;
     library->blocks++;
     return changed;
@@ -152,7 +164,6 @@ void tu_library_clear(tu_library *library)
     clear(library->sums, library->groups * library->size);
     clear(library->last, library->columns);
     clear(library->usual, library->columns);
-    library->past = NOTHING;
     library->trial = 0;
     library->scored = 0;
     library->blocks = 0;

@@ -13,12 +13,6 @@
 
 #include "arena.h"
 
-/* Squared innovations and squared targets, added up. */
-typedef struct {
-    tu_real error;
-    tu_real target;
-} tu_unexplained;
-
 typedef struct {
     int groups;
     int outputs; /* residual states */
@@ -32,10 +26,11 @@ typedef struct {
     tu_real *change;       /* what the last solution added to the coefficients */
     tu_real *score;        /* sum of column times innovation over the current block */
     tu_real *usual;        /* mean square of past scores */
-    tu_real *last;         /* the previous block's score, in units of its usual size */
-    tu_unexplained block;  /* of this block, */
-    tu_unexplained past;   /* of the blocks since there is a model, */
-    tu_unexplained tried;  /* of the blocks of the trial */
+    tu_real *last;         /* the previous block's score, in units of its usual size; in a trial, its score */
+    tu_real *energy;       /* squared columns over the trial's windows */
+    tu_real matched_target; /* squared targets of the trial */
+    uint32_t matched;      /* windows of the trial that have their like in the past, */
+    uint32_t compared;     /* of so many */
     int trial;             /* blocks left of the trial that an alarm starts */
     uint32_t scored;       /* blocks in `usual` */
     uint32_t blocks;       /* blocks since the last clear */
@@ -74,8 +69,12 @@ TU_INLINE int tu_library_column(const tu_library *library, int output, int index
 /* The library's share of a residual, from its row of the design, with these coefficients. */
 tu_real tu_library_dot(const tu_library *library, int output, const tu_real *row, const tu_real *coefficients);
 
+/* A window of the trial against its like in the past; difference: of what the library leaves; NULL: no such past. */
+void tu_library_compare(tu_library *library, const tu_real *design, const tu_real *target, const tu_real *difference);
+
 /* Closes the current block; 1 when the dynamics have changed.
- * Two blocks in a row that contradict the model the same way raise an alarm; the blocks that follow decide.
+ * Two blocks in a row that contradict the model the same way raise an alarm. That may be a change, or a library without
+ * the right term in a region that is new: the next blocks are compared with the past at the same states.
  */
 int tu_library_end_block(tu_library *library);
 

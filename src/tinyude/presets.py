@@ -13,6 +13,7 @@ from tinyude.reference.config import Config
 TRAINING_RATE = 25.0  # updates a second while streaming
 WINDOWS_WANTED = 4000  # windows overlap less where a record is long enough to give this many
 _GROUPS = 16
+_PAST = 1024  # windows kept without a network, to tell a change from a region that is new
 
 _PAPER: dict[str, Any] = {
     "dense": False, "repair": False, "physics_nodes": 1, "network_nodes": 1, "second_order": 0.1, "follow": False,
@@ -55,6 +56,21 @@ def measured_map(
     return names, tuple(source[s][0] for s in physics.states), tuple(source[s][1] for s in physics.states)
 
 
+def rate_channels(physics: Physics, measured: Sequence[str] | None, on: Sequence[int]) -> tuple[int, ...]:
+    """For each channel 1 + the channel that senses its rate, where the known rate is all there is to it; else 0."""
+    names, _, _ = measured_map(physics, measured)
+    senses = {name: 1 + channel for channel, name in enumerate(names)}
+    rates = dict(zip(physics.states, physics.kinematic, strict=True))
+
+    def rate(name: str) -> int:
+        state = rates[name]
+        if state is None or physics.states.index(name) in on:
+            return 0
+        return senses.get(physics.states[state], 0)
+
+    return tuple(rate(name) for name in names)
+
+
 def residual_states(physics: Physics, on: Sequence[str] | None, preset: str) -> tuple[int, ...]:
     """Where the residual acts: as told, else every state that is not a pure derivative (paper: every state)."""
     if on is not None:
@@ -90,6 +106,8 @@ def make_config(preset: str, samples: int, period: float, overrides: Mapping[str
         if preset == "default"
         else _paper_sizes(preset, samples, period, len(system["channel"]))
     )
+    if not system.get("hidden", Config.hidden):
+        settings |= {"network_nodes": 1, "holdout": 0, "reservoir": _PAST}
     settings |= {key: value for key, value in overrides.items() if value is not None}
     updates = settings.get("updates", Config.updates)
     every = max(round(1.0 / (TRAINING_RATE * period)), -(-samples // updates), 1)

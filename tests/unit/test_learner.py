@@ -255,7 +255,7 @@ def test_learner_follows_a_change_of_the_dynamics() -> None:
     feed(learner, samples[12_000::5])
     learner_finish(learner)
     assert len(learner.counters.changes) == 1
-    assert 12.0 < learner.counters.changes[0] * PERIOD < 16.0
+    assert 12.0 < learner.counters.changes[0] * PERIOD < 20.0
     assert learner.library.coefficients[1] == pytest.approx(-1.6, rel=0.1)
     ignoring = feed(make(changing, replace(config, follow=False)), samples[::5])
     assert not ignoring.counters.changes

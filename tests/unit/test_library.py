@@ -7,6 +7,7 @@ from tinyude.reference.library import (
     Library,
     library_add,
     library_clear,
+    library_compare,
     library_end_block,
     library_init,
     library_solve,
@@ -16,15 +17,28 @@ GROUPS, BLOCK, THRESHOLD = 16, 50, 4.5
 
 
 def fill(
-    library: Library, weights: np.ndarray, noise: float, rng: np.random.Generator, blocks: int = 64, overlap: int = 1
+    library: Library,
+    weights: np.ndarray,
+    noise: float,
+    rng: np.random.Generator,
+    blocks: int = 64,
+    overlap: int = 1,
+    past: np.ndarray | None = None,
 ) -> list[bool]:
-    """Blocks of windows with random design rows; `overlap` repeats each error, as overlapping windows do."""
+    """Blocks of windows with random design rows; `overlap` repeats each error, as overlapping windows do.
+
+    past: weights of the windows that a trial finds in store; None: it finds none like these.
+    """
     alarms = []
     for _ in range(blocks):
         errors = np.repeat(noise * rng.standard_normal(BLOCK // overlap), overlap)
         for error in errors:
             design = rng.standard_normal((1, len(weights)))
-            library_add(library, design, design @ weights + error)
+            target = design @ weights + error
+            if library.trial:
+                difference = None if past is None else target - design @ past - noise * rng.standard_normal(1)
+                library_compare(library, design, target, difference)
+            library_add(library, design, target)
         alarms.append(library_end_block(library))
     return alarms
 
@@ -136,7 +150,20 @@ def test_library_end_block_raises_the_alarm_when_a_coefficient_changes() -> None
     fill(library, before, 0.05, rng, blocks=16)
     library_solve(library, 0, THRESHOLD)
     assert not any(fill(library, before, 0.05, rng, blocks=2 * ALARM_BLOCKS))
-    assert sum(fill(library, after, 0.05, rng, blocks=2 + TRIAL_BLOCKS)) == 1
+    assert sum(fill(library, after, 0.05, rng, blocks=2 + TRIAL_BLOCKS, past=before)) == 1
+
+
+@pytest.mark.parametrize("past", [None, np.array([-0.8, 0.0, 0.0])])
+def test_library_end_block_does_not_take_a_new_region_for_a_change(past: np.ndarray | None) -> None:
+    """The library is contradicted, but the past is not: there is none, or it says the same."""
+    rng = np.random.default_rng(0)
+    library = library_init(GROUPS, 3)
+    before, elsewhere = np.array([-0.4, 0.0, 0.0]), np.array([-0.8, 0.0, 0.0])
+    fill(library, before, 0.05, rng, blocks=16)
+    library_solve(library, 0, THRESHOLD)
+    fill(library, before, 0.05, rng, blocks=2 * ALARM_BLOCKS)
+    assert not any(fill(library, elsewhere, 0.05, rng, blocks=4 * TRIAL_BLOCKS, past=past))
+    assert library.compared > 0
 
 
 def test_library_end_block_takes_one_odd_block_for_an_accident() -> None:

@@ -7,7 +7,7 @@ it exceeds that error by the threshold.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,11 +19,12 @@ MIN_GROUPS = 6  # filled groups below which an error means nothing
 COLLINEAR = 1e-3  # share of a column that must be new for it to be chosen
 DEPENDENT = 1e-7  # the same for forced columns
 WORTH = 1e-8  # share of the squared target below which a term is not worth its place
-ALARM = 8.0  # a block's score in units of its usual size
+ALARM = 4.0  # a block's score in units of its usual size, twice in a row,
 ALARM_BLOCKS = 8  # blocks that define what is usual
 TRIAL_BLOCKS = 6  # blocks after an alarm that decide whether it was one
-WORSE = 4.0  # times its usual share of the squared target that the model must leave unexplained,
-SERIOUS = 0.01  # and at least this share of it
+CERTAIN = 8.0  # the trial's score against the past, in units of its usual size
+SERIOUS = 0.04  # share of the trial's squared target that a change of one coefficient must explain,
+MATCHED = 0.25  # on this share of its windows: where nothing like them was seen before, nobody can tell
 
 
 @dataclass
@@ -33,11 +34,12 @@ class Library:
     errors: Array  # jackknife standard errors
     score: Array  # sum of column times innovation over the current block
     usual: Array  # mean square of past scores
-    last: Array  # the previous block's score, in units of its usual size
+    last: Array  # the previous block's score, in units of its usual size; in a trial, its score against the past
+    energy: Array  # squared columns over the trial's windows
     trial: int = 0  # blocks left of the trial that an alarm starts
-    block: Array = field(default_factory=lambda: np.zeros(2))  # squared innovations and targets: of this block,
-    past: Array = field(default_factory=lambda: np.zeros(2))  # of the blocks since there is a model,
-    tried: Array = field(default_factory=lambda: np.zeros(2))  # of the blocks of the trial
+    matched_target: float = 0.0  # squared targets of the trial
+    matched: int = 0  # windows of the trial that have their like in the past,
+    compared: int = 0  # of so many
     scored: int = 0  # blocks in `usual`
     blocks: int = 0  # blocks since the last clear
     windows: int = 0  # windows in the current block
@@ -47,8 +49,8 @@ class Library:
 
 def library_init(groups: int, columns: int) -> Library:
     sums = np.zeros((groups, columns + 1, columns + 1))
-    coefficients, errors, score, usual, last = np.zeros((5, columns))
-    return Library(sums, coefficients, errors, score, usual, last)
+    coefficients, errors, score, usual, last, energy = np.zeros((6, columns))
+    return Library(sums, coefficients, errors, score, usual, last, energy)
 
 
 def library_add(library: Library, design: Array, target: Array) -> None:
@@ -57,30 +59,41 @@ def library_add(library: Library, design: Array, target: Array) -> None:
     innovation = target - design @ library.coefficients
     library.sums[library.blocks % len(library.sums)] += rows.T @ rows
     library.score += design.T @ innovation
-    library.block += np.array([innovation @ innovation, target @ target])
     library.windows += 1
+
+
+def library_compare(library: Library, design: Array, target: Array, difference: Array | None) -> None:
+    """A window of the trial against its like in the past, by what the library leaves of both; None: no such past."""
+    library.compared += 1
+    if difference is not None:
+        library.matched += 1
+        library.last += design.T @ difference
+        library.energy += (design**2).sum(axis=0)
+        library.matched_target += float(target @ target)
 
 
 def library_end_block(library: Library) -> bool:
     """Close the current block; True when the dynamics have changed.
 
-    Two blocks in a row that contradict the model the same way raise an alarm; the blocks that follow decide.
+    Two blocks in a row that contradict the model the same way raise an alarm. That may be a change, or a library
+    without the right term in a region that is new: the next blocks are compared with the past at the same states.
     """
     changed = False
     if library.trial:
-        library.tried += library.block
         library.trial -= 1
-        changed = library.trial == 0 and _unexplained(library)
+        if library.trial == 0:
+            changed = _contradicted(library)
+            library.last[:] = 0.0
     elif library.solved:
         if library.scored >= ALARM_BLOCKS and _alarm(library):
             library.trial = TRIAL_BLOCKS
-            library.tried[:] = 0.0
+            library.last[:] = library.energy[:] = 0.0
+            library.matched_target = 0.0
+            library.matched = library.compared = 0
         elif not np.any(np.abs(library.last) > ALARM):  # what is odd may be new: it must not pass for the past
-            library.past += library.block
             library.scored += 1
             library.usual += (library.score**2 - library.usual) / library.scored
     library.score[:] = 0.0
-    library.block[:] = 0.0
     library.windows = 0
     library.blocks += 1
     return changed
@@ -95,12 +108,12 @@ def _alarm(library: Library) -> bool:
     return alarm
 
 
-def _unexplained(library: Library) -> bool:
-    """Whether the model leaves far more of the trial's targets unexplained than it used to."""
-    library.last[:] = 0.0
-    error, target = library.tried
-    past_error, past_target = library.past
-    return bool(error > SERIOUS * target and error * past_target > WORSE * past_error * target)
+def _contradicted(library: Library) -> bool:
+    """Whether the trial differs from what was seen before at the same states, the same way all along."""
+    share = library.matched / max(library.compared, 1)
+    usual = np.sqrt(library.usual * (TRIAL_BLOCKS * share) + np.finfo(np.float32).tiny)
+    serious = library.last**2 > SERIOUS * library.matched_target * library.energy
+    return share > MATCHED and bool(np.any((np.abs(library.last) > CERTAIN * usual) & serious))
 
 
 def library_clear(library: Library) -> None:
@@ -108,7 +121,6 @@ def library_clear(library: Library) -> None:
     library.sums[:] = 0.0
     library.last[:] = 0.0
     library.usual[:] = 0.0
-    library.past[:] = 0.0
     library.scored = library.blocks = library.windows = library.trial = 0
 
 

@@ -5,7 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from tinyude.reference.calibrate import window_jets
-from tinyude.reference.library import library_add, library_clear, library_end_block, library_solve
+from tinyude.reference.library import (
+    library_add,
+    library_clear,
+    library_compare,
+    library_end_block,
+    library_solve,
+)
 from tinyude.reference.mlp import mlp_forward
 from tinyude.reference.reservoir import reservoir_count, reservoir_offer
 from tinyude.reference.ring import usable
@@ -15,6 +21,7 @@ from tinyude.reference.window import Nodes, Window
 HOLDOUT_EVERY = 8  # one block in so many judges the network instead of teaching it
 PARTS = 4  # of a held-back block, each with a say of its own
 SOLVE_EVERY = 8  # blocks between two looks at the library
+NEAR = 0.15  # distance, in scales and per state or input, at which two windows saw the same
 EARNED = 1.0  # standard errors by which it must improve held-back parts; a network that fits noise makes them worse
 TAGS = 32768  # block numbers that a compact entry can tell apart
 
@@ -40,14 +47,37 @@ def teach_window(learner: Learner, window: Window, coefficients: Array) -> bool:
     entry = np.concatenate([scaled_row(learner, states, inputs).ravel(), rest, ddx if config.second_order else []])
     if not (usable(design).all() and usable(target).all() and usable(entry).all()):
         return False
-    tag = library.blocks // HOLDOUT_EVERY * PARTS + PARTS * library.windows // config.block
+    if not (library.trial and _compare(learner, entry, design, target)):
+        _store(learner, entry)
     if config.columns:
         library_add(library, design, target)
-    if config.holdout and library.blocks % HOLDOUT_EVERY == HOLDOUT_EVERY - 1:
-        reservoir_offer(learner.holdout, np.append(entry, tag % TAGS), learner.rng)
-    elif config.hidden:
-        reservoir_offer(learner.reservoir, entry, learner.rng)
     _count_block(learner)
+    return True
+
+
+def _store(learner: Learner, entry: Array) -> None:
+    """Keep the window for the network; those of every eighth block, tagged by part, to judge it instead."""
+    config, library = learner.config, learner.library
+    if config.holdout and library.blocks % HOLDOUT_EVERY == HOLDOUT_EVERY - 1:
+        tag = library.blocks // HOLDOUT_EVERY * PARTS + PARTS * library.windows // config.block
+        reservoir_offer(learner.holdout, np.append(entry, tag % TAGS), learner.rng)
+    elif config.reservoir:
+        reservoir_offer(learner.reservoir, entry, learner.rng)
+
+
+def _compare(learner: Learner, entry: Array, design: Array, target: Array) -> bool:
+    """A window of a trial against the nearest state in store, by what the library leaves. False: none is near."""
+    config = learner.config
+    columns = config.states + config.inputs
+    stored = learner.reservoir.entries[: reservoir_count(learner.reservoir)]
+    first, rest = config.network_nodes // 2 * columns, config.network_nodes * columns  # the middle node; what is left
+    distances = ((stored[:, first : first + columns] - entry[first : first + columns]) ** 2).sum(axis=1)
+    nearest = int(np.argmin(distances)) if len(stored) else -1
+    if nearest < 0 or distances[nearest] >= NEAR**2 * columns:
+        library_compare(learner.library, design, target, None)
+        return False
+    difference = (entry - stored[nearest])[rest : rest + len(config.on)]
+    library_compare(learner.library, design, target, difference)
     return True
 
 
@@ -58,12 +88,13 @@ def _count_block(learner: Learner) -> None:
         library.windows += 1
     if library.windows < config.block:
         return
+    trial = library.trial > 0
     if library_end_block(library) and config.follow:
         learner.counters.changes.append(learner.tick)
         library_clear(library)
         learner.reservoir.seen = learner.holdout.seen = 0
         learner.since_change = 0
-    elif library.blocks % SOLVE_EVERY == 0 and not library.trial:
+    elif not library.trial and (trial or library.blocks % SOLVE_EVERY == 0):
         teach_solve(learner)
 
 
