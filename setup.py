@@ -31,6 +31,7 @@ VARIANTS = {"": []} | ({"_v3": ["-march=x86-64-v3"]} if platform.machine() in ("
 def declarations(header: str) -> str:
     """A header as cffi reads it: with its integer constants, without the preprocessor and the choice of tu_real."""
     text = re.sub(r"/\*.*?\*/", "", Path(header).read_text(encoding="utf-8"), flags=re.DOTALL)
+    text = re.sub(r"#ifdef __cplusplus.*?#endif", "", text, flags=re.DOTALL)
     constant = re.compile(r"#define \w+ \d+\s*")
     lines = [line for line in text.splitlines() if not line.startswith("#") or constant.fullmatch(line)]
     return "\n".join(line for line in lines if not re.fullmatch(r"typedef \w+ tu_real;", line))
