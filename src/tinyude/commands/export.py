@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from tinyude.commands.console import console, print_lines, print_table, refuse_unwritable, write_json
-from tinyude.commands.options import Compact, JsonFile, KeptTerms, NoNetwork, Reservoir
+from tinyude.commands.options import Compact, JsonFile, KeptTerms, NoNetwork, NoWeights, Reservoir
 from tinyude.model_file import load
 
 
@@ -19,12 +19,8 @@ def export(
     prefix: Annotated[
         str | None, typer.Option(metavar="NAME", help="Start of every generated name; by default the model's own.")
     ] = None,
-    inference_only: Annotated[
-        bool, typer.Option("--inference-only", help="A predictor without the learner.")
-    ] = False,
-    no_weights: Annotated[
-        bool, typer.Option("--no-weights", help="Start from nothing instead of from the fitted model.")
-    ] = False,
+    inference_only: Annotated[bool, typer.Option("--inference-only", help="A predictor without the learner.")] = False,
+    no_weights: NoWeights = False,
     reservoir: Reservoir = None,
     compact: Compact = False,
     kept_terms: KeptTerms = False,
@@ -35,6 +31,7 @@ def export(
     refuse_unwritable(json)
     from tinyude import native
     from tinyude.export import chip_of_model, export_files, write_folder
+    from tinyude.export.advice import idle_network
     from tinyude.export.sources import prefix_of
 
     name = prefix or prefix_of(model.stem)
@@ -45,12 +42,9 @@ def export(
     memory = {} if inference_only else native.memory(chip.config, "float32")
     rows = [("package", f"{target}, {len(files)} files"), ("names start with", name)]
     if memory:
-        rows += [("arena", f"{memory['total']:,} bytes"), ("starts from", "the fitted model" if chip.start else "nothing")]
+        rows.append(("arena", f"{memory['total']:,} bytes"))
+        rows.append(("starts from", "the fitted model" if chip.start else "nothing"))
     print_table(rows)
-    print_lines(_hints(chip, inference_only))
+    print_lines([] if inference_only else idle_network(chip))
     console.print(f"wrote {out}", markup=False, soft_wrap=True)
     write_json(json, {**made_of, "memory": memory, "files": sorted(files)})
-
-
-def _hints(chip: object, inference_only: bool) -> list[str]:
-    return []

@@ -15,3 +15,4 @@ Reservoir = Annotated[int | None, typer.Option(metavar="N", help="Windows kept t
 Compact = Annotated[bool, typer.Option("--compact", help="Keep them as 16-bit integers: half the memory.")]
 KeptTerms = Annotated[bool, typer.Option("--kept-terms", help="Offer the chip only the terms that the fit kept.")]
 NoNetwork = Annotated[bool, typer.Option("--no-network", help="Terms with names alone: no network on the chip.")]
+NoWeights = Annotated[bool, typer.Option("--no-weights", help="Start from nothing instead of from the fitted model.")]

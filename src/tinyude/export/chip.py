@@ -58,7 +58,7 @@ class Chip:
     def with_kept_terms(self) -> Chip:
         """Offered only the terms that the fit kept for some state."""
         if self.start is None:
-            raise TinyUDEError("Only a fitted model's weights say which terms were kept; give a model, with its weights.")
+            raise TinyUDEError("Only a fitted model's weights say which terms it kept; give a model, with its weights.")
         parameters, on = self.config.parameters, len(self.config.on)
         shape = (on, len(self.terms))
         kept = np.flatnonzero(self.start.coefficients[parameters:].reshape(shape).any(axis=0))
@@ -72,7 +72,9 @@ class Chip:
     def without_network(self) -> Chip:
         """Terms with names alone: nothing to store, nothing to train."""
         if not (self.config.library_terms or self.config.parameters):
-            raise TinyUDEError("There are no library terms and no learned parameters; without a network nothing is left.")
+            raise TinyUDEError(
+                "There are neither library terms nor learned parameters; without a network nothing is left."
+            )
         config = replace(self.config, hidden=(), holdout=0, reservoir=1)
         start = self.start and replace(self.start, weights=np.zeros(0), network_on=np.zeros(len(config.on)))
         return replace(self, config=config, start=start)

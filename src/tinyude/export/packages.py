@@ -10,6 +10,7 @@ from tinyude.export.chip import Chip
 from tinyude.export.sources import check_prefix, chip_facts, environment, learner_files, predictor_files
 from tinyude.reference.mlp import mlp_count
 
+LONGEST_LAG = 16  # samples, of the difference that stands for a rate in an example
 # Path in the package: template. {name} is the prefix.
 TARGETS: dict[str, dict[str, str]] = {
     "arduino": {
@@ -67,7 +68,7 @@ def export_files(chip: Chip, target: str, prefix: str, inference_only: bool = Fa
         "sources": sorted(path.removeprefix("src/") for path in files if path.endswith(".c")),
         "memory": {} if inference_only else native.memory(chip.config, "float32"),
         "work": None if inference_only else _work(chip),
-        "lag": chip.start.window_half if chip.start else 10,
+        "lag": min(chip.start.window_half, LONGEST_LAG) if chip.start else LONGEST_LAG,
     }
     around = {"README.md": "README.md.jinja", **TARGETS[target]}
     return files | {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import keyword
 import re
 from dataclasses import replace
 from itertools import pairwise
@@ -23,11 +22,11 @@ from tinyude.physics import Physics
 
 CORE = "tinyude/"  # where the core lies beside the generated files
 # <prefix>.h must not stand in for a header that C, C++ or the core has.
-_TAKEN = frozenset(
-    "assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal stdalign stdarg stdatomic "
-    "stdbool stddef stdint stdio stdlib stdnoreturn string tgmath threads time uchar wchar wctype arduino main sensor "
-    "tinyude tu".split()
-)
+_TAKEN = {
+    "assert", "complex", "ctype", "errno", "fenv", "float", "inttypes", "iso646", "limits", "locale", "math", "setjmp",
+    "signal", "stdalign", "stdarg", "stdatomic", "stdbool", "stddef", "stdint", "stdio", "stdlib", "stdnoreturn",
+    "string", "tgmath", "threads", "time", "uchar", "wchar", "wctype", "arduino", "main", "sensor", "tinyude", "tu",
+}  # fmt: skip
 
 
 def environment() -> Environment:
@@ -52,7 +51,9 @@ def check_prefix(prefix: str) -> None:
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", prefix):
         raise TinyUDEError(f"The prefix {prefix!r} cannot start a C name; use letters, digits and _, a letter first.")
     if prefix.lower() in _TAKEN or keyword.iskeyword(prefix) or prefix.lower().startswith("tu_"):
-        raise TinyUDEError(f"The prefix {prefix!r} is taken: a header is called so, or the core; give another --prefix.")
+        raise TinyUDEError(
+            f"The prefix {prefix!r} is taken: a header is called so, or the core; give another --prefix."
+        )
 
 
 def learner_files(chip: Chip, prefix: str) -> dict[str, str]:
