@@ -79,8 +79,9 @@ def _chip(model: Path | None, physics: Path | None, preset: str, weights: bool) 
         return chip_of_physics(pendulum().physics, preset)
     rig = load_physics_file(physics)
     period = rig.time if isinstance(rig.time, float) else 1e-3
-    on = rig.residual_on if preset == "default" else None  # the paper's residual acts on every state
-    return chip_of_physics(rig.physics, preset, period, tuple(rig.measured), on, rig.residual_sees)
+    states = rig.physics.states  # all that the paper's network acts on and sees
+    on, sees = (rig.residual_on, rig.residual_sees) if preset == "default" else (states, states)
+    return chip_of_physics(rig.physics, preset, period, tuple(rig.measured), on, sees)
 
 
 def _built(chip: Chip, cpu: str | None, board: str) -> tuple[Footprint | None, list[str]]:

@@ -110,7 +110,9 @@ def chip_of_physics(
         raise TinyUDEError(f"preset is {preset!r}; use one of {', '.join(PRESETS)}.")
     terms = tuple(default_terms(physics, {})) if preset == "default" else ()
     config = board_config(physics, preset, period=period, terms=terms, measured=measured)
-    config = replace(config, on=residual_states(physics, on, preset), sees=seen_columns(physics, sees))
+    config = replace(
+        chip_config(config, len(terms)), on=residual_states(physics, on, preset), sees=seen_columns(physics, sees)
+    )
     names, _, _ = measured_map(physics, measured)
     return Chip(physics, names, terms, config)
 

@@ -50,10 +50,8 @@ def prefix_of(name: str) -> str:
 def check_prefix(prefix: str) -> None:
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", prefix):
         raise TinyUDEError(f"The prefix {prefix!r} cannot start a C name; use letters, digits and _, a letter first.")
-    if prefix.lower() in _TAKEN or keyword.iskeyword(prefix) or prefix.lower().startswith("tu_"):
-        raise TinyUDEError(
-            f"The prefix {prefix!r} is taken: a header is called so, or the core; give another --prefix."
-        )
+    if prefix.lower() in _TAKEN or prefix.lower().startswith("tu_"):
+        raise TinyUDEError(f"The prefix {prefix!r} is taken by a header or by the core; give another --prefix.")
 
 
 def learner_files(chip: Chip, prefix: str) -> dict[str, str]:
