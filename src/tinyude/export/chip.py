@@ -109,12 +109,11 @@ def chip_of_physics(
     if preset not in PRESETS:
         raise TinyUDEError(f"preset is {preset!r}; use one of {', '.join(PRESETS)}.")
     terms = tuple(default_terms(physics, {})) if preset == "default" else ()
-    config = board_config(physics, preset, period=period, terms=terms, measured=measured)
-    config = replace(
-        chip_config(config, len(terms)), on=residual_states(physics, on, preset), sees=seen_columns(physics, sees)
-    )
+    config: Config = board_config(physics, preset, period=period, terms=terms, measured=measured)
+    config = chip_config(config, len(terms))
+    config = replace(config, on=residual_states(physics, on, preset), sees=seen_columns(physics, sees))
     names, _, _ = measured_map(physics, measured)
-    return Chip(physics, names, terms, config)
+    return Chip(physics, names, terms, _board(config))
 
 
 def _start(model: Model, state: dict[str, Any]) -> StartModel:
