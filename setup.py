@@ -6,10 +6,12 @@ installs all the same and learns with its NumPy engine.
 
 import platform
 import re
+import shutil
 from pathlib import Path
 
 from cffi import FFI
 from setuptools import Extension, setup
+from setuptools.command.build_py import build_py
 
 HEADERS = ["core/include/tinyude.h", "src/tinyude/_native/tape.h", "src/tinyude/_native/host.h"]
 SOURCE_FOLDERS = ["core/src", "src/tinyude/_native"]
@@ -61,7 +63,21 @@ def extension(bits: str, variant: str) -> Extension:
     return builder.distutils_extension("build/cffi", verbose=False)
 
 
+class BuildWithCore(build_py):
+    """A package that carries the core's sources, for `tinyude export`; a source tree has them already."""
+
+    def run(self) -> None:
+        super().run()
+        if not self.editable_mode:
+            bundled = Path(self.build_lib) / "tinyude" / "export" / "core"
+            shutil.rmtree(bundled, ignore_errors=True)
+            for folder in ("include", "src"):
+                shutil.copytree(Path("core") / folder, bundled / folder)
+            shutil.copy("LICENSE", bundled)
+
+
 setup(
+    cmdclass={"build_py": BuildWithCore},
     ext_modules=[extension(bits, variant) for variant in VARIANTS for bits in REALS],
     options={"bdist_wheel": {"py_limited_api": "cp311"}},
 )

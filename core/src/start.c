@@ -1,5 +1,5 @@
 /* A learner that starts from a fitted model instead of from nothing. */
-#include "state.h"
+#include "teach.h"
 #include "usable.h"
 
 #include <string.h>
@@ -29,6 +29,27 @@ static void copy(tu_real *to, const tu_real *from, int count)
     }
 }
 
+/* Fills the library's sums with half a block a group as the model sees it, in the range it was fitted in: without that
+ * the first still stretch of a stream would wipe the model out.
+ */
+static void rehearse(tu_learner *l)
+{
+    const tu_config *config = &l->config;
+    tu_library *library = &l->library;
+    for (int group = 0; group < library->groups; group++) {
+        for (int window = 0; window < config->block / 2; window++) {
+            for (int i = 0; i < config->states + config->inputs; i++) {
+                l->lesson.node[i] = l->settled.scales.x[i] * tu_rng_normal(&l->rng);
+            }
+            tu_teach_rehearse(l);
+        }
+        library->blocks++;
+    }
+    library->windows = 0;
+    library->block.error = library->block.target = 0;
+    memset(library->score, 0, (size_t)library->columns * sizeof *library->score);
+}
+
 int tu_learner_start(tu_learner *l, const tu_model *model)
 {
     const tu_config *config = &l->config;
@@ -49,8 +70,11 @@ int tu_learner_start(tu_learner *l, const tu_model *model)
     memcpy(l->network_on, model->network_on, (size_t)config->on_count * sizeof *l->network_on);
     copy(l->library.coefficients, model->coefficients, l->library.columns);
     copy(l->library.errors, model->errors, l->library.columns);
-    l->library.solved = l->library.columns > 0;
     l->since_change = (uint32_t)config->updates;
     tu_learner_settle(l);
+    if (l->library.columns) {
+        l->library.solved = 1;
+        rehearse(l);
+    }
     return TU_OK;
 }

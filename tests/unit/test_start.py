@@ -98,3 +98,15 @@ def test_start_refuses_a_model_that_does_not_fit(
     core = native.NativeLearner(CONFIG, known_programs(pendulum.physics, TERMS, CONFIG.on), "float32")
     with pytest.raises(TinyUDEError, match="does not fit"):
         core.start(model)
+
+
+@needs_core
+def test_start_keeps_the_terms_while_the_stream_stands_still(
+    pendulum: System, taught: tuple[ReferenceLearner, StartModel]
+) -> None:
+    core = native.NativeLearner(CONFIG, known_programs(pendulum.physics, TERMS, CONFIG.on), "float64")
+    core.start(taught[1])
+    core.push(0.01 * np.random.default_rng(0).standard_normal((8000, 2)))
+    state = core.state()
+    assert state["accepted"] > 2000
+    np.testing.assert_allclose(state["coefficients"], taught[1].coefficients, rtol=0.02, atol=1e-6)

@@ -9,7 +9,11 @@ import numpy as np
 from tinyude.reference.calibrate import Scales
 from tinyude.reference.config import Config
 from tinyude.reference.learner import learner_settle
+from tinyude.reference.library import library_add
+from tinyude.reference.ring import usable
+from tinyude.reference.rng import rng_normal
 from tinyude.reference.state import Array, Learner
+from tinyude.reference.teach import design_rows
 from tinyude.reference.window import window_make
 
 
@@ -46,10 +50,31 @@ def learner_start(learner: Learner, model: StartModel) -> bool:
     learner.network_on = model.network_on.astype(bool)
     learner.library.coefficients[:] = model.coefficients
     learner.library.errors[:] = model.errors
-    learner.library.solved = config.columns > 0
     learner.since_change = config.updates
     learner_settle(learner)
+    if config.columns:
+        learner.library.solved = True
+        _rehearse(learner, np.concatenate([model.x_scale, model.u_scale]))
     return True
+
+
+def _rehearse(learner: Learner, scale: Array) -> None:
+    """Fill the library's sums with half a block a group as the model sees it, in the range it was fitted in.
+
+    Without that the first still stretch of a stream would wipe the model out.
+    """
+    config, library = learner.config, learner.library
+    for _ in range(config.groups):
+        for _ in range(config.block // 2):
+            node = np.array([[size * rng_normal(learner.rng) for size in scale]])
+            (design,) = design_rows(learner, node[:, : config.states], node[:, config.states :])
+            target = design @ library.coefficients
+            if usable(design).all() and usable(target).all():
+                library_add(library, design, target)
+        library.blocks += 1
+    library.windows = 0
+    library.block[:] = 0.0
+    library.score[:] = 0.0
 
 
 def _fits(config: Config, model: StartModel) -> bool:
