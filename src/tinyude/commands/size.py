@@ -104,6 +104,6 @@ def _rows(memory: dict[str, int], built: Footprint | None, rest: int, needed: in
     deepest = f" (deepest path of calls: {built.stack_bytes:,})" if built else ""
     rows += [("stack, reserved", f"{STACK_RESERVED:>9,}{deepest}")]
     if built:
-        rows += [("example's own", f"{rest:>9,}")]
+        rows += [("everything else", f"{rest:>9,}")]
     rows += [("RAM in all", f"{needed:>9,}")]
     return rows + ([("flash", f"{built.flash_bytes:>9,}")] if built else [])
