@@ -6,10 +6,12 @@ installs all the same and learns with its NumPy engine.
 
 import platform
 import re
+import shutil
 from pathlib import Path
 
 from cffi import FFI
 from setuptools import Extension, setup
+from setuptools.command.build_py import build_py
 
 HEADERS = ["core/include/tinyude.h", "src/tinyude/_native/tape.h", "src/tinyude/_native/host.h"]
 SOURCE_FOLDERS = ["core/src", "src/tinyude/_native"]
@@ -31,6 +33,7 @@ VARIANTS = {"": []} | ({"_v3": ["-march=x86-64-v3"]} if platform.machine() in ("
 def declarations(header: str) -> str:
     """A header as cffi reads it: with its integer constants, without the preprocessor and the choice of tu_real."""
     text = re.sub(r"/\*.*?\*/", "", Path(header).read_text(encoding="utf-8"), flags=re.DOTALL)
+    text = re.sub(r"#ifdef __cplusplus.*?#endif", "", text, flags=re.DOTALL)
     constant = re.compile(r"#define \w+ \d+\s*")
     lines = [line for line in text.splitlines() if not line.startswith("#") or constant.fullmatch(line)]
     return "\n".join(line for line in lines if not re.fullmatch(r"typedef \w+ tu_real;", line))
@@ -60,7 +63,21 @@ def extension(bits: str, variant: str) -> Extension:
     return builder.distutils_extension("build/cffi", verbose=False)
 
 
+class BuildWithCore(build_py):
+    """A package that carries the core's sources, for `tinyude export`; a source tree has them already."""
+
+    def run(self) -> None:
+        super().run()
+        if not self.editable_mode:
+            bundled = Path(self.build_lib) / "tinyude" / "export" / "core"
+            shutil.rmtree(bundled, ignore_errors=True)
+            for folder in ("include", "src"):
+                shutil.copytree(Path("core") / folder, bundled / folder)
+            shutil.copy("LICENSE", bundled)
+
+
 setup(
+    cmdclass={"build_py": BuildWithCore},
     ext_modules=[extension(bits, variant) for variant in VARIANTS for bits in REALS],
     options={"bdist_wheel": {"py_limited_api": "cp311"}},
 )

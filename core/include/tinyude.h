@@ -20,6 +20,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define TU_API_VERSION 1 /* generated files that were made for another version refuse to compile */
 
 #ifdef TU_REAL_DOUBLE
@@ -110,6 +114,20 @@ typedef struct tu_config {
     uint64_t seed;
 } tu_config;
 
+/* A fitted model, to start a learner from. Arrays of a length 0 may be NULL; the model may live in flash. */
+typedef struct tu_model {
+    int32_t window_half; /* the window that the fit settled on */
+    int32_t window_spacing;
+    tu_real sigma_scale;
+    const tu_real *x_scale;      /* [states], all scales > 0 */
+    const tu_real *u_scale;      /* [inputs] */
+    const tu_real *dx_scale;     /* [states] */
+    const tu_real *weights;      /* [parameters of the network] */
+    const int32_t *network_on;   /* [on] */
+    const tu_real *coefficients; /* [columns], as tu_view has them */
+    const tu_real *errors;       /* [columns] */
+} tu_model;
+
 /* Bytes by part; the parts and padding add up to total. */
 typedef struct tu_memory {
     size_t total;
@@ -178,6 +196,15 @@ typedef struct tu_learner tu_learner;
 /* Sets a learner up in the arena (aligned to 8 bytes). Nothing outside the given bytes is ever written. */
 int tu_learner_init(tu_learner **learner, const tu_config *config, const tu_known *known, void *arena, size_t bytes);
 
+/* Lets a learner that has seen nothing yet start from a fitted model: it need not calibrate, predicts as the model does
+ * and learns on, gently, as after its last update. Library terms weigh as much as `groups` half blocks of windows in the
+ * range of the scales, so that a stream that stands still leaves them alone. Sensor noise is still estimated from the
+ * stream itself; the second-order term, whose gate only a calibration can open, stays off. Nothing of the model is
+ * needed afterwards.
+ * TU_BAD_CONFIG when the model's window does not fit the configuration or a scale is not positive.
+ */
+int tu_learner_start(tu_learner *learner, const tu_model *model);
+
 /* One sample: [channels], then [inputs] held until the next sample. Any value may be non-finite. */
 void tu_learner_push(tu_learner *learner, const tu_real *row);
 
@@ -208,5 +235,9 @@ void tu_learner_finish(tu_learner *learner);
 int tu_learner_residual(tu_learner *learner, const tu_real *x, const tu_real *u, tu_real *residual);
 
 void tu_learner_view(tu_learner *learner, tu_view *view);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

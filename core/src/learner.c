@@ -158,15 +158,11 @@ static void set_entry_scale(tu_learner *l)
     l->entry_scale[width] = 1; /* the tag */
 }
 
-void tu_learner_calibrated(tu_learner *l)
+void tu_learner_settle(tu_learner *l)
 {
     const tu_config *config = &l->config;
     const tu_window *settled = &l->settled.window;
     int32_t orders[TU_MAX_STATES];
-    if (l->calibrated) {
-        return;
-    }
-    tu_calibrate_finish(&l->calibration, config, &l->noise, &l->settled);
     l->calibrated = 1;
     for (int i = 0; i < config->on_count; i++) {
         orders[i] = config->order[config->on[i]];
@@ -185,6 +181,14 @@ void tu_learner_calibrated(tu_learner *l)
     }
     if (l->entry_scale) {
         set_entry_scale(l);
+    }
+}
+
+void tu_learner_calibrated(tu_learner *l)
+{
+    if (!l->calibrated) {
+        tu_calibrate_finish(&l->calibration, &l->config, &l->noise, &l->settled);
+        tu_learner_settle(l);
     }
 }
 

@@ -75,4 +75,7 @@ struct tu_learner {
     uint32_t loss_count;
 };
 
+/* From here on windows teach: what follows from the settled window and scales. */
+void tu_learner_settle(tu_learner *learner);
+
 #endif

@@ -239,6 +239,24 @@ int tu_teach_window(tu_learner *l)
     return 1;
 }
 
+void tu_teach_rehearse(tu_learner *l)
+{
+    const tu_config *config = &l->config;
+    const tu_lesson *lesson = &l->lesson;
+    int width = config->parameters + config->library_terms;
+    evaluate_library(l);
+    for (int i = 0; i < config->on_count; i++) {
+        const tu_real *row = design_row(l, i);
+        for (int k = 0; k < width; k++) {
+            lesson->design[i * width + k] = row[k];
+        }
+        lesson->target[i] = tu_library_dot(&l->library, i, row, l->library.coefficients);
+    }
+    if (all_usable(lesson->design, config->on_count * width) && all_usable(lesson->target, config->on_count)) {
+        tu_library_add(&l->library, lesson->design, lesson->target);
+    }
+}
+
 /* Takes the library's change out of every stored rest. */
 static void take_out_change(tu_learner *l, tu_reservoir *store)
 {

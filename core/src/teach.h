@@ -9,6 +9,9 @@
  */
 int tu_teach_window(tu_learner *learner);
 
+/* Gives the library's sums one window as its model sees it, at learner->lesson.node (physical). */
+void tu_teach_rehearse(tu_learner *learner);
+
 /* Looks at the library anew, and takes the change out of what the network has stored to learn. */
 void tu_teach_solve(tu_learner *learner);
 

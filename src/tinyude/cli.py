@@ -12,13 +12,15 @@ from tinyude import __version__
 from tinyude.commands.bench import bench
 from tinyude.commands.console import errors
 from tinyude.commands.demo import demo
+from tinyude.commands.export import export
 from tinyude.commands.fit import fit
 from tinyude.commands.report import report
 from tinyude.commands.reproduce import reproduce
 from tinyude.commands.simulate import simulate
+from tinyude.commands.size import size
 from tinyude.errors import TinyUDEError
 
-COMMANDS = (demo, fit, simulate, report, reproduce, bench)
+COMMANDS = (demo, fit, simulate, report, reproduce, bench, export, size)
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 for command in COMMANDS:

@@ -18,6 +18,7 @@ from tinyude.errors import TinyUDEError
 from tinyude.expressions import Program
 from tinyude.known import KnownPrograms
 from tinyude.reference.config import Config
+from tinyude.reference.start import StartModel
 
 Array = NDArray[Any]
 _MODULES = {"float32": "_core32", "float64": "_core64"}
@@ -147,6 +148,22 @@ class NativeLearner:
             raise TinyUDEError(f"The compiled core refused to start (status {status} of tinyude.h) with {config}.")
         self._learner = handle[0]
         self._unread = 0.0, 0  # losses that a call of state() saw and nobody has asked for
+
+    def start(self, model: StartModel) -> None:
+        """From a fitted model instead of from nothing, before the first sample."""
+        native, alive = self._ffi.new("tu_model *"), []
+        for name, entry in self._ffi.typeof("tu_model").fields:
+            value = getattr(model, name)
+            if entry.type.kind == "pointer":
+                dtype = np.int32 if name == "network_on" else self._dtype
+                alive.append(self._ffi.from_buffer(entry.type, np.ascontiguousarray(value, dtype)))
+                value = alive[-1]
+            setattr(native, name, value)
+        if self._lib.tu_learner_start(self._learner, native) != self._lib.TU_OK:
+            raise TinyUDEError(
+                f"A model with a window of half width {model.window_half} x {model.window_spacing} does not fit this "
+                "configuration; give one with the same physics and max_half at least as long."
+            )
 
     def push(self, rows: ArrayLike) -> None:
         """Samples in order: (count, channels + inputs)."""

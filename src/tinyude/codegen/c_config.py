@@ -22,7 +22,7 @@ _TEMPLATE = jinja2.Environment(
 #ifndef {{ prefix | upper }}_CONFIG_H
 #define {{ prefix | upper }}_CONFIG_H
 
-#include "tinyude.h"
+#include "{{ core }}tinyude.h"
 
 #if TU_API_VERSION != {{ api_version }}
 #error "made for version {{ api_version }} of tinyude.h: generate this file again"
@@ -43,8 +43,11 @@ static const tu_config {{ prefix }}_config = {
 """)
 
 
-def config_header(config: Config, arena_bytes: int, prefix: str) -> str:
-    """A header with `<prefix>_config` and `<PREFIX>_ARENA_BYTES`, for the float build of the core."""
+def config_header(config: Config, arena_bytes: int, prefix: str, core: str = "") -> str:
+    """A header with `<prefix>_config` and `<PREFIX>_ARENA_BYTES`, for the float build of the core.
+
+    core: how an include reaches the core's headers, e.g. "tinyude/".
+    """
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", prefix):
         raise TinyUDEError(f"The prefix {prefix!r} cannot start a C name; use letters, digits and _, a letter first.")
     settings = []
@@ -53,13 +56,16 @@ def config_header(config: Config, arena_bytes: int, prefix: str) -> str:
         if entry.name in _COUNTED:
             settings.append((f"{entry.name}_count", str(len(value))))
         if value != ():  # C99 has no empty list of values
-            settings.append((entry.name, _literal(value)))
-    return _TEMPLATE.render(api_version=API_VERSION, prefix=prefix, arena_bytes=arena_bytes, settings=settings)
+            settings.append((entry.name, c_literal(value)))
+    return _TEMPLATE.render(
+        api_version=API_VERSION, prefix=prefix, core=core, arena_bytes=arena_bytes, settings=settings
+    )
 
 
-def _literal(value: Any) -> str:
+def c_literal(value: Any) -> str:
+    """A number, or a tuple of them, as C writes it; a real one as a float with all its bits."""
     if isinstance(value, tuple):
-        return "{" + ", ".join(_literal(item) for item in value) + "}"
+        return "{" + ", ".join(c_literal(item) for item in value) + "}"
     if isinstance(value, float | np.floating):
         number = f"{np.float32(value):.9g}"
         return (number if re.search(r"[.e]", number) else f"{number}.0") + "f"

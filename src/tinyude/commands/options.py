@@ -11,3 +11,8 @@ JsonFile = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="A
 Seed = Annotated[int, typer.Option(help="Seed of everything random.", min=0)]
 Preset = Annotated[str, typer.Option(help="default, paper-v2 or paper-v1.")]
 PhysicsPath = Annotated[Path, typer.Option("--physics", metavar="FILE", help="TOML file with the known physics.")]
+Reservoir = Annotated[int | None, typer.Option(metavar="N", help="Windows kept to train the network on.", min=1)]
+Compact = Annotated[bool, typer.Option("--compact", help="Keep them as 16-bit integers: half the memory.")]
+KeptTerms = Annotated[bool, typer.Option("--kept-terms", help="Offer the chip only the terms that the fit kept.")]
+NoNetwork = Annotated[bool, typer.Option("--no-network", help="Terms with names alone: no network on the chip.")]
+NoWeights = Annotated[bool, typer.Option("--no-weights", help="Start from nothing instead of from the fitted model.")]

@@ -135,6 +135,13 @@ def learner_calibrated(learner: Learner) -> None:
     window, scales, second, scale = calibrate_finish(learner.calibration, config, learner.noise)
     learner.window, learner.scales, learner.second_order, learner.sigma_scale = window, scales, second, scale
     learner.snr2 = calibrate_snr2(config, window, scales, learner.noise)
+    learner_settle(learner)
+
+
+def learner_settle(learner: Learner) -> None:
+    """What follows from the settled window: the nodes of its physics and of the network."""
+    config, window = learner.config, learner.window
+    assert window
     if config.physics_nodes == 1:
         learner.physics_nodes = nodes_centre(window, config.order)
     elif config.inputs:

@@ -163,6 +163,32 @@ static void bad_physics(void)
     guarded_free(&g);
 }
 
+/* What one learner found, another one starts from: the same answers, and more to learn. */
+static void start_from_a_model(tu_config config)
+{
+    guarded first = guarded_learner(&config), second = guarded_learner(&config);
+    plant p;
+    tu_view found, view;
+    tu_real x[TU_MAX_STATES] = {(tu_real)0.3, (tu_real)-1.2}, u[TU_MAX_INPUTS] = {0}, a[TU_MAX_STATES], b[TU_MAX_STATES];
+    plant_start(&p, config.states, 6);
+    push_stream(&first, &p, SAMPLES, 0.002);
+    tu_learner_view(first.learner, &found);
+    tu_model model = {found.window_half, found.window_spacing, found.sigma_scale, found.x_scale, found.u_scale,
+                      found.dx_scale, found.average, found.network_on, found.coefficients, found.errors};
+    CHECK(tu_learner_start(second.learner, &model) == TU_OK);
+    CHECK(tu_learner_residual(first.learner, x, u, a) == TU_OK && tu_learner_residual(second.learner, x, u, b) == TU_OK);
+    CHECK(memcmp(a, b, (size_t)config.on_count * sizeof *a) == 0);
+    push_stream(&second, &p, SAMPLES, 0.002);
+    tu_learner_view(second.learner, &view);
+    CHECK(view.accepted > view.windows / 4 && view.updates > 0);
+    check_weights(&second);
+    check_canaries(&second);
+    model.window_half = config.max_half + 1;
+    CHECK(tu_learner_start(second.learner, &model) == TU_BAD_CONFIG);
+    guarded_free(&first);
+    guarded_free(&second);
+}
+
 static void before_calibration(void)
 {
     tu_config config = base_config();
@@ -283,6 +309,8 @@ int main(void)
     coloured_noise();
     dead_sensor();
     bad_physics();
+    start_from_a_model(base_config());
+    start_from_a_model(paper_config());
     before_calibration();
     refused_starts();
     refused_configurations();

@@ -1,0 +1,80 @@
+/* A learner that starts from a fitted model instead of from nothing. */
+#include "teach.h"
+#include "usable.h"
+
+#include <string.h>
+
+static int all_positive(const tu_real *values, int count)
+{
+    int positive = 1;
+    for (int i = 0; i < count; i++) {
+        positive &= tu_usable(values[i]) && values[i] > 0;
+    }
+    return positive;
+}
+
+static int fits(const tu_config *config, const tu_model *model)
+{
+    int32_t half = model->window_half, spacing = model->window_spacing;
+    int window = half >= 1 && half <= config->max_half && spacing >= 1 && spacing <= config->max_half / half &&
+                 2 * half > config->poly && (config->dense ? spacing == 1 : half == config->taps);
+    return window && all_positive(&model->sigma_scale, 1) && all_positive(model->x_scale, config->states) &&
+           all_positive(model->u_scale, config->inputs) && all_positive(model->dx_scale, config->states);
+}
+
+static void copy(tu_real *to, const tu_real *from, int count)
+{
+    if (count) {
+        memcpy(to, from, (size_t)count * sizeof *to);
+    }
+}
+
+/* Fills the library's sums with half a block a group as the model sees it, in the range it was fitted in: without that
+ * the first still stretch of a stream would wipe the model out.
+ */
+static void rehearse(tu_learner *l)
+{
+    const tu_config *config = &l->config;
+    tu_library *library = &l->library;
+    for (int group = 0; group < library->groups; group++) {
+        for (int window = 0; window < config->block / 2; window++) {
+            for (int i = 0; i < config->states + config->inputs; i++) {
+                l->lesson.node[i] = l->settled.scales.x[i] * tu_rng_normal(&l->rng);
+            }
+            tu_teach_rehearse(l);
+        }
+        library->blocks++;
+    }
+    library->windows = 0;
+    library->block.error = library->block.target = 0;
+    memset(library->score, 0, (size_t)library->columns * sizeof *library->score);
+}
+
+int tu_learner_start(tu_learner *l, const tu_model *model)
+{
+    const tu_config *config = &l->config;
+    tu_settled *settled = &l->settled;
+    if (!fits(config, model)) {
+        return TU_BAD_CONFIG;
+    }
+    tu_window_make(&settled->window, model->window_half, model->window_spacing, config->poly, config->sample_period);
+    settled->sigma_scale = model->sigma_scale;
+    copy(settled->scales.x, model->x_scale, config->states);
+    copy(settled->scales.u, model->u_scale, config->inputs);
+    copy(settled->scales.dx, model->dx_scale, config->states);
+    for (int i = 0; i < config->states; i++) {
+        settled->scales.ddx[i] = 1;
+    }
+    copy(l->params, model->weights, l->adam.count);
+    copy(l->average, model->weights, l->adam.count);
+    memcpy(l->network_on, model->network_on, (size_t)config->on_count * sizeof *l->network_on);
+    copy(l->library.coefficients, model->coefficients, l->library.columns);
+    copy(l->library.errors, model->errors, l->library.columns);
+    l->since_change = (uint32_t)config->updates;
+    tu_learner_settle(l);
+    if (l->library.columns) {
+        l->library.solved = 1;
+        rehearse(l);
+    }
+    return TU_OK;
+}

@@ -1,0 +1,7 @@
+"""From a fitted model to a folder that a firmware engineer builds as it is."""
+
+from tinyude.export.chip import Chip, chip_of_model, chip_of_physics
+from tinyude.export.folder import write_folder
+from tinyude.export.packages import TARGETS, export_files
+
+__all__ = ["TARGETS", "Chip", "chip_of_model", "chip_of_physics", "export_files", "write_folder"]

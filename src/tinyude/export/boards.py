@@ -1,0 +1,52 @@
+"""Boards that a size can be told for: their processor core and their memory."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from tinyude import emulator
+from tinyude.errors import TinyUDEError
+
+KILO = 1024
+
+
+@dataclass(frozen=True)
+class Chipset:
+    """What a program finds on a board; no core: no compiler for it is driven from here."""
+
+    core: str | None
+    ram_bytes: int | None = None
+
+    @property
+    def cpu(self) -> str | None:
+        """The compiler's options for the core."""
+        return None if self.core is None else " ".join(emulator.BOARDS[self.core].flags)
+
+
+_CORES = ("cortex-m0", "cortex-m0plus", "cortex-m4", "cortex-m7", "cortex-m33", "cortex-m55")
+CHIPSETS = {core: Chipset(core) for core in _CORES} | {
+    "microbit": Chipset("cortex-m0", 16 * KILO),
+    "samd21": Chipset("cortex-m0plus", 32 * KILO),
+    "rp2040": Chipset("cortex-m0plus", 264 * KILO),
+    "rp2350": Chipset("cortex-m33", 520 * KILO),
+    "stm32f401": Chipset("cortex-m4", 96 * KILO),
+    "nrf52840": Chipset("cortex-m4", 256 * KILO),
+    "teensy40": Chipset("cortex-m7", 512 * KILO),
+    # What ESP-IDF lets static variables take of the ESP32's 520 kB; the rest is heap and caches.
+    "esp32": Chipset(None, 160 * KILO),
+}
+
+
+def chipset(board: str) -> Chipset:
+    if board not in CHIPSETS:
+        raise TinyUDEError(f"board is {board!r}; use one of {', '.join(CHIPSETS)}.")
+    return CHIPSETS[board]
+
+
+def parse_bytes(text: str) -> int:
+    """'32768', '32k', '32 kB' or '1M', in units of 1024."""
+    match = re.fullmatch(r"\s*(\d+)\s*([kKmM]?)(?:i?[bB])?\s*", text)
+    if match is None or int(match[1]) == 0:
+        raise TinyUDEError(f"{text!r} is no amount of memory; write 32k, 1M or a whole number of bytes.")
+    return int(match[1]) * {"": 1, "k": KILO, "m": KILO**2}[match[2].lower()]

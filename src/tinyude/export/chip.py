@@ -1,0 +1,140 @@
+"""What a chip is given: a fitted model, or physics alone, at sizes that a microcontroller holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import sympy as sp
+
+from tinyude.board_config import BoardConfig, board_config
+from tinyude.errors import TinyUDEError
+from tinyude.known import KnownPrograms, known_programs
+from tinyude.model import Model
+from tinyude.physics import Physics
+from tinyude.presets import PRESETS, chip_config, measured_map, residual_states, seen_columns
+from tinyude.reference.config import Config
+from tinyude.reference.start import StartModel
+from tinyude.terms import default_terms
+
+if TYPE_CHECKING:
+    from tinyude.estimator import UDE
+
+STRIDE = 5  # ticks between the windows of a live stream, which never runs out of them
+CALIBRATION = 10_000  # ticks
+
+
+@dataclass(frozen=True)
+class Chip:
+    """A learner as its board knows it."""
+
+    physics: Physics  # with learned parameters at their fitted value
+    measured: tuple[str, ...]
+    terms: tuple[sp.Expr, ...]
+    config: BoardConfig
+    start: StartModel | None = None  # None: it starts from nothing
+
+    @property
+    def programs(self) -> KnownPrograms:
+        return known_programs(self.physics, self.terms, self.config.on)
+
+    def resized(self, reservoir: int | None = None, compact: bool = False) -> Chip:
+        """With so many reservoir entries, and with entries in int16 if `compact`."""
+        if reservoir is not None and reservoir < 1:
+            raise TinyUDEError(f"reservoir is {reservoir}; give at least 1 entry.")
+        config = replace(self.config, reservoir=self.config.reservoir if reservoir is None else reservoir)
+        return replace(self, config=replace(config, compact=config.compact or compact))
+
+    def reduced(
+        self, reservoir: int | None = None, compact: bool = False, kept_terms: bool = False, no_network: bool = False
+    ) -> Chip:
+        """Smaller in the ways asked for."""
+        chip = self.with_kept_terms() if kept_terms else self
+        chip = chip.without_network() if no_network else chip
+        return chip.resized(reservoir, compact)
+
+    def with_kept_terms(self) -> Chip:
+        """Offered only the terms that the fit kept for some state."""
+        if self.start is None:
+            raise TinyUDEError("Only a fitted model's weights say which terms it kept; give a model, with its weights.")
+        parameters, on = self.config.parameters, len(self.config.on)
+        shape = (on, len(self.terms))
+        kept = np.flatnonzero(self.start.coefficients[parameters:].reshape(shape).any(axis=0))
+        columns = [*range(parameters), *(parameters + i * len(self.terms) + k for i in range(on) for k in kept)]
+        config = replace(self.config, library_terms=len(kept), forced=parameters)
+        start = replace(
+            self.start, coefficients=self.start.coefficients[columns], errors=self.start.errors[columns]
+        )  # fmt: skip
+        return replace(self, terms=tuple(self.terms[k] for k in kept), config=config, start=start)
+
+    def without_network(self) -> Chip:
+        """Terms with names alone: nothing to store, nothing to train."""
+        if not (self.config.library_terms or self.config.parameters):
+            raise TinyUDEError(
+                "There are neither library terms nor learned parameters; without a network nothing is left."
+            )
+        config = replace(self.config, hidden=(), holdout=0, reservoir=1)
+        start = self.start and replace(self.start, weights=np.zeros(0), network_on=np.zeros(len(config.on)))
+        return replace(self, config=config, start=start)
+
+
+def chip_of_model(ude: UDE, weights: bool = True) -> Chip:
+    """A fitted UDE for a live stream: the same terms on offer, the same network; without `weights` from nothing."""
+    model, fitted = ude.model_, ude.config_
+    config = replace(
+        chip_config(fitted, len(model.terms)),
+        forced=fitted.forced,
+        stride=max(fitted.stride, STRIDE) if fitted.dense else fitted.stride,
+        calibration=min(fitted.calibration, CALIBRATION),
+    )
+    start = _start(model, ude._state_) if weights else None
+    if start is not None:  # nothing is left to calibrate: the ring holds the window that was found
+        reach = start.window_half * start.window_spacing
+        config = replace(config, max_half=reach, spacing=start.window_spacing, second_order=0.0)
+    measured, _, _ = measured_map(model.physics, ude.measured)
+    return Chip(model.physics, measured, model.terms, _board(config), start)
+
+
+def chip_of_physics(
+    physics: Physics,
+    preset: str = "default",
+    period: float = 1e-3,
+    measured: Sequence[str] | None = None,
+    on: Sequence[str] | None = None,
+    sees: Sequence[str] | None = None,
+) -> Chip:
+    """What a chip would be given for this physics before there is any data."""
+    if preset not in PRESETS:
+        raise TinyUDEError(f"preset is {preset!r}; use one of {', '.join(PRESETS)}.")
+    terms = tuple(default_terms(physics, {})) if preset == "default" else ()
+    config: Config = board_config(physics, preset, period=period, terms=terms, measured=measured)
+    config = chip_config(config, len(terms))
+    config = replace(config, on=residual_states(physics, on, preset), sees=seen_columns(physics, sees))
+    names, _, _ = measured_map(physics, measured)
+    return Chip(physics, names, terms, _board(config))
+
+
+def _start(model: Model, state: dict[str, Any]) -> StartModel:
+    """Learned parameters are at their fitted value in the physics itself: what is left of their steps is nothing."""
+    steps = np.zeros(len(model.parameter_errors))
+    return StartModel(
+        window_half=state["window_half"],
+        window_spacing=state["window_spacing"],
+        sigma_scale=float(state["sigma_scale"]),
+        x_scale=model.x_scale,
+        u_scale=model.u_scale,
+        dx_scale=model.dx_scale,
+        weights=model.weights,
+        network_on=model.network_on,
+        coefficients=np.concatenate([steps, model.coefficients.ravel()]),
+        errors=np.concatenate([model.parameter_errors, model.errors.ravel()]),
+    )
+
+
+def _board(config: Config) -> BoardConfig:
+    """The same with the settings that only boards have, at their defaults."""
+    if isinstance(config, BoardConfig):
+        return config
+    return BoardConfig(**{entry.name: getattr(config, entry.name) for entry in fields(config) if entry.init})

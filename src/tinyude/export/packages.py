@@ -1,0 +1,84 @@
+"""One source, a package for each kind of board: what goes around `src/`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tinyude import __version__, native
+from tinyude.errors import TinyUDEError
+from tinyude.export.chip import Chip
+from tinyude.export.sources import check_prefix, chip_facts, environment, learner_files, predictor_files
+from tinyude.reference.mlp import mlp_count
+
+LONGEST_LAG = 16  # samples, of the difference that stands for a rate in an example
+# Path in the package: template. {name} is the prefix.
+TARGETS: dict[str, dict[str, str]] = {
+    "arduino": {
+        "library.properties": "arduino/library.properties.jinja",
+        "examples/{name}/{name}.ino": "arduino/sketch.jinja",
+    },
+    "platformio": {
+        "library.json": "platformio/library.json.jinja",
+        "examples/{name}/platformio.ini": "platformio/platformio.ini.jinja",
+        "examples/{name}/src/main.cpp": "arduino/sketch.jinja",
+    },
+    "esp-idf": {
+        "idf_component.yml": "esp-idf/idf_component.yml.jinja",
+        "CMakeLists.txt": "esp-idf/CMakeLists.txt.jinja",
+        "examples/{name}/CMakeLists.txt": "esp-idf/project.cmake.jinja",
+        "examples/{name}/main/CMakeLists.txt": "esp-idf/main.cmake.jinja",
+        "examples/{name}/main/idf_component.yml": "esp-idf/main.yml.jinja",
+        "examples/{name}/main/main.c": "esp-idf/main.c.jinja",
+    },
+    "zephyr": {
+        "zephyr/module.yml": "zephyr/module.yml.jinja",
+        "zephyr/Kconfig": "zephyr/Kconfig.jinja",
+        "zephyr/CMakeLists.txt": "zephyr/CMakeLists.txt.jinja",
+        "west.yml": "zephyr/west.yml.jinja",
+        "samples/{name}/CMakeLists.txt": "zephyr/project.cmake.jinja",
+        "samples/{name}/prj.conf": "zephyr/prj.conf.jinja",
+        "samples/{name}/sample.yaml": "zephyr/sample.yaml.jinja",
+        "samples/{name}/src/main.c": "zephyr/main.c.jinja",
+    },
+    "cortex-m": {
+        "Makefile": "cortex-m/Makefile.jinja",
+        "board.ld": "cortex-m/board.ld.jinja",
+        "startup.c": "cortex-m/startup.c.jinja",
+        "sensor.c": "cortex-m/sensor.c.jinja",
+        "main.c": "cortex-m/main.c.jinja",
+    },
+    "c": {
+        "Makefile": "c/Makefile.jinja",
+        "main.c": "c/main.c.jinja",
+    },
+}
+
+
+def export_files(chip: Chip, target: str, prefix: str, inference_only: bool = False) -> dict[str, str]:
+    """Every file of a package, path to text; the same chip always gives the same texts, on any machine."""
+    if target not in TARGETS:
+        raise TinyUDEError(f"target is {target!r}; use one of {', '.join(TARGETS)}.")
+    check_prefix(prefix)
+    files = predictor_files(chip, prefix) if inference_only else learner_files(chip, prefix)
+    templates = environment()
+    facts = chip_facts(chip, prefix) | {
+        "target": target,
+        "learns": not inference_only,
+        "version": __version__,
+        "sources": sorted(path.removeprefix("src/") for path in files if path.endswith(".c")),
+        "memory": {} if inference_only else native.memory(chip.config, "float32"),
+        "work": None if inference_only else _work(chip),
+        "lag": min(chip.start.window_half, LONGEST_LAG) if chip.start else LONGEST_LAG,
+    }
+    around = {"README.md": "README.md.jinja", **TARGETS[target]}
+    return files | {
+        path.format(name=prefix): templates.get_template(name).render(facts) for path, name in around.items()
+    }
+
+
+def _work(chip: Chip) -> int:
+    """Multiply-accumulates of the network in one update: forward, cotangents, gradients."""
+    config: Any = chip.config
+    if not config.hidden:
+        return 0
+    return 3 * mlp_count(config.sizes) * config.batch * config.network_nodes

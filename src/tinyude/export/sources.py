@@ -1,0 +1,138 @@
+"""The generated C of an export: the same `src/` in every package."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import sympy as sp
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from tinyude import native
+from tinyude.codegen import c_literal, c_source, config_header
+from tinyude.errors import TinyUDEError
+from tinyude.export.chip import Chip
+from tinyude.export.core_files import core_files
+from tinyude.expressions import program
+from tinyude.physics import Physics
+
+CORE = "tinyude/"  # where the core lies beside the generated files
+# <prefix>.h must not stand in for a header that C, C++ or the core has.
+_TAKEN = {
+    "assert", "complex", "ctype", "errno", "fenv", "float", "inttypes", "iso646", "limits", "locale", "math", "setjmp",
+    "signal", "stdalign", "stdarg", "stdatomic", "stdbool", "stddef", "stdint", "stdio", "stdlib", "stdnoreturn",
+    "string", "tgmath", "threads", "time", "uchar", "wchar", "wctype", "arduino", "main", "sensor", "tinyude", "tu",
+}  # fmt: skip
+
+
+def environment() -> Environment:
+    templates = Environment(
+        loader=FileSystemLoader(Path(__file__).parent / "templates"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    templates.filters["c"] = lambda values: ", ".join(c_literal(value) for value in values)
+    return templates
+
+
+def prefix_of(name: str) -> str:
+    """A C name made of a file's name."""
+    letters = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_")
+    return letters if letters[:1].isalpha() else f"model_{letters}".rstrip("_")
+
+
+def check_prefix(prefix: str) -> None:
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", prefix):
+        raise TinyUDEError(f"The prefix {prefix!r} cannot start a C name; use letters, digits and _, a letter first.")
+    if prefix.lower() in _TAKEN or prefix.lower().startswith("tu_"):
+        raise TinyUDEError(f"The prefix {prefix!r} is taken by a header or by the core; give another --prefix.")
+
+
+def learner_files(chip: Chip, prefix: str) -> dict[str, str]:
+    """`src/` of a learner: its configuration, its physics, its model and the core."""
+    arena = native.memory(chip.config, "float32")["total"]
+    facts = chip_facts(chip, prefix)
+    files = {
+        f"src/{prefix}.h": _render("learner.h.jinja", facts),
+        f"src/{prefix}.c": _render("learner.c.jinja", facts),
+        f"src/{prefix}_config.h": config_header(chip.config, arena, prefix, CORE),
+        f"src/{prefix}_known.c": c_source(chip.programs, prefix, CORE),
+    }
+    if chip.start is not None:
+        files[f"src/{prefix}_model.c"] = _render("model.c.jinja", facts)
+    return files | {f"src/{CORE}{name}": text for name, text in core_files(inference_only=False).items()}
+
+
+def predictor_files(chip: Chip, prefix: str) -> dict[str, str]:
+    """`src/` of a predictor: the model's terms and weights as constants, and nothing that learns."""
+    if chip.start is None:
+        raise TinyUDEError("A predictor is made of a fitted model's weights; leave out --no-weights.")
+    chip = chip.with_kept_terms()
+    assert chip.start is not None
+    physics, config = chip.physics, chip.config
+    nothing = program([], [sp.Symbol(name) for name in (*physics.states, *physics.inputs)])
+    network = bool(config.hidden) and bool(np.any(chip.start.network_on))
+    facts = chip_facts(chip, prefix) | {
+        "layers": _layers(chip.start.weights, config.sizes) if network else [],
+        "wide": max(config.sizes) if network else 0,
+        "seen_scale": np.concatenate([chip.start.x_scale, chip.start.u_scale])[list(config.sees)],
+        "terms_count": len(chip.terms),
+        "coefficients": chip.start.coefficients[config.parameters :].reshape(len(config.on), len(chip.terms)),
+    }
+    programs = replace(chip.programs, jacobian=nothing, sensitivity=nothing)
+    files = {
+        f"src/{prefix}.h": _render("predictor.h.jinja", facts),
+        f"src/{prefix}.c": _render("predictor.c.jinja", facts),
+        f"src/{prefix}_known.c": c_source(programs, prefix, CORE),
+    }
+    return files | {f"src/{CORE}{name}": text for name, text in core_files(inference_only=True).items()}
+
+
+def chip_facts(chip: Chip, prefix: str) -> dict[str, Any]:
+    """What templates are told of a chip."""
+    return {
+        "prefix": prefix,
+        "chip": chip,
+        "config": chip.config,
+        "start": chip.start,
+        "states": chip.physics.states,
+        "inputs": chip.physics.inputs,
+        "measured": chip.measured,
+        "rates": _rates(chip),
+        "texts": _texts(chip.physics),
+    }
+
+
+def _render(name: str, facts: dict[str, Any]) -> str:
+    return environment().get_template(name).render(facts)
+
+
+def _rates(chip: Chip) -> list[tuple[int, int]]:
+    """States that no sensor gives, each with the state that it is the rate of, in an order that can be followed."""
+    channel, order = chip.config.channel, chip.config.order
+    found = [(i, j) for i in range(len(order)) for j in range(len(order)) if _is_rate(i, j, channel, order)]
+    return sorted(found, key=lambda pair: order[pair[0]])
+
+
+def _is_rate(i: int, j: int, channel: tuple[int, ...], order: tuple[int, ...]) -> bool:
+    return order[i] > 0 and channel[i] == channel[j] and order[j] == order[i] - 1
+
+
+def _texts(physics: Physics) -> list[str]:
+    return [f"d({name})/dt = {text}" for name, text in zip(physics.states, physics.texts, strict=True)]
+
+
+def _layers(weights: Any, sizes: tuple[int, ...]) -> list[dict[str, Any]]:
+    """Weights (out x in, row by row) and biases of each layer."""
+    layers, place = [], 0
+    for inputs, outputs in pairwise(sizes):
+        count = outputs * (inputs + 1)
+        layers.append({"inputs": inputs, "outputs": outputs, "weights": weights[place : place + count]})
+        place += count
+    return layers

@@ -1,0 +1,85 @@
+"""A learner that starts from a fitted model instead of from nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tinyude.reference.calibrate import Scales
+from tinyude.reference.config import Config
+from tinyude.reference.learner import learner_settle
+from tinyude.reference.library import library_add
+from tinyude.reference.ring import usable
+from tinyude.reference.rng import rng_normal
+from tinyude.reference.state import Array, Learner
+from tinyude.reference.teach import design_rows
+from tinyude.reference.window import window_make
+
+
+@dataclass(frozen=True)
+class StartModel:
+    """What a fit settled on and found (`tu_model` in tinyude.h)."""
+
+    window_half: int
+    window_spacing: int
+    sigma_scale: float
+    x_scale: Array  # (states,), all scales > 0
+    u_scale: Array  # (inputs,)
+    dx_scale: Array  # (states,)
+    weights: Array  # parameters of the network, flat
+    network_on: Array  # (on,) 1 or 0
+    coefficients: Array  # (columns,): parameters, then the terms of each residual state
+    errors: Array  # (columns,)
+
+
+def learner_start(learner: Learner, model: StartModel) -> bool:
+    """Let a learner that has seen nothing yet predict as the model does and learn on, gently, as after its last update.
+
+    Sensor noise is still estimated from the stream itself; the second-order term, whose gate only a calibration can
+    open, stays off. False: the model does not fit the configuration.
+    """
+    config = learner.config
+    if not _fits(config, model):
+        return False
+    learner.window = window_make(model.window_half, model.window_spacing, config.poly, config.sample_period)
+    learner.scales = Scales(model.x_scale.copy(), model.dx_scale.copy(), np.ones(config.states), model.u_scale.copy())
+    learner.sigma_scale = model.sigma_scale
+    learner.params[:] = model.weights
+    learner.average[:] = model.weights
+    learner.network_on = model.network_on.astype(bool)
+    learner.library.coefficients[:] = model.coefficients
+    learner.library.errors[:] = model.errors
+    learner.since_change = config.updates
+    learner_settle(learner)
+    if config.columns:
+        learner.library.solved = True
+        _rehearse(learner, np.concatenate([model.x_scale, model.u_scale]))
+    return True
+
+
+def _rehearse(learner: Learner, scale: Array) -> None:
+    """Fill the library's sums with half a block a group as the model sees it, in the range it was fitted in.
+
+    Without that the first still stretch of a stream would wipe the model out.
+    """
+    config, library = learner.config, learner.library
+    for _ in range(config.groups):
+        for _ in range(config.block // 2):
+            node = np.array([[size * rng_normal(learner.rng) for size in scale]])
+            (design,) = design_rows(learner, node[:, : config.states], node[:, config.states :])
+            target = design @ library.coefficients
+            if usable(design).all() and usable(target).all():
+                library_add(library, design, target)
+        library.blocks += 1
+    library.windows = 0
+    library.block[:] = 0.0
+    library.score[:] = 0.0
+
+
+def _fits(config: Config, model: StartModel) -> bool:
+    half, spacing = model.window_half, model.window_spacing
+    window = 2 * half > config.poly and spacing >= 1 and half * spacing <= config.max_half
+    shape = spacing == 1 if config.dense else half == config.taps
+    scales = np.concatenate([[model.sigma_scale], model.x_scale, model.u_scale, model.dx_scale])
+    return window and shape and bool(np.all(np.isfinite(scales) & (scales > 0.0)))
