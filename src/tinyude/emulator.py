@@ -6,6 +6,7 @@ counts instructions, never cycles.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -137,15 +138,18 @@ def symbols(firmware: Firmware) -> set[str]:
     return {line.split()[-1] for line in listing.splitlines()}
 
 
-def run(firmware: Firmware, rows: ArrayLike, seconds: float = 300.0) -> Run:
-    """Push the rows (samples, channels + inputs) one by one on the emulated board, finish, and read the learner."""
+def run(firmware: Firmware, rows: ArrayLike, seconds: float = 300.0, options: Sequence[str] = ()) -> Run:
+    """Push the rows (samples, channels + inputs) one by one on the emulated board, finish, and read the learner.
+
+    Further options are QEMU's.
+    """
     folder, chosen = firmware.elf.parent, board(firmware.core)
     np.ascontiguousarray(rows, np.float32).tofile(folder / "stream.bin")
     command: list[str | Path] = [
         chosen.toolchain.qemu, "-machine", chosen.machine, *(("-cpu", chosen.cpu) if chosen.cpu else ()),
         "-icount", "shift=6", *_start(firmware),
         "-chardev", "stdio,id=out", "-semihosting-config", "enable=on,target=native,chardev=out",
-        "-display", "none", "-monitor", "none", "-serial", "none",
+        "-display", "none", "-monitor", "none", "-serial", "none", *options,
     ]  # fmt: skip
     learner, machine = call(command, folder, seconds).split("\n\n")
     state: dict[str, Any] = {**_printed(learner), **_arrays(firmware.config, folder)}
