@@ -15,7 +15,7 @@ from tinyude import emulator
 from tinyude.board_config import SMALL
 from tinyude.experiments.board_run import CORE, kilobytes, run_device
 from tinyude.experiments.cycles import MICROAMPERE_A_MEGAHERTZ, MICROJOULE_A_CYCLE, VOLT, run_cycles
-from tinyude.experiments.drawing import LOOKS, bars, caption_of, curve, noise_ticks, panels, paper_marks, styled
+from tinyude.experiments.drawing import LOOKS, bars, caption_of, curve, noise_ticks, panels, styled
 from tinyude.experiments.experiment import (
     Outcome,
     Result,
@@ -31,7 +31,7 @@ from tinyude.experiments.experiment import (
     stats,
 )
 from tinyude.experiments.fits import NOISES
-from tinyude.report.figures import BLUE, GREY, ORANGE
+from tinyude.report.figures import BLUE, GREY, INK, ORANGE
 
 NAME = "device"
 TITLE = "The learner on a board"
@@ -201,18 +201,24 @@ def figure(summary: Summary) -> Figure | None:
 
 @styled
 def _figure(summary: Summary) -> Figure:
-    caption = "Emulated Cortex-M4F, float32, B = 2048, 1 kHz, 25 Hz; hollow: float64 on the host; star: the paper."
-    drawn, (left, middle, right) = panels(3, 3.9, caption_of(summary, caption))
+    caption = (
+        "Emulated Cortex-M4F, float32, B = 2048, 1 kHz, 25 Hz; rings: float64 on the host; star: the paper's ESP32. "
+        "Right: learners with their error at 1 % noise, 'network alone' without a library."
+    )
+    drawn, (left, middle, right) = panels(3, 4.1, caption_of(summary, caption))
     for axes, system in ((left, SYSTEMS[0]), (middle, SYSTEMS[1])):
         at = noise_ticks(axes, summary["noises"])
         for preset in PRESETS:
             entries = summary["levels"][f"{system}, {preset}"]
             curve(axes, preset, at, [entry["error"] for entry in entries])
-            paper_marks(axes, preset, at, [entry["host"]["mean"] for entry in entries])
-        axes.set(yscale="log", title=f"The {system}")
-    left.plot(at[summary["noises"].index(NOISE)], PAPER["error"], "*", color=LOOKS["k40"][1], markersize=12)
+            host = [entry["host"]["mean"] for entry in entries]
+            axes.plot(at, host, "o", color=LOOKS[preset][1], markersize=11, markerfacecolor="none")
+        axes.set(yscale="log", title=f"The {system}", xlabel="sensor noise")
+        axes.margins(x=0.12)
+        axes.tick_params(axis="x", labelsize=8.0)
+    left.plot(at[summary["noises"].index(NOISE)], PAPER["error"], "*", color=INK, markersize=12)
     left.set_ylabel("relative field error")
-    left.legend(loc="upper left")
+    drawn.legend(*left.get_legend_handles_labels(), loc="outside upper center", ncols=2)
     _draw_memory(right, summary)
     return drawn
 
@@ -227,7 +233,7 @@ def _draw_memory(axes: Axes, summary: Summary) -> None:
     bars(axes, names, [PAPER["bytes"] / 1e3, *(entry["ram"] / 1e3 for entry in sizes.values())], colours)
     axes.tick_params(axis="y", labelsize=8.0)
     axes.margins(x=0.2)
-    axes.set(xlabel="RAM, stack included [kB]", title="Memory and error at 1 % noise")
+    axes.set(xlabel="RAM with stack [kB]", title="RAM and error")
 
 
 def tables(summary: Summary) -> list[Table]:
