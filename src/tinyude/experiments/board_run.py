@@ -20,6 +20,7 @@ from tinyude.systems import System
 from tinyude.terms import linear_terms
 
 CORE = "cortex-m4"
+MOST_SECONDS = 3600.0  # a busy machine takes its time
 CALIBRATION = 10_000  # ticks of a stream, but at most a quarter of it
 
 
@@ -33,8 +34,8 @@ def run_device(config: Config) -> Result:
     size = config["size"]
     limits = {"ram_bytes": kilobytes(size), "stack_bytes": SMALL_STACK_BYTES} if size else {}
     with tempfile.TemporaryDirectory() as folder:
-        firmware = emulator.build_firmware(_core_library(), chosen, programs, Path(folder), **limits)
-        board = emulator.run(firmware, samples)
+        firmware = emulator.build_firmware(core_library(), chosen, programs, Path(folder), **limits)
+        board = emulator.run(firmware, samples, MOST_SECONDS)
     host = native.NativeLearner(chosen, programs, "float64")
     host.push(samples)
     host.finish()
@@ -82,7 +83,7 @@ def _accuracy(system: System, seed: int, session: Session, state: dict[str, Any]
 
 
 @cache
-def _core_library() -> emulator.CoreLibrary:
+def core_library() -> emulator.CoreLibrary:
     """Compiled once a process, in a folder that goes with it."""
     _folders.append(tempfile.TemporaryDirectory())
     return emulator.compile_core(CORE, Path(_folders[-1].name))

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from tinyude import emulator
 from tinyude.board_config import board_config
+from tinyude.experiments.board_run import core_library
 from tinyude.experiments.experiment import Config, Result
 from tinyude.known import known_programs
 from tinyude.systems import pendulum
@@ -54,8 +55,7 @@ def run_cycles(config: Config) -> Result:
     )  # fmt: skip
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        library = emulator.compile_core("cortex-m4", folder)
-        firmware = emulator.build_firmware(library, chosen, known_programs(plant.physics, [], chosen.on), folder)
+        firmware = emulator.build_firmware(core_library(), chosen, known_programs(plant.physics, [], chosen.on), folder)
         trace = folder / "trace.log"
         counted = emulator.run(firmware, samples, options=["-d", "exec,nochain,in_asm", "-D", str(trace)])
         code, executed = read_trace(trace)

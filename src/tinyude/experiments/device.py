@@ -61,8 +61,8 @@ def units(quick: bool) -> list[Unit]:
     ]
     smaller = [
         device_unit(quick, system=system, preset=preset, reservoir=reservoir, seed=seed)
-        for system in SYSTEMS[: 1 if quick else 2]
-        for preset in PRESETS
+        for system in (SYSTEMS[:1] if quick else SYSTEMS)
+        for preset in (PRESETS[1:] if quick else PRESETS)
         for reservoir in RESERVOIRS[1:]
         for seed in seeds
     ]
