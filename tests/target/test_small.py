@@ -13,6 +13,8 @@ import tinyude as tu
 from tinyude import emulator, native
 from tinyude.board_config import SMALL, SMALL_STACK_BYTES, BoardConfig, board_config
 from tinyude.errors import TinyUDEError
+from tinyude.experiments import board_run
+from tinyude.experiments.device import device_unit
 from tinyude.known import KnownPrograms, known_programs
 from tinyude.terms import linear_terms
 
@@ -75,6 +77,18 @@ def test_small_size_fits_its_ram_with_the_stack_it_needs(
     assert all(np.array_equal(board.state[name], host[name]) for name in host)
     assert board.figures["stack_bytes"] < SMALL_STACK_BYTES
     record_property("figure", f"size {size}: {firmware.ram_bytes:,} bytes of RAM linked, arena, stack and all")
+
+
+@pytest.mark.skipif(not emulator.available(), reason=f"an emulated board needs {', '.join(emulator.missing())}")
+def test_run_device_finds_the_same_on_board_and_host(
+    core_library: Callable[..., emulator.CoreLibrary], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(board_run, "core_library", lambda: core_library("cortex-m4"))
+    config = device_unit(True, size="16k").config | {"seconds": 4.0, "updates": 100}
+    found = board_run.run_device(config)
+    assert found["updates"] == 100 and found["ram"] <= RAM["16k"]
+    assert found["error"] == pytest.approx(found["host"]["error"], rel=0.05)
+    assert 100 < found["sample"] < found["update"]
 
 
 def test_board_config_refuses_an_unknown_size() -> None:

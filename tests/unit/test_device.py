@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from tinyude import emulator
 from tinyude.experiments import cycles, device
+from tinyude.experiments.experiment import Config, Result, plain
 
 TRACE = """\
 ----------------
@@ -27,6 +29,32 @@ Trace 0: 0x7f16200a5000 [00800400/00000108/00000010/ff020200] tu_adam_step
 Trace 0: 0x7f16200a5000 [00800400/00000108/00000010/ff020200] board_print_count
 Trace 0: 0x7f16200a5000 [00800400/00000100/00000010/ff020200] main
 """
+
+
+def made_up(config: Config) -> Result:
+    """A result such as a unit's, at once."""
+    if "cycles_of" in config:
+        return {"counted": 100, "instructions": 101.0, "cycles": 150.0, "mix": {"floating point": 60.0}}
+    accuracy = {"error": 0.002 + config["noise"], "damping": [0.4], "rejected": 0.065}
+    sizes = {"arena": 30_000, "stack": 1500, "ram": 32_000, "flash": 60_000, "update": 100, "sample": 10.0}
+    return {**accuracy, "host": accuracy, **sizes, "updates": 8000}
+
+
+@pytest.mark.parametrize("quick", [True, False])
+def test_device_makes_notes_tables_and_figure_from_plain_results(quick: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(emulator, "missing", lambda core="cortex-m4": [])
+    units = device.units(quick)
+    assert len({json.dumps(unit.config) for unit in units}) == len(units)
+    outcomes = [(unit.config, made_up(unit.config)) for unit in units]
+    summary = json.loads(json.dumps(plain(device.summarise(outcomes, quick)), allow_nan=False))
+    assert all(note.endswith(".") for note in summary["notes"])
+    assert any("1.00 to 1.00 times" in note for note in summary["notes"])
+    levels, sizes, _ = device.tables(summary)
+    assert all(len(row) == len(table.header) for table in device.tables(summary) for row in table.rows)
+    assert len(levels.rows) == 1 + 2 * 2 * len(summary["noises"])
+    assert {"pendulum, size 32k", "pendulum, size 16k, network alone"} <= {row[0] for row in sizes.rows}
+    drawn = device.figure(summary)
+    assert drawn is not None and len(drawn.axes) == 3
 
 
 def test_device_says_what_is_missing_without_an_emulator(monkeypatch: pytest.MonkeyPatch) -> None:
