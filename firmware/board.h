@@ -1,6 +1,6 @@
 /* The emulated board as its programs see it: files and text by semihosting, an instruction counter, the stack's mark.
  *
- * There is no C library behind it. The counter is SysTick under `qemu -icount shift=6`, where every instruction takes
+ * There is no C library behind it. The counter is a timer under `qemu -icount shift=6`, where every instruction takes
  * 64 ns: it counts instructions, never cycles.
  */
 #ifndef BOARD_H
@@ -8,6 +8,8 @@
 
 #include <stddef.h>
 #include <stdint.h>
+
+enum { INSTRUCTION_NS = 64 };
 
 /* A file of the computer that runs the emulator, in its working folder; negative when it cannot be opened. */
 int board_open_input(const char *name);
@@ -23,9 +25,8 @@ void board_print_count(const char *name, uint64_t value);
 void board_print_bits(const char *name, uint32_t bits);
 
 void board_print(const char *text);
-void board_exit(int status);
 
-/* Instructions since the first call; always 0 on a machine whose SysTick is not emulated. */
+/* Instructions since the first call; of no use on a machine whose timer is not emulated. */
 uint64_t board_instructions(void);
 
 /* The most stack that was ever used, in bytes; start-up code painted it. */

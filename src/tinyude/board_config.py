@@ -8,6 +8,7 @@ from typing import Any
 
 import sympy as sp
 
+from tinyude.errors import TinyUDEError
 from tinyude.physics import Physics
 from tinyude.presets import make_config, measured_map, rate_channels, residual_states, seen_columns
 from tinyude.reference.config import Config
@@ -17,6 +18,19 @@ _SIZES: dict[str, dict[str, Any]] = {
     "paper-v2": {"reservoir": 2048},
     "paper-v1": {},
 }
+# Where arena, stack and all else must fit: found on the single pendulum, which both hold with a library of its states.
+SMALL: dict[str, dict[str, Any]] = {
+    "32k": {
+        "hidden": (12, 12),
+        "reservoir": 2048,
+        "holdout": 128,
+        "max_half": 160,
+        "network_nodes": 1,
+        "compact": True,
+    },
+    "16k": {"hidden": (12,), "reservoir": 512, "holdout": 64, "max_half": 128, "network_nodes": 1, "compact": True},
+}
+SMALL_STACK_BYTES = 2048
 
 
 @dataclass(frozen=True)
@@ -34,12 +48,18 @@ def board_config(
     period: float = 1e-3,
     terms: Sequence[sp.Expr] = (),
     measured: Sequence[str] | None = None,
-    hidden: tuple[int, ...] = (16, 16),
-    compact: bool = False,
+    size: str | None = None,
     seed: int = 0,
     **overrides: Any,
 ) -> BoardConfig:
-    """The configuration of a preset for a board that sees so many samples; overrides are fields of Config."""
+    """The configuration of a preset for a board that sees so many samples, or of one of the SMALL sizes.
+
+    Overrides are fields of BoardConfig.
+    """
+    if size is not None and size not in SMALL:
+        raise TinyUDEError(f"size is {size!r}; use one of {', '.join(SMALL)}, or none and single fields.")
+    overrides = (SMALL[size] if size else {}) | overrides
+    hidden, compact = overrides.pop("hidden", (16, 16)), overrides.pop("compact", False)
     names, channel, order = measured_map(physics, measured)
     on = residual_states(physics, None, preset)
     config = make_config(

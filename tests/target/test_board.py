@@ -15,6 +15,7 @@ import sympy as sp
 import tinyude as tu
 from tinyude import emulator, native
 from tinyude.board_config import BoardConfig, board_config
+from tinyude.boards import compile_objects
 from tinyude.codegen import config_header
 from tinyude.emulator import CoreLibrary, Run
 from tinyude.errors import TinyUDEError
@@ -29,6 +30,10 @@ SMALL: dict[str, Any] = {
     "terms": TERMS[:4], "hidden": (8, 6), "max_half": 40, "calibration": 1200, "network_nodes": 3,
     "reservoir": 48, "holdout": 16, "batch": 8,
 }  # fmt: skip
+HEAP_STDIO_DOUBLE = re.compile(
+    r"_?(sbrk|malloc\w*|calloc\w*|realloc\w*|free\w*|\w*printf\w*|puts|fputs|fwrite|write|std(in|out|err))(_r)?"
+    r"|__aeabi_(c?d\w+|\w+2d)|__(add|sub|mul|div|neg|[engl][eqt]|unord|extendsf|float\w+i|fix(uns)?|trunc)df\w*"
+)
 needs_board = pytest.mark.skipif(
     not emulator.available(), reason=f"an emulated board needs {', '.join(emulator.missing())}"
 )
@@ -143,17 +148,59 @@ def test_damaged_stream_gives_the_bits_of_the_host(core_library: Callable[..., C
     assert host["filled"] and host["replaced"] and host["rejected"].any()
 
 
-@needs_board
+def skip_without(core: str) -> None:
+    if lacking := emulator.missing(core):
+        pytest.skip(f"an emulated {core} needs {', '.join(lacking)}; tools/install_emulators.sh installs it")
+
+
 @pytest.mark.parametrize("core", [core for core in emulator.BOARDS if core != "cortex-m4"])
 def test_other_cores_give_the_bits_of_the_host(
-    core: str, core_library: Callable[..., CoreLibrary], tmp_path: Path
+    core: str,
+    core_library: Callable[..., CoreLibrary],
+    tmp_path: Path,
+    record_property: Callable[[str, object], None],
 ) -> None:
-    """With and without an FPU, at another optimisation than the M4F's."""
+    """Arm, RISC-V and Xtensa, with and without an FPU, at another optimisation than the M4F's."""
+    skip_without(core)
     rows = stream(2.0)
     config, programs = learner("default", len(rows), updates=50, train_every=30, **SMALL)
     board = on_board(core_library(core, "-O1"), config, programs, rows, tmp_path)
     assert_same_bits(board.state, on_host(config, programs, rows))
     assert board.state["updates"] == 50
+    stack = board.figures["stack_bytes"]
+    assert 0 < stack <= emulator.STACK_BYTES
+    record_property("figure", f"emulated {core}, 50 updates: the host's bits; {stack:,} bytes of stack")
+
+
+@pytest.mark.parametrize("core", emulator.BOARDS)
+def test_image_holds_no_heap_no_stdio_and_no_double(
+    core: str, core_library: Callable[..., CoreLibrary], tmp_path: Path
+) -> None:
+    skip_without(core)
+    config, programs = learner("default", 2000, **SMALL)
+    optimise = "-O3" if core == "cortex-m4" else "-O1"
+    names = emulator.symbols(emulator.build_firmware(core_library(core, optimise), config, programs, tmp_path))
+    assert {"main", "tu_learner_push", "plant_known"} <= names
+    assert not [name for name in names if HEAP_STDIO_DOUBLE.fullmatch(name)]
+
+
+@pytest.mark.parametrize("core", ["cortex-m4", "rv32imafc", "esp32"])
+def test_too_small_a_stack_is_a_fault(core: str, core_library: Callable[..., CoreLibrary], tmp_path: Path) -> None:
+    skip_without(core)
+    config, programs = learner("default", 2000, updates=50, **SMALL)
+    optimise = "-O3" if core == "cortex-m4" else "-O1"
+    with pytest.raises(TinyUDEError, match="failed"):
+        on_board(core_library(core, optimise), config, programs, stream(2.0), tmp_path, stack_bytes=512)
+
+
+@pytest.mark.parametrize("core", ["cortex-m4", "rv32imac"])
+def test_firmware_compiles_without_a_warning(core: str, tmp_path: Path) -> None:
+    """What a kind of processor brings; test_core_hygiene compiles what all share."""
+    skip_without(core)
+    toolchain = emulator.BOARDS[core].toolchain
+    sources = [path for path in emulator.firmware_sources(core) if path.parent.name in toolchain.folders]
+    strict = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror", *emulator.includes()]
+    assert compile_objects(core, sources, strict, tmp_path)
 
 
 @needs_board
@@ -164,13 +211,6 @@ def test_linker_refuses_more_ram_than_the_board_has(core_library: Callable[..., 
     assert exact.ram_bytes == whole.ram_bytes >= native.memory(config)["total"] + emulator.STACK_BYTES
     with pytest.raises(TinyUDEError, match="RAM"):
         emulator.build_firmware(core_library("cortex-m4"), config, programs, tmp_path, whole.ram_bytes - 4)
-
-
-@needs_board
-def test_too_small_a_stack_is_a_fault(core_library: Callable[..., CoreLibrary], tmp_path: Path) -> None:
-    config, programs = learner("default", 2000, updates=50, **SMALL)
-    with pytest.raises(TinyUDEError, match="failed"):
-        on_board(core_library("cortex-m4"), config, programs, stream(2.0), tmp_path, stack_bytes=512)
 
 
 @needs_board

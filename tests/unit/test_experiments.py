@@ -72,7 +72,7 @@ class Doubling:
         return {"sum": sum(result["doubled"] for _, result in outcomes), "notes": ["done"]}
 
 
-@pytest.mark.parametrize("name", [n for n in NAMES if n not in ("gradients", "adjoint-gradients")])
+@pytest.mark.parametrize("name", [n for n in NAMES if n not in ("gradients", "adjoint-gradients", "device")])
 def test_experiment_makes_notes_tables_and_figure_from_plain_results(name):
     experiment, seen = load(name), {}
     assert name == experiment.NAME

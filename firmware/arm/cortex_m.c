@@ -1,0 +1,36 @@
+/* A Cortex-M: vectors, the FPU, semihosting's instruction. */
+#include "machine.h"
+#include "semihosting.h"
+#include "systick.h"
+
+#define CPACR (*(volatile uint32_t *)0xe000ed88u)
+
+extern uint32_t _stack_end[];
+
+void board_reset(void);
+
+typedef void handler(void);
+
+__attribute__((section(".vectors"), used)) static const struct {
+    uint32_t *stack;
+    handler *handlers[15];
+} vectors = {_stack_end,
+             {board_reset, board_fault, board_fault, board_fault, board_fault, board_fault, 0, 0, 0, 0, board_fault,
+              board_fault, 0, board_fault, systick_wrapped}};
+
+void board_reset(void)
+{
+#ifdef __ARM_FP
+    CPACR |= 0xfu << 20; /* coprocessors 10 and 11 */
+    __asm__ volatile("dsb\n\tisb");
+#endif
+    board_start();
+}
+
+int semihost(int operation, const void *argument)
+{
+    register int r0 __asm__("r0") = operation;
+    register const void *r1 __asm__("r1") = argument;
+    __asm__ volatile("bkpt 0xab" : "+r"(r0) : "r"(r1) : "memory");
+    return r0;
+}
