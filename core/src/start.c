@@ -46,7 +46,6 @@ static void rehearse(tu_learner *l)
         library->blocks++;
     }
     library->windows = 0;
-    library->block.error = library->block.target = 0;
     memset(library->score, 0, (size_t)library->columns * sizeof *library->score);
 }
 

@@ -73,7 +73,6 @@ def _rehearse(learner: Learner, scale: Array) -> None:
                 library_add(library, design, target)
         library.blocks += 1
     library.windows = 0
-    library.block[:] = 0.0
     library.score[:] = 0.0
 
 
