@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 
 from tinyude import emulator, native
 from tinyude.baselines import MultipleShooting
-from tinyude.board_config import BoardConfig, board_config
+from tinyude.board_config import board_config
 from tinyude.engines import ReferenceLearner
 from tinyude.estimator import UDE
 from tinyude.known import KnownPrograms, known_functions, known_programs
+from tinyude.reference.config import Config
 from tinyude.systems import pendulum
 from tinyude.systems.system import System
 from tinyude.terms import default_terms
@@ -110,7 +111,7 @@ def flatten(figures: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, 
             yield f"{above}{name}", value
 
 
-def _learner(name: str, samples: int, **settings: Any) -> tuple[BoardConfig, KnownPrograms]:
+def _learner(name: str, samples: int, **settings: Any) -> tuple[Config, KnownPrograms]:
     preset, chosen = CASES[name]
     physics = pendulum().physics
     terms = default_terms(physics, {}) if preset == "default" else []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
 from typing import Any
 
 import sympy as sp
@@ -19,13 +18,6 @@ _SIZES: dict[str, dict[str, Any]] = {
 }
 
 
-@dataclass(frozen=True)
-class BoardConfig(Config):
-    """A configuration with what only the compiled core knows."""
-
-    compact: bool = False  # reservoir entries in int16
-
-
 def board_config(
     physics: Physics,
     preset: str = "default",
@@ -35,17 +27,14 @@ def board_config(
     terms: Sequence[sp.Expr] = (),
     measured: Sequence[str] | None = None,
     hidden: tuple[int, ...] = (16, 16),
-    compact: bool = False,
     seed: int = 0,
     **overrides: Any,
-) -> BoardConfig:
+) -> Config:
     """The configuration of a preset for a board that sees so many samples; overrides are fields of Config."""
     names, channel, order = measured_map(physics, measured)
-    config = make_config(
+    return make_config(
         preset, samples, period, {**_SIZES[preset], **overrides},
         channels=len(names), channel=channel, order=order, inputs=physics.n_inputs,
         on=residual_states(physics, None, preset), sees=seen_columns(physics, None), hidden=hidden,
         parameters=len(physics.learned), library_terms=len(terms), forced=len(physics.learned), seed=seed,
     )  # fmt: skip
-    given = {entry.name: getattr(config, entry.name) for entry in fields(config) if entry.init}
-    return BoardConfig(**given, compact=compact)
