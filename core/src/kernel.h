@@ -34,9 +34,9 @@
  * transposed (depth x width), which tu_mlp_weights does once for all blocks.
  */
 #ifdef TU_BY_UNIT
-#define TU_FORWARD(transposed, plain) (plain)
+#define TU_FORWARD(transposed, plain) ((void)(transposed), plain)
 #else
-#define TU_FORWARD(transposed, plain) (transposed)
+#define TU_FORWARD(transposed, plain) ((void)(plain), transposed)
 #endif
 
 /* out[rows][width] = a[rows][depth] weight' + bias[width]. */
