@@ -1,4 +1,4 @@
-"""Every inner function of the core against its twin in the reference: float64 all but exactly, float32 as near as stored.
+"""Every inner function of the core against its twin in the reference: float64 to the last digits, float32 as stored.
 
 A case is computed three times from the same inputs, which float32 holds exactly.
 """
