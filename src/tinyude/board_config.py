@@ -12,7 +12,7 @@ from tinyude.presets import make_config, measured_map, residual_states, seen_col
 from tinyude.reference.config import Config
 
 _SIZES: dict[str, dict[str, Any]] = {
-    "default": {"stride": 10, "block": 100, "max_half": 250, "calibration": 10_000, "reservoir": 2048, "holdout": 128},
+    "default": {"stride": 10, "max_half": 250, "calibration": 10_000, "reservoir": 2048, "holdout": 128},
     "paper-v2": {"reservoir": 2048},
     "paper-v1": {},
 }
