@@ -54,8 +54,8 @@ def bench(
 
 def _print_growth(growth: dict[str, Any]) -> None:
     for size, label in (("width", "units of two hidden layers"), ("states", "states")):
-        table = Table(title=f"An update here grows as {label}^{growth[f'exponent of the {size}']:.2f}: microseconds")
-        table.title_justify, table.box = "left", None
+        console.print(f"An update on this host grows as {label}^{growth[f'exponent of the {size}']:.2f}: microseconds")
+        table = Table(box=None, padding=(0, 1))
         for number in growth[f"by {size}"]:
             table.add_column(number, justify="right")
         table.add_row(*(f"{time:.3g}" for time in growth[f"by {size}"].values()))
