@@ -12,7 +12,6 @@ Outcome = dict[str, Any]
 Reference = Callable[[], Outcome]
 CASES: dict[str, tuple[Callable[[Core], Outcome], Reference]] = {}
 SEED = 11
-RANDOM = np.random.default_rng(5)
 
 
 def case(name: str, native: Callable[[Core], Outcome]) -> Callable[[Reference], Reference]:

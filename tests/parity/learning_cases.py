@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from cases import RANDOM, SEED, Outcome, case, exact
+from cases import SEED, Outcome, case, exact
 from compiled_core import Array, Core
 
 from tinyude.reference import adam, library, loss, mlp, reservoir, rng
 
+RANDOM = np.random.default_rng(5)
 SIZES = (3, 7, 5, 3)
 ROWS, BATCH = 6, 20
 PARAMS = exact(RANDOM.standard_normal(mlp.mlp_count(SIZES)))

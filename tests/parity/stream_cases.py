@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from cases import RANDOM, SEED, Outcome, case, exact
+from cases import SEED, Outcome, case, exact
 from compiled_core import Array, Core
 
 from tinyude.reference import calibrate, gates, noise, repair, reservoir, ring, rng, window
 from tinyude.reference.config import Config
 
+RANDOM = np.random.default_rng(5)
 PERIOD = 2.0**-8
 TIME = PERIOD * np.arange(400)[:, None]
 STREAM = exact(np.sin(TIME * [3.0, 7.0]) + RANDOM.normal(0.0, 0.01, (400, 2)))
