@@ -23,6 +23,7 @@ FLAGS = [
     "-ffp-contract=off",
     "-fno-math-errno",
     "-fno-trapping-math",
+    "-fno-wrapv",  # some Pythons add -fwrapv, under which loops are not put into lanes
     "-fopenmp-simd",
     "-fvisibility=hidden",
 ]

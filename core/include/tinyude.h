@@ -128,7 +128,7 @@ typedef struct tu_model {
     const tu_real *errors;       /* [columns] */
 } tu_model;
 
-/* Bytes by part; the parts and padding add up to total. */
+/* Bytes by part. All but host add up to total, a 32-bit chip's arena; this machine's takes total + host. */
 typedef struct tu_memory {
     size_t total;
     size_t state;       /* the learner's own struct, counters and small vectors */
@@ -140,6 +140,7 @@ typedef struct tu_memory {
     size_t ring;
     size_t library;     /* sums, coefficients and their errors */
     size_t calibration; /* candidates and their statistics */
+    size_t host;        /* wider pointers, and weights as vector units want them: none of it on a chip */
 } tu_memory;
 
 /* A look into a learner: pointers into its arena, valid until the next call on it. Vectors are [states], [on], ... */

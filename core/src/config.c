@@ -15,6 +15,7 @@ tu_mlp tu_config_net(const tu_config *config)
         net.sizes[i + 1] = config->hidden[i];
     }
     net.sizes[net.layers] = config->on_count;
+    net.turned = NULL;
     return net;
 }
 

@@ -5,18 +5,18 @@ static const tu_real EARNED = TU_R(1.0); /* standard errors by which the network
 
 /* Working memory, behind the network's own in the loss's. */
 typedef struct {
-    tu_real *transposed; /* the averaged weights */
-    tu_real *acts;       /* a block of activations */
-    tu_real *gain;       /* summed over a part of a held-back block; then its mean */
-    tu_real *mean;       /* over the parts so far */
-    tu_real *spread;     /* sum of squared deviations from it */
+    const tu_real *weights; /* the averaged ones */
+    tu_real *acts;          /* a block of activations */
+    tu_real *gain;          /* summed over a part of a held-back block; then its mean */
+    tu_real *mean;          /* over the parts so far */
+    tu_real *spread;        /* sum of squared deviations from it */
 } judgement;
 
 static judgement place(const tu_learner *l)
 {
     judgement j;
-    j.transposed = l->loss_scratch;
-    j.acts = j.transposed + tu_mlp_count(&l->net);
+    j.weights = tu_mlp_weights(&l->net, l->average);
+    j.acts = l->loss_scratch;
     j.gain = j.acts + tu_mlp_block(&l->net);
     j.mean = j.gain + l->config.on_count;
     j.spread = j.mean + l->config.on_count;
@@ -44,7 +44,7 @@ static void add_gain(const tu_learner *l, const judgement *j, uint32_t index)
         }
     }
     tu_mlp_pad(nodes->count, config->sees_count, j->acts);
-    tu_mlp_forward(&l->net, j->transposed, nodes->count, j->acts);
+    tu_mlp_forward(&l->net, j->weights, nodes->count, j->acts);
     for (int i = 0; i < on; i++) {
         tu_real rest = column_of(l, index, nodes->count * columns + i), left = rest;
         for (int q = 0; q < nodes->count; q++) {
@@ -88,7 +88,6 @@ void tu_teach_judge(tu_learner *l)
     }
     judgement j = place(l);
     tu_real parts = 0;
-    tu_mlp_transpose(&l->net, l->average, j.transposed);
     for (int i = 0; i < 2 * config->on_count; i++) {
         j.mean[i] = 0; /* and the spread */
     }

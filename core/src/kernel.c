@@ -11,8 +11,24 @@
 #define UNROLL
 #endif
 
-/* What becomes of a finished sum; the last two start from a bias. */
-typedef enum { LINEAR, SLOPE, AFFINE, TANH } finish;
+/* What becomes of a finished sum. */
+typedef enum {
+    LINEAR,
+    AFFINE, /* starts from a bias, */
+    TANH,   /* so does this */
+    SLOPE,  /* sum tanh' */
+    BENT,   /* sum tanh' + bend */
+    SPLIT   /* the sum is tan_bar of tan = s tanh'(z): out, which holds tan, becomes s_bar = tan_bar tanh', and bend its
+             * share of z_bar, tan_bar s tanh'' = -2 h tan tan_bar */
+} finish;
+
+/* Where it goes: layers of one shape, and what they need. */
+typedef struct {
+    const tu_real *bias;
+    const tu_real *h; /* activations: tanh' = 1 - h^2 */
+    tu_real *bend;
+    tu_real *out;
+} result;
 
 /* z = tanh(z) for one row of a tile: without vector units, one test for the row is cheaper than one for each. */
 TU_INLINE void activate_row(int cols, tu_real *z)
@@ -48,231 +64,159 @@ static void activate(int count, tu_real *z)
     }
 }
 
-TU_INLINE void product_tile(const tu_real *a, const tu_real *b, const tu_real *bias, finish how, int depth, int width,
-                            int cols, const tu_real *h, tu_real *out)
+/* Finishes the sum at one place of the result. */
+TU_INLINE tu_real finished(finish how, const result *to, int at, tu_real sum)
+{
+    if (how == SLOPE || how == BENT) {
+        sum *= 1 - to->h[at] * to->h[at];
+    }
+    if (how == BENT) {
+        sum += to->bend[at];
+    }
+    if (how == SPLIT) {
+        tu_real h = to->h[at];
+        to->bend[at] = -2 * h * to->out[at] * sum;
+        sum *= 1 - h * h;
+    }
+    return sum;
+}
+
+/* b[k * b_down + j * b_right] is the factor of a's unit k in the sum of unit j. */
+TU_INLINE void product_tile(const tu_real *a, const tu_real *b, int b_down, int b_right, finish how, int depth,
+                            int width, int cols, const result *to)
 {
     const int down = TU_ROW_STEP(depth), out_down = TU_ROW_STEP(width);
     tu_real sum[TU_ROWS][TU_TILE];
     for (int i = 0; i < TU_ROWS; i++) {
         TU_LANES
         for (int j = 0; j < cols; j++) {
-            tu_real first = a[i * down] * b[j];
-            sum[i][j] = how >= AFFINE ? bias[j] + first : first;
+            tu_real first = a[i * down] * b[j * b_right];
+            sum[i][j] = how == AFFINE || how == TANH ? to->bias[j] + first : first;
         }
     }
     for (const tu_real *end = a + (depth - 1) * TU_UNIT_STEP; a != end;) {
         a += TU_UNIT_STEP;
-        b += width;
+        b += b_down;
         for (int i = 0; i < TU_ROWS; i++) {
             TU_LANES
             for (int j = 0; j < cols; j++) {
-                sum[i][j] += a[i * down] * b[j];
+                sum[i][j] += a[i * down] * b[j * b_right];
             }
         }
     }
     UNROLL
     for (int i = 0; i < TU_ROWS; i++) {
-        const int row = i * out_down;
         if (how == TANH) {
             activate_row(cols, sum[i]);
         }
-        if (how == SLOPE) {
-            TU_LANES
-            for (int j = 0; j < cols; j++) {
-                sum[i][j] *= 1 - h[row + j * TU_UNIT_STEP] * h[row + j * TU_UNIT_STEP];
-            }
-        }
         TU_LANES
         for (int j = 0; j < cols; j++) {
-            out[row + j * TU_UNIT_STEP] = sum[i][j];
+            const int at = i * out_down + j * TU_UNIT_STEP;
+            to->out[at] = finished(how, to, at, sum[i][j]);
         }
     }
 }
 
-TU_INLINE void product_strip(const tu_real *a, const tu_real *b, const tu_real *bias, finish how, int rows, int depth,
-                             int width, int cols, const tu_real *h, tu_real *out)
+/* The result `units` and `rows` further on. */
+TU_INLINE result moved(finish how, result to, int units, int rows, int width)
+{
+    const int step = units * TU_UNIT_STEP + rows * TU_ROW_STEP(width);
+    to.bias = how == AFFINE || how == TANH ? to.bias + units : NULL;
+    to.h = how >= SLOPE ? to.h + step : NULL;
+    to.bend = how >= BENT ? to.bend + step : NULL;
+    to.out += step;
+    return to;
+}
+
+TU_INLINE void product_strip(const tu_real *a, const tu_real *b, int b_down, int b_right, finish how, int rows,
+                             int depth, int width, int cols, result to)
 {
     for (int row = rows; row != 0; row -= TU_ROWS) {
-        product_tile(a, b, bias, how, depth, width, cols, h, out);
+        product_tile(a, b, b_down, b_right, how, depth, width, cols, &to);
         a += TU_ROWS * TU_ROW_STEP(depth);
-        h = how == SLOPE ? h + TU_ROWS * TU_ROW_STEP(width) : NULL;
-        out += TU_ROWS * TU_ROW_STEP(width);
+        to = moved(how, to, 0, TU_ROWS, width);
     }
 }
 
-TU_INLINE void product(const tu_real *a, const tu_real *b, const tu_real *bias, finish how, int rows, int depth,
-                       int width, const tu_real *h, tu_real *out)
+TU_INLINE void product(const tu_real *a, const tu_real *b, int b_down, int b_right, finish how, int rows, int depth,
+                       int width, result to)
 {
     for (int left = width, cols; left > 0; left -= cols) {
         if (left >= TU_TILE) {
-            product_strip(a, b, bias, how, rows, depth, width, cols = TU_TILE, h, out);
+            product_strip(a, b, b_down, b_right, how, rows, depth, width, cols = TU_TILE, to);
         } else if (left >= 4) {
-            product_strip(a, b, bias, how, rows, depth, width, cols = 4, h, out);
+            product_strip(a, b, b_down, b_right, how, rows, depth, width, cols = 4, to);
         } else if (left >= 2) {
-            product_strip(a, b, bias, how, rows, depth, width, cols = 2, h, out);
+            product_strip(a, b, b_down, b_right, how, rows, depth, width, cols = 2, to);
         } else {
-            product_strip(a, b, bias, how, rows, depth, width, cols = 1, h, out);
+            product_strip(a, b, b_down, b_right, how, rows, depth, width, cols = 1, to);
         }
-        b += cols;
-        bias = how >= AFFINE ? bias + cols : NULL;
-        h = how == SLOPE ? h + cols * TU_UNIT_STEP : NULL;
-        out += cols * TU_UNIT_STEP;
+        b += cols * b_right;
+        to = moved(how, to, cols, 0, width);
     }
 }
 
-void tu_affine(const tu_real *a, const tu_real *weight, const tu_real *bias, int rows, int depth, int width,
-               tu_real *out)
+/* Through a layer, whose weights are width x depth, or transposed. */
+TU_INLINE void forward(const tu_real *a, const tu_real *weight, finish how, int rows, int depth, int width,
+                       const tu_real *h, tu_real *out)
 {
-    product(a, weight, bias, AFFINE, rows, depth, width, NULL, out);
+    result to = {weight + depth * width, h, NULL, out};
+    product(a, weight, TU_FORWARD(width, 1), TU_FORWARD(1, depth), how, rows, depth, width, to);
 }
 
-void tu_affine_tanh(const tu_real *a, const tu_real *weight, const tu_real *bias, int rows, int depth, int width,
-                    tu_real *out)
+/* Back through a layer, whose weights are depth x width. */
+TU_INLINE void backward(const tu_real *a, const tu_real *weight, finish how, int rows, int depth, int width,
+                        const tu_real *h, tu_real *bend, tu_real *out)
+{
+    result to = {NULL, h, bend, out};
+    product(a, weight, width, 1, how, rows, depth, width, to);
+}
+
+void tu_affine(const tu_real *a, const tu_real *weight, int rows, int depth, int width, tu_real *out)
+{
+    forward(a, weight, AFFINE, rows, depth, width, NULL, out);
+}
+
+void tu_affine_tanh(const tu_real *a, const tu_real *weight, int rows, int depth, int width, tu_real *out)
 {
     if (TU_TILE > 4) { /* compilers vectorise a pass of its own best */
-        product(a, weight, bias, AFFINE, rows, depth, width, NULL, out);
+        tu_affine(a, weight, rows, depth, width, out);
         for (int at = 0; at < TU_RUNS(width) * TU_BLOCK; at += TU_BLOCK) {
             activate(TU_RUN(rows, width), out + at);
         }
     } else {
-        product(a, weight, bias, TANH, rows, depth, width, NULL, out);
+        forward(a, weight, TANH, rows, depth, width, NULL, out);
     }
 }
 
-void tu_linear(const tu_real *a, const tu_real *weight, int rows, int depth, int width, tu_real *out)
+void tu_forward(const tu_real *a, const tu_real *weight, int rows, int depth, int width, tu_real *out)
 {
-    product(a, weight, NULL, LINEAR, rows, depth, width, NULL, out);
+    forward(a, weight, LINEAR, rows, depth, width, NULL, out);
 }
 
-void tu_linear_slope(const tu_real *a, const tu_real *weight, int rows, int depth, int width, const tu_real *h,
-                     tu_real *out)
+void tu_forward_slope(const tu_real *a, const tu_real *weight, int rows, int depth, int width, const tu_real *h,
+                      tu_real *out)
 {
-    product(a, weight, NULL, SLOPE, rows, depth, width, h, out);
+    forward(a, weight, SLOPE, rows, depth, width, h, out);
 }
 
-/* A tile of two rows may be wider. */
-#define WIDE (TU_TILE > 8 ? TU_TILE : 8)
-
-/* One tile of grad += p' q; where `summed`, also sums += the rows of p. flip: grad is stored transposed. */
-TU_INLINE void outer_tile(const tu_real *p, const tu_real *q, int flip, int rows, int p_width, int q_width, int height,
-                          int cols, tu_real *grad, int summed, tu_real *sums)
+void tu_backward(const tu_real *a, const tu_real *weight, int rows, int depth, int width, tu_real *out)
 {
-    tu_real sum[TU_ROWS][WIDE], p_sum[TU_ROWS];
-    const int down = flip ? 1 : q_width, right = flip ? p_width : 1;
-    tu_real *place = grad;
-    for (int i = 0; i < height; i++, place += down) {
-        p_sum[i] = summed ? sums[i] : 0;
-        for (int j = 0; j < cols; j++) {
-            sum[i][j] = place[j * right];
-        }
-    }
-    for (int row = 0; row < rows; row++) {
-        const tu_real *p_row = p + row * TU_ROW_STEP(p_width), *q_row = q + row * TU_ROW_STEP(q_width);
-        for (int i = 0; i < height; i++) {
-            tu_real factor = p_row[i * TU_UNIT_STEP];
-            p_sum[i] += factor;
-            TU_LANES
-            for (int j = 0; j < cols; j++) {
-                sum[i][j] += factor * q_row[j * TU_UNIT_STEP];
-            }
-        }
-    }
-    for (int i = 0; i < height; i++, grad += down) {
-        if (summed) {
-            sums[i] = p_sum[i];
-        }
-        for (int j = 0; j < cols; j++) {
-            grad[j * right] = sum[i][j];
-        }
-    }
+    backward(a, weight, LINEAR, rows, depth, width, NULL, NULL, out);
 }
 
-TU_INLINE void outer_strip(const tu_real *p, const tu_real *q, int flip, int rows, int p_width, int q_width, int height,
-                           tu_real *grad, int summed, tu_real *sums)
+void tu_backward_slope(const tu_real *a, const tu_real *weight, int rows, int depth, int width, tu_real *bend,
+                       tu_real *out)
 {
-    for (int left = q_width, cols; left > 0; left -= cols) {
-        if (height <= 2 && left >= WIDE) {
-            outer_tile(p, q, flip, rows, p_width, q_width, height, cols = WIDE, grad, 0, NULL);
-        } else if (summed && left == q_width) {
-            outer_tile(p, q, flip, rows, p_width, q_width, height, cols = TU_TILE, grad, 1, sums);
-        } else if (left >= TU_TILE) {
-            outer_tile(p, q, flip, rows, p_width, q_width, height, cols = TU_TILE, grad, 0, NULL);
-        } else if (left >= 4) {
-            outer_tile(p, q, flip, rows, p_width, q_width, height, cols = 4, grad, 0, NULL);
-        } else {
-            outer_tile(p, q, flip, rows, p_width, q_width, height, cols = 1, grad, 0, NULL);
-        }
-        q += cols * TU_UNIT_STEP;
-        grad += flip ? cols * p_width : cols;
-    }
-}
-
-/* grad += p' q. summed: sums += the rows of p as well, for whole tiles' units; then q_width >= TU_TILE. */
-TU_INLINE void outer(const tu_real *p, const tu_real *q, int flip, int rows, int p_width, int q_width, tu_real *grad,
-                     int summed, tu_real *sums)
-{
-    for (int left = p_width, height; left > 0; left -= height) {
-        if (left >= TU_ROWS) {
-            outer_strip(p, q, flip, rows, p_width, q_width, height = TU_ROWS, grad, summed, sums);
-        } else if (left >= 2) {
-            outer_strip(p, q, flip, rows, p_width, q_width, height = 2, grad, 0, NULL);
-        } else {
-            outer_strip(p, q, flip, rows, p_width, q_width, height = 1, grad, 0, NULL);
-        }
-        p += height * TU_UNIT_STEP;
-        grad += flip ? height : height * q_width;
-        sums = summed ? sums + height : NULL;
-    }
-}
-
-/* Units whose rows are summed at once. */
-#define LONG 16
-
-TU_INLINE void rows_tile(const tu_real *bar, int rows, int units, int cols, tu_real *grad)
-{
-    tu_real sum[LONG];
-    for (int j = 0; j < cols; j++) {
-        sum[j] = grad[j];
-    }
-    for (int row = 0; row < rows; row++) {
-        TU_LANES
-        for (int j = 0; j < cols; j++) {
-            sum[j] += bar[row * TU_ROW_STEP(units) + j * TU_UNIT_STEP];
-        }
-    }
-    for (int j = 0; j < cols; j++) {
-        grad[j] = sum[j];
-    }
-}
-
-/* grad += the sum of bar's rows, for the units from `unit` on. */
-static void add_rows(const tu_real *bar, int rows, int units, int unit, tu_real *grad)
-{
-    for (; unit + LONG <= units; unit += LONG) {
-        rows_tile(bar + unit * TU_UNIT_STEP, rows, units, LONG, grad + unit);
-    }
-    for (; unit < units; unit++) {
-        rows_tile(bar + unit * TU_UNIT_STEP, rows, units, 1, grad + unit);
-    }
-}
-
-void tu_add_outer(const tu_real *bar, const tu_real *in, int rows, int outputs, int inputs, tu_real *grad)
-{
-    if (inputs < outputs) { /* the columns of a tile lie along the wider side */
-        outer(in, bar, 1, rows, inputs, outputs, grad, 0, NULL);
+    if (bend) {
+        backward(a, weight, BENT, rows, depth, width, out, bend, out);
     } else {
-        outer(bar, in, 0, rows, outputs, inputs, grad, 0, NULL);
+        backward(a, weight, SLOPE, rows, depth, width, out, NULL, out);
     }
 }
 
-void tu_add_layer(const tu_real *bar, const tu_real *in, int rows, int outputs, int inputs, tu_real *grad)
+void tu_backward_split(const tu_real *a, const tu_real *weight, int rows, int depth, int width, const tu_real *h,
+                       tu_real *bend, tu_real *out)
 {
-    tu_real *bias = grad + outputs * inputs;
-    if (TU_TILE > 4 || inputs < outputs || inputs < TU_TILE) {
-        tu_add_outer(bar, in, rows, outputs, inputs, grad);
-        add_rows(bar, rows, outputs, 0, bias);
-    } else { /* a scalar chip sums what it has in registers already */
-        outer(bar, in, 0, rows, outputs, inputs, grad, 1, bias);
-        add_rows(bar, rows, outputs, outputs - outputs % TU_ROWS, bias);
-    }
+    backward(a, weight, SPLIT, rows, depth, width, h, bend, out);
 }

@@ -9,7 +9,7 @@
 
 #include "real.h"
 
-#define TU_BLOCK 32 /* samples in a block */
+#define TU_BLOCK 16 /* samples in a block */
 #define TU_ROWS 4   /* rows (samples) of a register tile */
 
 /* A block holds layer after layer, TU_BLOCK rows of its units each: [row][unit], which vector units take in lanes, or
@@ -30,20 +30,40 @@
 #define TU_RUN(rows, units) ((rows) * (units))
 #endif
 
-/* out[rows][width] = a[rows][depth] weight[depth][width] + bias[width]. */
-void tu_affine(const tu_real *a, const tu_real *weight, const tu_real *bias, int rows, int depth, int width,
-               tu_real *out);
+/* Forward, a layer's weights (width x depth, its biases behind) are walked along their rows; vector units want them
+ * transposed (depth x width), which tu_mlp_weights does once for all blocks.
+ */
+#ifdef TU_BY_UNIT
+#define TU_FORWARD(transposed, plain) ((void)(transposed), plain)
+#else
+#define TU_FORWARD(transposed, plain) ((void)(plain), transposed)
+#endif
 
-/* out = tanh(a weight + bias). */
-void tu_affine_tanh(const tu_real *a, const tu_real *weight, const tu_real *bias, int rows, int depth, int width,
-                    tu_real *out);
+/* out[rows][width] = a[rows][depth] weight' + bias[width]. */
+void tu_affine(const tu_real *a, const tu_real *weight, int rows, int depth, int width, tu_real *out);
 
-/* out[rows][width] = a[rows][depth] weight[depth][width]. */
-void tu_linear(const tu_real *a, const tu_real *weight, int rows, int depth, int width, tu_real *out);
+/* out = tanh(a weight' + bias). */
+void tu_affine_tanh(const tu_real *a, const tu_real *weight, int rows, int depth, int width, tu_real *out);
 
-/* out = (a weight) tanh', with tanh' = 1 - h^2 from the activations h[rows][width]; out may be h. */
-void tu_linear_slope(const tu_real *a, const tu_real *weight, int rows, int depth, int width, const tu_real *h,
-                     tu_real *out);
+/* out[rows][width] = a[rows][depth] weight'. */
+void tu_forward(const tu_real *a, const tu_real *weight, int rows, int depth, int width, tu_real *out);
+
+/* out = (a weight') tanh', with tanh' = 1 - h^2 from the activations h[rows][width]. */
+void tu_forward_slope(const tu_real *a, const tu_real *weight, int rows, int depth, int width, const tu_real *h,
+                      tu_real *out);
+
+/* Back through the layer, whose weights are depth x width here: out[rows][width] = a[rows][depth] weight. */
+void tu_backward(const tu_real *a, const tu_real *weight, int rows, int depth, int width, tu_real *out);
+
+/* out = (a weight) tanh' + bend, with out holding the activations at first; bend may be NULL. */
+void tu_backward_slope(const tu_real *a, const tu_real *weight, int rows, int depth, int width, tu_real *bend,
+                       tu_real *out);
+
+/* The same for tangents, of which out holds those of the layer, tan = s tanh'(z): with tan_bar = a weight, out becomes
+ * s_bar = tan_bar tanh' and bend the share of z_bar that comes through tanh'.
+ */
+void tu_backward_split(const tu_real *a, const tu_real *weight, int rows, int depth, int width, const tu_real *h,
+                       tu_real *bend, tu_real *out);
 
 /* grad[outputs][inputs] += bar[rows][outputs]' in[rows][inputs]. */
 void tu_add_outer(const tu_real *bar, const tu_real *in, int rows, int outputs, int inputs, tu_real *grad);

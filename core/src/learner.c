@@ -201,12 +201,12 @@ static void known_at(void *context, const tu_real *node, tu_real *field, tu_real
     l->known.jacobian(l->known.context, node, inputs, jacobian);
 }
 
-/* Loss and gradient of the minibatch. */
+/* Loss and gradient of a minibatch. */
 static tu_real loss(tu_learner *l)
 {
     const tu_config *config = &l->config;
     const tu_scales *scales = &l->settled.scales;
-    tu_batch batch = {&l->reservoir, l->indices, config->batch, config->states + config->inputs, config->sees};
+    tu_batch batch = {&l->reservoir, &l->rng, l->indices, config->batch, config->states + config->inputs, config->sees};
     int whole = config->sees_count == batch.columns;
     for (int i = 0; whole && i < batch.columns; i++) {
         whole = config->sees[i] == i;
@@ -230,7 +230,6 @@ static void step(tu_learner *l)
     if (!config->hidden_count || tu_reservoir_count(&l->reservoir) < (uint32_t)config->batch) {
         return;
     }
-    tu_reservoir_draw(&l->reservoir, config->batch, &l->rng, l->indices);
     tu_real value = loss(l);
     tu_real norm = tu_clip(l->grad, l->adam.count, TU_CLIP_NORM);
     if (!tu_finite(value) || !tu_finite(norm)) {

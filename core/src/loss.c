@@ -13,18 +13,19 @@ static int smaller(int a, int b) { return a < b ? a : b; }
 
 size_t tu_loss_scratch(const tu_mlp *net, int order)
 {
-    size_t transposed = tu_mlp_count(net), block = tu_mlp_block(net), outputs = (size_t)net->sizes[net->layers];
+    size_t block = tu_mlp_block(net), outputs = (size_t)net->sizes[net->layers];
     size_t residual = TU_BLOCK * outputs;
     if (order < 2) {
-        return transposed + block + residual;
+        return block + residual;
     }
     size_t known = 2 * outputs + TU_MAX_INPUTS + TU_BLOCK * outputs * outputs; /* a node, a field, Jacobians */
-    return transposed + 3 * block + 2 * residual + known;
+    return 3 * block + 2 * residual + known;
 }
 
-static void gather(const tu_batch *batch, int from, int count, int first, int columns, tu_real *out)
+/* Columns of the block's entries, one entry after the other. */
+static void gather(const tu_batch *batch, int count, int first, int columns, tu_real *out)
 {
-    tu_reservoir_gather(batch->reservoir, batch->indices + from, count, first, columns, out);
+    tu_reservoir_gather(batch->reservoir, batch->indices, count, first, columns, out);
 }
 
 static int node_columns(const tu_batch *batch, const tu_mlp *net)
@@ -33,10 +34,10 @@ static int node_columns(const tu_batch *batch, const tu_mlp *net)
 }
 
 /* What the network sees of the nodes of some windows, to a layer of a block. */
-static void gather_nodes(const tu_batch *batch, const tu_mlp *net, int from, int windows, int nodes, tu_real *layer)
+static void gather_nodes(const tu_batch *batch, const tu_mlp *net, int windows, int nodes, tu_real *layer)
 {
     const int inputs = net->sizes[0], step = TU_ROW_STEP(inputs), columns = node_columns(batch, net);
-    const uint32_t *indices = batch->indices + from;
+    const uint32_t *indices = batch->indices;
     for (int q = 0; q < nodes; q++, layer += step) {
         if (!batch->sees) {
             tu_reservoir_spread(batch->reservoir, indices, windows, q * columns, inputs, nodes * step, TU_UNIT_STEP,
@@ -52,17 +53,16 @@ static void gather_nodes(const tu_batch *batch, const tu_mlp *net, int from, int
 /* residual (windows x outputs) -= the answers; y, a layer, becomes their cotangent, -2/batch residual. */
 static void match(int windows, int outputs, tu_real scale, tu_real *residual, tu_real *y)
 {
-    for (int w = 0; w < windows; w++, y += TU_ROW_STEP(outputs)) {
-        tu_real *answer = y;
-        for (int o = 0; o < outputs; o++, answer += TU_UNIT_STEP) {
-            tu_real left = *residual - *answer;
-            *residual++ = left;
-            *answer = scale * left;
+    for (int run = 0; run < TU_RUNS(outputs); run++, y += TU_BLOCK) {
+        tu_real *left = residual + run;
+        for (int i = 0; i < TU_RUN(windows, outputs); i++, left += TU_RUNS(outputs)) {
+            *left -= y[i];
+            y[i] = scale * *left;
         }
     }
 }
 
-/* The same with several nodes a window: the answers are weighted and summed, the cotangents weighted. */
+/* The same with several nodes a window: the answers are forward and summed, the cotangents forward. */
 static void match_nodes(const tu_real *weights, int windows, int nodes, int outputs, tu_real scale, tu_real *residual,
                         tu_real *y)
 {
@@ -88,20 +88,20 @@ tu_real tu_loss_first(const tu_mlp *net, const tu_real *params, const tu_batch *
 {
     int inputs = net->sizes[0], outputs = net->sizes[net->layers];
     int group = TU_BLOCK / nodes; /* whole windows in a block */
-    tu_real *transposed = scratch;
-    tu_real *acts = transposed + tu_mlp_count(net);
+    const tu_real *forward = tu_mlp_weights(net, params);
+    tu_real *acts = scratch;
     tu_real *residual = acts + tu_mlp_block(net);
     tu_real *answer = acts + tu_mlp_offset(net, net->layers);
     tu_real scale = TU_R(-2.0) / (tu_real)batch->size, loss = 0;
 
     clear(grad, tu_mlp_count(net));
-    tu_mlp_transpose(net, params, transposed);
     for (int first = 0; first < batch->size; first += group) {
         int windows = smaller(group, batch->size - first), rows = windows * nodes;
-        gather_nodes(batch, net, first, windows, nodes, acts);
-        gather(batch, first, windows, nodes * node_columns(batch, net), outputs, residual);
+        tu_reservoir_draw(batch->reservoir, windows, batch->rng, batch->indices);
+        gather_nodes(batch, net, windows, nodes, acts);
+        gather(batch, windows, nodes * node_columns(batch, net), outputs, residual);
         tu_mlp_pad(rows, inputs, acts);
-        tu_mlp_forward(net, transposed, rows, acts);
+        tu_mlp_forward(net, forward, rows, acts);
         if (weights) {
             match_nodes(weights, windows, nodes, outputs, scale, residual, answer);
         } else {
@@ -188,21 +188,21 @@ static void flow_part(const tu_second_order *second, int n, tu_real scale, const
     }
 }
 
-/* The inputs of one entry's node, in physical units. */
+/* The inputs of one entry's node, in physical units; `entry` counts within the block. */
 static void known_inputs(const tu_batch *batch, int entry, int n, const tu_real *scale, tu_real *node)
 {
     int columns = batch->sees ? batch->columns : n;
     if (columns > n) {
-        gather(batch, entry, 1, n, columns - n, node + n);
+        tu_reservoir_gather(batch->reservoir, batch->indices + entry, 1, n, columns - n, node + n);
     }
     for (int i = n; i < columns; i++) {
         node[i] *= scale[i];
     }
 }
 
-/* Loss (times the batch) and gradient of one gathered block, which starts with this entry of the batch. */
-static tu_real block_second(const tu_mlp *net, const tu_real *params, const tu_real *transposed, const tu_batch *batch,
-                            int first, const tu_second_order *second, int rows, const block *b, tu_real *grad)
+/* Loss (times the batch) and gradient of one gathered block. */
+static tu_real block_second(const tu_mlp *net, const tu_real *params, const tu_real *forward, const tu_batch *batch,
+                            const tu_second_order *second, int rows, const block *b, tu_real *grad)
 {
     int n = net->sizes[0];
     tu_real scale = TU_R(-2.0) / (tu_real)batch->size;
@@ -210,15 +210,15 @@ static tu_real block_second(const tu_mlp *net, const tu_real *params, const tu_r
     tu_real *answer = b->acts + last, *tan = b->tans + last;
 
     tu_mlp_pad(rows, n, b->acts);
-    tu_mlp_forward(net, transposed, rows, b->acts);
+    tu_mlp_forward(net, forward, rows, b->acts);
     for (int row = 0, at = 0; row < rows; row++, at += n) {
-        known_inputs(batch, first + row, n, second->x_scale, b->node);
+        known_inputs(batch, row, n, second->x_scale, b->node);
         int start = row * TU_ROW_STEP(n);
         known_part(second, n, b->acts + start, answer + start, b->node, b->field, b->jacobians + at * n, b->r1 + at,
                    b->r2 + at, b->tans + start);
     }
     tu_mlp_pad(rows, n, b->tans);
-    tu_mlp_jvp(net, transposed, rows, b->acts, b->tans);
+    tu_mlp_jvp(net, forward, rows, b->acts, b->tans);
     tu_real loss2 = 0;
     for (int row = 0, at = 0; row < rows; row++, at += n) {
         loss2 += lie_part(second, n, scale, b->r2 + at, tan + row * TU_ROW_STEP(n));
@@ -238,19 +238,19 @@ tu_real tu_loss_second(const tu_mlp *net, const tu_real *params, const tu_batch 
                        tu_real *scratch, tu_real *grad)
 {
     int n = net->sizes[0];
-    tu_real *transposed = scratch;
-    block b = place_block(net, scratch + tu_mlp_count(net));
+    const tu_real *forward = tu_mlp_weights(net, params);
+    block b = place_block(net, scratch);
     int target = node_columns(batch, net);
     tu_real loss = 0;
 
     clear(grad, tu_mlp_count(net));
-    tu_mlp_transpose(net, params, transposed);
     for (int first = 0; first < batch->size; first += TU_BLOCK) {
         int rows = smaller(TU_BLOCK, batch->size - first);
-        tu_reservoir_spread(batch->reservoir, batch->indices + first, rows, 0, n, TU_ROW_STEP(n), TU_UNIT_STEP, b.acts);
-        gather(batch, first, rows, target, n, b.r1);
-        gather(batch, first, rows, target + n, n, b.r2);
-        loss += block_second(net, params, transposed, batch, first, second, rows, &b, grad);
+        tu_reservoir_draw(batch->reservoir, rows, batch->rng, batch->indices);
+        tu_reservoir_spread(batch->reservoir, batch->indices, rows, 0, n, TU_ROW_STEP(n), TU_UNIT_STEP, b.acts);
+        gather(batch, rows, target, n, b.r1);
+        gather(batch, rows, target + n, n, b.r2);
+        loss += block_second(net, params, forward, batch, second, rows, &b, grad);
     }
     return loss / (tu_real)batch->size;
 }

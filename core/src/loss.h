@@ -12,10 +12,11 @@
 #include "mlp.h"
 #include "reservoir.h"
 
-/* The minibatch: entries of a reservoir. */
+/* The minibatch: entries of a reservoir that is not empty, drawn block by block. */
 typedef struct {
     const tu_reservoir *reservoir;
-    const uint32_t *indices;
+    tu_rng *rng;
+    uint32_t *indices;   /* of a block: room for TU_BLOCK */
     int size;            /* > 0 */
     int columns;         /* of a node; without `sees` as many as the network's inputs */
     const int32_t *sees; /* the columns that are the network's inputs; NULL: all */

@@ -19,6 +19,7 @@
 typedef struct {
     int layers;                   /* weight layers, 1 .. TU_MAX_LAYERS */
     int sizes[TU_MAX_LAYERS + 1]; /* units, input first, each > 0 */
+    tu_real *turned;              /* room for tu_mlp_turned numbers, which tu_mlp_weights writes */
 } tu_mlp;
 
 /* Number of parameters. */
@@ -36,21 +37,25 @@ void tu_mlp_pad(int rows, int units, tu_real *layer);
 /* Weights N(0, 1 / fan_in), the last layer a tenth of that, biases 0. */
 void tu_mlp_init(const tu_mlp *net, tu_rng *rng, tu_real *params);
 
-/* A copy of the parameters with every weight matrix transposed (in x out), as the forward sweeps read it. */
-void tu_mlp_transpose(const tu_mlp *net, const tu_real *params, tu_real *transposed);
+/* The parameters as the forward sweeps read them: themselves, or with vector units a copy in net->turned, every weight
+ * matrix transposed (in x out).
+ */
+const tu_real *tu_mlp_weights(const tu_mlp *net, const tu_real *params);
+
+/* Numbers that net->turned must hold: none on a scalar chip. */
+size_t tu_mlp_turned(const tu_mlp *net);
 
 /* Activations of every layer from acts' input. */
-void tu_mlp_forward(const tu_mlp *net, const tu_real *transposed, int rows, tu_real *acts);
+void tu_mlp_forward(const tu_mlp *net, const tu_real *weights, int rows, tu_real *acts);
 
 /* Tangents of every layer along tans' input: the last one is J_N(x) x_tan. */
-void tu_mlp_jvp(const tu_mlp *net, const tu_real *transposed, int rows, const tu_real *acts, tu_real *tans);
+void tu_mlp_jvp(const tu_mlp *net, const tu_real *weights, int rows, const tu_real *acts, tu_real *tans);
 
 /* VJP. acts holds the activations, but at the output layer y_bar. Adds the parameter gradient of <y_bar, N(x)> to grad.
  * bend (NULL for none) holds what tu_mlp_jvp_backward left there. Only tu_mlp_jvp_backward needs the input's cotangent,
  * so acts' input stays as it was.
  */
-void tu_mlp_backward(const tu_mlp *net, const tu_real *params, int rows, tu_real *acts, const tu_real *bend,
-                     tu_real *grad);
+void tu_mlp_backward(const tu_mlp *net, const tu_real *params, int rows, tu_real *acts, tu_real *bend, tu_real *grad);
 
 /* The tangents' share of reverse over JVP (paper eq. grad). tans holds the tangents, but at the output layer y_tan_bar.
  * Adds the gradient of <y_tan_bar, J_N(x) v> through the tangents to grad, leaves J_N' y_tan_bar at tans' input, and in

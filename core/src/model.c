@@ -5,7 +5,7 @@
 static void add_network(tu_learner *l, const tu_real *x, const tu_real *u, tu_real *residual)
 {
     const tu_config *config = &l->config;
-    tu_real *transposed = l->loss_scratch, *acts = transposed + tu_mlp_count(&l->net);
+    tu_real *acts = l->loss_scratch;
     const tu_real *answer = acts + tu_mlp_offset(&l->net, l->net.layers);
     for (int i = 0; i < config->sees_count; i++) {
         int column = config->sees[i];
@@ -13,8 +13,7 @@ static void add_network(tu_learner *l, const tu_real *x, const tu_real *u, tu_re
         acts[i * TU_UNIT_STEP] = value / l->settled.scales.x[column];
     }
     tu_mlp_pad(1, config->sees_count, acts);
-    tu_mlp_transpose(&l->net, l->average, transposed);
-    tu_mlp_forward(&l->net, transposed, 1, acts);
+    tu_mlp_forward(&l->net, tu_mlp_weights(&l->net, l->average), 1, acts);
     for (int i = 0; i < config->on_count; i++) {
         residual[i] += l->network_on[i] ? answer[i * TU_UNIT_STEP] : 0;
     }

@@ -78,22 +78,25 @@ void tu_reservoir_draw(const tu_reservoir *res, int batch, tu_rng *rng, uint32_t
 void tu_reservoir_spread(const tu_reservoir *res, const uint32_t *indices, int count, int first, int columns,
                          int entry_step, int column_step, tu_real *out)
 {
-    const void *entries = res->entries;
     const tu_real *scale = res->scale;
     const size_t width = res->width;
-    for (int i = 0; i < count; i++, out += entry_step) {
-        const size_t start = indices[i] * width + (size_t)first;
-        tu_real *place = out;
-        if (scale) {
-            const int16_t *steps = (const int16_t *)entries + start;
-            for (int column = first; column < first + columns; column++, place += column_step) {
-                *place = (tu_real)*steps++ * scale[column];
-            }
-        } else {
-            const tu_real *values = (const tu_real *)entries + start;
-            for (const tu_real *end = values + columns; values != end; place += column_step) {
+    if (!scale) {
+        const tu_real *entries = (const tu_real *)res->entries + first;
+        for (int i = 0; i < count; i++, out += entry_step) {
+            const tu_real *values = entries + indices[i] * width;
+            tu_real *place = out;
+            for (int left = columns; left > 0; left--, place += column_step) {
                 *place = *values++;
             }
+        }
+        return;
+    }
+    const int16_t *entries = (const int16_t *)res->entries + first;
+    for (int i = 0; i < count; i++, out += entry_step) {
+        const int16_t *steps = entries + indices[i] * width;
+        tu_real *place = out;
+        for (int column = first; column < first + columns; column++, place += column_step) {
+            *place = (tu_real)*steps++ * scale[column];
         }
     }
 }

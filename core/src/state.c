@@ -6,13 +6,13 @@
 
 #include <string.h>
 
-/* What the learner's struct is given on every machine, whatever its pointers take: one size for laptop and chip. */
+/* What the learner's struct takes on a 32-bit chip: the size of an arena is the same wherever it is asked for. */
 #ifdef TU_REAL_DOUBLE
-enum { STATE_BYTES = 1760 + 64 };
+enum { STATE_BYTES = 1520 };
 #else
-enum { STATE_BYTES = 1536 + 64 };
+enum { STATE_BYTES = 1296 };
 #endif
-typedef char tu_state_must_fit[sizeof(tu_learner) <= STATE_BYTES ? 1 : -1];
+typedef char tu_state_must_fit[sizeof(tu_learner) <= STATE_BYTES || sizeof(void *) > 4 ? 1 : -1];
 
 static void carve_lesson(tu_lesson *lesson, tu_arena *arena, const tu_config *config)
 {
@@ -70,7 +70,7 @@ static void carve_network(tu_learner *l, tu_arena *arena, tu_memory *memory)
     l->adam.first = tu_arena_reals(arena, count);
     l->adam.second = tu_arena_reals(arena, count);
     l->adam.count = count;
-    l->indices = tu_arena_take(arena, count ? (size_t)l->config.batch * sizeof(uint32_t) : 0);
+    l->indices = tu_arena_take(arena, count ? TU_BLOCK * sizeof(uint32_t) : 0);
     memory->optimiser = arena->used - start;
 }
 
@@ -82,7 +82,7 @@ static void carve_state(tu_learner *l, tu_arena *arena)
     l->run = tu_arena_ints(arena, config->channels);
     l->network_on = tu_arena_ints(arena, config->on_count);
     l->entry_scale = config->compact ? tu_arena_reals(arena, tu_config_width(config) + 1) : NULL;
-    tu_repair_carve(&l->repair, arena, columns);
+    tu_repair_carve(&l->repair, arena, config->repair ? columns : 0);
     tu_noise_carve(&l->noise, arena, config->channels);
     tu_gates_carve(&l->gates, arena, config->channels, !config->dense && config->gated);
     tu_nodes_carve(&l->physics_nodes, arena, config, tu_config_physics_nodes(config));
@@ -95,9 +95,10 @@ static void carve(tu_learner *l, const tu_config *config, tu_arena *arena, tu_me
     int width = tu_config_width(config);
     l->config = *config;
     l->net = tu_config_net(config);
-    tu_arena_take(arena, STATE_BYTES);
+    size_t wider = larger(sizeof(tu_learner), STATE_BYTES) - STATE_BYTES; /* pointers of 64 bits */
+    tu_arena_take(arena, STATE_BYTES + wider);
     carve_state(l, arena);
-    memory->state = arena->used;
+    memory->state = arena->used - wider;
     carve_network(l, arena, memory);
     size_t start = arena->used;
     tu_ring_carve(&l->ring, arena, tu_config_span(config), config->channels + config->inputs);
@@ -118,7 +119,9 @@ static void carve(tu_learner *l, const tu_config *config, tu_arena *arena, tu_me
     start = arena->used;
     carve_scratch(l, arena);
     memory->scratch = arena->used - start;
-    memory->total = arena->used;
+    memory->total = arena->used - wider;
+    l->net.turned = tu_arena_reals(arena, config->hidden_count ? (int)tu_mlp_turned(&l->net) : 0);
+    memory->host = arena->used - memory->total;
 }
 
 int tu_learner_memory(const tu_config *config, tu_memory *memory)
@@ -135,7 +138,7 @@ int tu_learner_memory(const tu_config *config, tu_memory *memory)
 size_t tu_learner_bytes(const tu_config *config)
 {
     tu_memory memory;
-    return tu_learner_memory(config, &memory) == TU_OK ? memory.total : 0;
+    return tu_learner_memory(config, &memory) == TU_OK ? memory.total + memory.host : 0;
 }
 
 static int functions_given(const tu_config *config, const tu_known *known)

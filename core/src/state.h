@@ -61,7 +61,7 @@ struct tu_learner {
     tu_real *average;
     tu_real *grad;
     tu_real *loss_scratch;
-    uint32_t *indices;   /* of a minibatch */
+    uint32_t *indices;   /* of a block of the minibatch */
     tu_real *row;        /* the sample at hand */
     int32_t *run;        /* identical samples in a row, by channel */
     int32_t *network_on; /* by residual state */

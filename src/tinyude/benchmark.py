@@ -16,10 +16,12 @@ from numpy.typing import NDArray
 
 from tinyude import emulator, native
 from tinyude.baselines import MultipleShooting
-from tinyude.board_config import BoardConfig, board_config
+from tinyude.board_config import board_config
+from tinyude.cost_curve import cost_curve
 from tinyude.engines import ReferenceLearner
 from tinyude.estimator import UDE
 from tinyude.known import KnownPrograms, known_functions, known_programs
+from tinyude.reference.config import Config
 from tinyude.systems import pendulum
 from tinyude.systems.system import System
 from tinyude.terms import default_terms
@@ -31,6 +33,7 @@ CHIP_SECONDS = 14.0  # of the stream that an emulated learner sees, half of it t
 SHARE = 10  # the reference engine gets a record and updates shorter by this, and its time is multiplied
 ITERATIONS = 60  # of multiple shooting, out of those it needs
 STEPS, REPEATS = 2000, 5
+SHORT = 20  # updates in a stretch that is timed: short enough to fall between two interruptions
 # The 2-16-16-2 network of the paper with and without its second-order term; the default at one and at all nodes.
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "first order": ("paper-v2", {"second_order": 0.0}),
@@ -43,7 +46,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
 def measure(moved: Moved) -> Figures:
     """All figures; the emulator's are left out where it is not installed."""
     cases = CASES if emulator.available() else {}
-    total = len(cases) + 3
+    total = len(cases) + 4
     figures: Figures = {"chip": {}, "memory": memory()}
     with tempfile.TemporaryDirectory() as folder:
         library = emulator.compile_core("cortex-m4", Path(folder)) if cases else None
@@ -51,8 +54,10 @@ def measure(moved: Moved) -> Figures:
             moved(done, total)
             assert library is not None
             figures["chip"][name] = _chip(name, library, Path(folder) / name.replace(" ", "-"))
-    moved(total - 1, total)
+    moved(total - 2, total)
     figures["host"] = host()
+    moved(total - 1, total)
+    figures["growth"] = cost_curve()
     moved(total, total)
     return figures
 
@@ -110,7 +115,7 @@ def flatten(figures: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, 
             yield f"{above}{name}", value
 
 
-def _learner(name: str, samples: int, **settings: Any) -> tuple[BoardConfig, KnownPrograms]:
+def _learner(name: str, samples: int, **settings: Any) -> tuple[Config, KnownPrograms]:
     preset, chosen = CASES[name]
     physics = pendulum().physics
     terms = default_terms(physics, {}) if preset == "default" else []
@@ -170,5 +175,5 @@ def _update_microseconds() -> tuple[float, float]:
     quick.push(samples)
     slow = ReferenceLearner(config, known_functions(plant.physics, [], config.on))
     slow.push(samples[: config.calibration + 2000])
-    fast = min(_seconds(lambda: quick.step(STEPS)) for _ in range(REPEATS)) / STEPS
+    fast = min(_seconds(lambda: quick.step(SHORT)) for _ in range(STEPS // SHORT)) / SHORT
     return 1e6 * fast, 1e6 * _seconds(lambda: slow.step(STEPS // 20)) / (STEPS // 20)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
 from typing import Any
 
 import sympy as sp
@@ -14,7 +13,7 @@ from tinyude.presets import make_config, measured_map, rate_channels, residual_s
 from tinyude.reference.config import Config
 
 _SIZES: dict[str, dict[str, Any]] = {
-    "default": {"stride": 5, "max_half": 250, "calibration": 10_000, "reservoir": 2048, "holdout": 128},
+    "default": {"stride": 10, "max_half": 250, "calibration": 10_000, "reservoir": 2048, "holdout": 128},
     "paper-v2": {"reservoir": 2048},
     "paper-v1": {},
 }
@@ -33,13 +32,6 @@ SMALL: dict[str, dict[str, Any]] = {
 SMALL_STACK_BYTES = 2048
 
 
-@dataclass(frozen=True)
-class BoardConfig(Config):
-    """A configuration with what only the compiled core knows."""
-
-    compact: bool = False  # reservoir entries in int16
-
-
 def board_config(
     physics: Physics,
     preset: str = "default",
@@ -51,22 +43,20 @@ def board_config(
     size: str | None = None,
     seed: int = 0,
     **overrides: Any,
-) -> BoardConfig:
+) -> Config:
     """The configuration of a preset for a board that sees so many samples, or of one of the SMALL sizes.
 
-    Overrides are fields of BoardConfig.
+    Overrides are fields of Config.
     """
     if size is not None and size not in SMALL:
         raise TinyUDEError(f"size is {size!r}; use one of {', '.join(SMALL)}, or none and single fields.")
     overrides = (SMALL[size] if size else {}) | overrides
-    hidden, compact = overrides.pop("hidden", (16, 16)), overrides.pop("compact", False)
+    hidden = overrides.pop("hidden", (16, 16))
     names, channel, order = measured_map(physics, measured)
     on = residual_states(physics, None, preset)
-    config = make_config(
+    return make_config(
         preset, samples, period, {**_SIZES[preset], **overrides},
         channels=len(names), channel=channel, order=order, rate_channel=rate_channels(physics, measured, on),
         inputs=physics.n_inputs, on=on, sees=seen_columns(physics, None), hidden=hidden,
         parameters=len(physics.learned), library_terms=len(terms), forced=len(physics.learned), seed=seed,
     )  # fmt: skip
-    given = {entry.name: getattr(config, entry.name) for entry in fields(config) if entry.init}
-    return BoardConfig(**given, compact=compact)

@@ -74,7 +74,7 @@ def memory(config: Config, precision: str = "float32") -> dict[str, int]:
     parts = core.ffi.new("tu_memory *")
     if core.lib.tu_learner_memory(_native_config(core, config), parts) != core.lib.TU_OK:
         raise TinyUDEError(f"The compiled core does not take {config}; core/include/tinyude.h has its limits.")
-    return {name: int(getattr(parts, name)) for name, _ in core.ffi.typeof("tu_memory").fields}
+    return {name: int(getattr(parts, name)) for name, _ in core.ffi.typeof("tu_memory").fields if name != "host"}
 
 
 class NativeKnown:
@@ -234,7 +234,7 @@ class NativeLearner:
         return state
 
     def memory(self) -> dict[str, int]:
-        """Bytes by part; `total` is the arena."""
+        """Bytes by part; `total` and `host` together are the arena."""
         parts = self._ffi.new("tu_memory *")
         self._lib.tu_learner_memory(self._config, parts)
         return {name: int(getattr(parts, name)) for name, _ in self._ffi.typeof("tu_memory").fields}
@@ -278,8 +278,6 @@ def _native_config(core: Any, config: Config) -> Any:
 def _config_value(config: Config, name: str) -> Any:
     if name.endswith("_count"):
         return len(getattr(config, name.removesuffix("_count")))
-    if name == "compact":
-        return getattr(config, name, False)  # a way to store that the reference does not know
     return getattr(config, name)
 
 

@@ -14,12 +14,13 @@ import sympy as sp
 
 import tinyude as tu
 from tinyude import emulator, native
-from tinyude.board_config import BoardConfig, board_config
+from tinyude.board_config import board_config
 from tinyude.boards import compile_objects
 from tinyude.codegen import config_header
 from tinyude.emulator import CoreLibrary, Run
 from tinyude.errors import TinyUDEError
 from tinyude.known import KnownPrograms, known_programs
+from tinyude.reference.config import Config
 from tinyude.terms import default_terms
 
 ROOT = Path(__file__).parents[2]
@@ -56,20 +57,20 @@ def damaged(samples: np.ndarray) -> np.ndarray:
 
 def learner(
     preset: str, samples: int, terms: Sequence[sp.Expr] = TERMS, **settings: Any
-) -> tuple[BoardConfig, KnownPrograms]:
+) -> tuple[Config, KnownPrograms]:
     terms = terms if preset == "default" else []
     config = board_config(PLANT.physics, preset, samples=samples, terms=terms, **settings)
     return config, known_programs(PLANT.physics, terms, config.on)
 
 
 def on_board(
-    library: CoreLibrary, config: BoardConfig, programs: KnownPrograms, rows: np.ndarray, folder: Path, **limits: int
+    library: CoreLibrary, config: Config, programs: KnownPrograms, rows: np.ndarray, folder: Path, **limits: int
 ) -> Run:
     firmware = emulator.build_firmware(library, config, programs, folder, **limits)
     return emulator.run(firmware, rows)
 
 
-def on_host(config: BoardConfig, programs: KnownPrograms, rows: np.ndarray) -> dict[str, Any]:
+def on_host(config: Config, programs: KnownPrograms, rows: np.ndarray) -> dict[str, Any]:
     """The same live stream, a sample at a time."""
     host = native.NativeLearner(config, programs, "float32")
     for row in rows:

@@ -11,11 +11,12 @@ import sympy as sp
 
 import tinyude as tu
 from tinyude import emulator, native
-from tinyude.board_config import SMALL, SMALL_STACK_BYTES, BoardConfig, board_config
+from tinyude.board_config import SMALL, SMALL_STACK_BYTES, board_config
 from tinyude.errors import TinyUDEError
 from tinyude.experiments import board_run
 from tinyude.experiments.device import device_unit
 from tinyude.known import KnownPrograms, known_programs
+from tinyude.reference.config import Config
 from tinyude.terms import linear_terms
 
 PLANT = tu.systems.pendulum()
@@ -29,7 +30,7 @@ def stream(seed: int) -> np.ndarray:
     return PLANT.stream(noise=0.01, seed=seed)[1].astype(np.float32)
 
 
-def learner(size: str, terms: Sequence[sp.Expr], seed: int = 0) -> tuple[BoardConfig, KnownPrograms]:
+def learner(size: str, terms: Sequence[sp.Expr], seed: int = 0) -> tuple[Config, KnownPrograms]:
     config = board_config(PLANT.physics, size=size, terms=terms, seed=seed)
     return config, known_programs(PLANT.physics, terms, config.on)
 
@@ -42,7 +43,7 @@ def on_host(size: str, terms: Sequence[sp.Expr], seed: int) -> native.NativeLear
     return host
 
 
-def field_error(host: native.NativeLearner, config: BoardConfig) -> float:
+def field_error(host: native.NativeLearner, config: Config) -> float:
     def predict(x: np.ndarray) -> np.ndarray:
         field = np.array(PLANT.physics.field(x))
         field[:, list(config.on)] += host.residual(x)

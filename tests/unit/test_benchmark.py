@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from tinyude import benchmark, native
+from tinyude import benchmark, cost_curve, native
 from tinyude.cli import app
 from tinyude.errors import TinyUDEError
 
@@ -13,7 +13,15 @@ BUDGETS = Path(__file__).parents[2] / "benchmarks" / "budgets.json"
 CHIP = {"update": 234_000, "sample": 1500.0}
 FIGURES: dict[str, Any] = {
     "chip": {name: CHIP for name in benchmark.CASES},
-    "memory": {"float32": {name: {"total": 50_000, "ring": 4000} for name in benchmark.CASES}},
+    "memory": {
+        kind: {name: {"total": 32_000, "ring": 4000} for name in benchmark.CASES} for kind in ("float32", "int16")
+    },
+    "growth": {
+        "by width": {"8": 3.0, "16": 5.0},
+        "by states": {"2": 5.0, "4": 5.5},
+        "exponent of the width": 0.74,
+        "exponent of the states": 0.14,
+    },
     "host": {"times faster than the reference engine": 100.0, "times faster than multiple shooting": 200.0},
 }
 
@@ -50,8 +58,10 @@ def test_memory_halves_the_reservoir_in_int16() -> None:
 
 def test_bench_writes_figures_and_passes_within_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(benchmark, "measure", lambda moved: FIGURES)
-    result = CliRunner().invoke(app, ["bench", "--json", str(tmp_path / "figures.json"), "--budgets", str(BUDGETS)])
+    files = ["--json", str(tmp_path / "figures.json"), "--plot", str(tmp_path / "growth.svg")]
+    result = CliRunner().invoke(app, ["bench", *files, "--budgets", str(BUDGETS)])
     assert result.exit_code == 0, result.output
+    assert "</svg>" in (tmp_path / "growth.svg").read_text()
     assert json.loads((tmp_path / "figures.json").read_text()) == FIGURES
 
 
@@ -67,3 +77,15 @@ def test_bench_asks_for_its_budgets(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["bench", "--budgets", str(tmp_path / "none.json")])
     assert isinstance(result.exception, TinyUDEError)
     assert "There is no file of budgets" in str(result.exception)
+
+
+@pytest.mark.skipif(not native.available(), reason="the core is not compiled")
+def test_cost_curve_measures_every_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cost_curve, "WIDTHS", (8, 128))
+    monkeypatch.setattr(cost_curve, "STATES", (2, 3))
+    curve = cost_curve.cost_curve()
+    assert (list(curve["by width"]), list(curve["by states"])) == (["8", "128"], ["2", "3"])
+
+
+def test_exponent_is_that_of_a_power() -> None:
+    assert cost_curve.exponent({"2": 12.0, "4": 48.0, "8": 192.0}) == pytest.approx(2.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json as json_module
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table
@@ -18,12 +18,17 @@ BUDGETS = Path("benchmarks/budgets.json")
 
 def bench(
     json: JsonFile = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Plot an update's time against the network's size.")
+    ] = None,
     budgets: Annotated[Path, typer.Option(metavar="FILE", help="Limits that end the command with an error.")] = BUDGETS,
 ) -> None:
     """Count instructions on an emulated Cortex-M4F, time this host, and list the memory; fail above budget."""
     refuse_unwritable(json)
+    refuse_unwritable(plot)
     from tinyude import emulator
     from tinyude.benchmark import measure, over_budget
+    from tinyude.cost_curve import plot_cost_curve
 
     if not budgets.is_file():
         raise TinyUDEError(f"There is no file of budgets {budgets}; give --budgets FILE, or start in the source tree.")
@@ -38,10 +43,24 @@ def bench(
         _print_columns(f"Arena with 2048 reservoir entries in {kind}: bytes", parts)
     console.print("This host, the paper's learner (paper-v2) on a minute at 1 kHz; slow ones scaled from a part")
     print_table([(name, f"{value:,.4g}") for name, value in figures["host"].items()])
+    _print_growth(figures["growth"])
     write_json(json, figures)
+    if plot is not None:
+        plot_cost_curve(figures["growth"], plot)
     if broken := over_budget(figures, limits):
         raise TinyUDEError(f"{'; '.join(broken)} (budgets: {budgets}).")
     console.print(f"All within {budgets}.", markup=False)
+
+
+def _print_growth(growth: dict[str, Any]) -> None:
+    for size, label in (("width", "units of two hidden layers"), ("states", "states")):
+        console.print(f"An update on this host grows as {label}^{growth[f'exponent of the {size}']:.2f}: microseconds")
+        table = Table(box=None, padding=(0, 1))
+        for number in growth[f"by {size}"]:
+            table.add_column(number, justify="right")
+        table.add_row(*(f"{time:.3g}" for time in growth[f"by {size}"].values()))
+        console.print(table)
+        console.print()
 
 
 def _print_columns(title: str, cases: dict[str, dict[str, float]]) -> None:

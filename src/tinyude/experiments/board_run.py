@@ -11,11 +11,12 @@ import numpy as np
 import sympy as sp
 
 from tinyude import emulator, native
-from tinyude.board_config import SMALL_STACK_BYTES, BoardConfig, board_config
+from tinyude.board_config import SMALL_STACK_BYTES, board_config
 from tinyude.experiments.experiment import Config, Result
 from tinyude.experiments.fits import make_system
 from tinyude.fitting import Session, read_model
 from tinyude.known import known_programs
+from tinyude.reference.config import Config as LearnerConfig
 from tinyude.systems import System
 from tinyude.terms import linear_terms
 
@@ -61,7 +62,7 @@ def kilobytes(size: str) -> int:
     return 1000 * int(size.removesuffix("k"))
 
 
-def _board_config(config: Config, system: System, samples: int, terms: list[sp.Expr]) -> BoardConfig:
+def _board_config(config: Config, system: System, samples: int, terms: list[sp.Expr]) -> LearnerConfig:
     settings: Config = {"updates": config["updates"]}
     if config["preset"] == "default":
         settings |= {"network_nodes": 1, "calibration": min(CALIBRATION, samples // 4)}

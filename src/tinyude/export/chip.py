@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sympy as sp
 
-from tinyude.board_config import BoardConfig, board_config
+from tinyude.board_config import board_config
 from tinyude.errors import TinyUDEError
 from tinyude.known import KnownPrograms, known_programs
 from tinyude.model import Model
 from tinyude.physics import Physics
-from tinyude.presets import PRESETS, chip_config, measured_map, residual_states, seen_columns
+from tinyude.presets import PRESETS, chip_config, measured_map, rate_channels, residual_states, seen_columns
 from tinyude.reference.config import Config
 from tinyude.reference.start import StartModel
 from tinyude.terms import default_terms
@@ -22,7 +22,7 @@ from tinyude.terms import default_terms
 if TYPE_CHECKING:
     from tinyude.estimator import UDE
 
-STRIDE = 5  # ticks between the windows of a live stream, which never runs out of them
+STRIDE = 10  # ticks between the windows of a live stream, which never runs out of them
 CALIBRATION = 10_000  # ticks
 
 
@@ -33,7 +33,7 @@ class Chip:
     physics: Physics  # with learned parameters at their fitted value
     measured: tuple[str, ...]
     terms: tuple[sp.Expr, ...]
-    config: BoardConfig
+    config: Config
     start: StartModel | None = None  # None: it starts from nothing
 
     @property
@@ -94,7 +94,7 @@ def chip_of_model(ude: UDE, weights: bool = True) -> Chip:
         reach = start.window_half * start.window_spacing
         config = replace(config, max_half=reach, spacing=start.window_spacing, second_order=0.0)
     measured, _, _ = measured_map(model.physics, ude.measured)
-    return Chip(model.physics, measured, model.terms, _board(config), start)
+    return Chip(model.physics, measured, model.terms, config, start)
 
 
 def chip_of_physics(
@@ -109,11 +109,13 @@ def chip_of_physics(
     if preset not in PRESETS:
         raise TinyUDEError(f"preset is {preset!r}; use one of {', '.join(PRESETS)}.")
     terms = tuple(default_terms(physics, {})) if preset == "default" else ()
-    config: Config = board_config(physics, preset, period=period, terms=terms, measured=measured)
-    config = chip_config(config, len(terms))
-    config = replace(config, on=residual_states(physics, on, preset), sees=seen_columns(physics, sees))
+    config = chip_config(board_config(physics, preset, period=period, terms=terms, measured=measured), len(terms))
+    acts = residual_states(physics, on, preset)
+    config = replace(
+        config, on=acts, sees=seen_columns(physics, sees), rate_channel=rate_channels(physics, measured, acts)
+    )
     names, _, _ = measured_map(physics, measured)
-    return Chip(physics, names, terms, _board(config))
+    return Chip(physics, names, terms, config)
 
 
 def _start(model: Model, state: dict[str, Any]) -> StartModel:
@@ -131,10 +133,3 @@ def _start(model: Model, state: dict[str, Any]) -> StartModel:
         coefficients=np.concatenate([steps, model.coefficients.ravel()]),
         errors=np.concatenate([model.parameter_errors, model.errors.ravel()]),
     )
-
-
-def _board(config: Config) -> BoardConfig:
-    """The same with the settings that only boards have, at their defaults."""
-    if isinstance(config, BoardConfig):
-        return config
-    return BoardConfig(**{entry.name: getattr(config, entry.name) for entry in fields(config) if entry.init})

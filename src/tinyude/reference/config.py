@@ -42,6 +42,7 @@ class Config:
     snr_gate: float = 12.0  # second order only above this signal-to-noise ratio
     reservoir: int = 4096
     holdout: int = 0  # entries held back to judge the network
+    compact: bool = False  # entries in int16; the reference keeps them whole
     rolling: bool = False  # keep the newest entries instead of a uniform sample
     batch: int = 64
     updates: int = 8000

@@ -1,0 +1,44 @@
+"""Whole runs: after 500 updates of every preset both engines hold the same learner."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tinyude import native
+from tinyude.board_config import board_config
+from tinyude.engines import ReferenceLearner
+from tinyude.known import known_functions, known_programs
+from tinyude.systems import pendulum
+from tinyude.terms import default_terms
+
+CLOSE = 1e-9
+UPDATES = 500
+PLANT = pendulum()
+RUNS: dict[str, tuple[str, dict[str, Any]]] = {
+    "paper-v1": ("paper-v1", {}),
+    "paper-v2": ("paper-v2", {"second_order": 0.0}),
+    "paper-v2, second order": ("paper-v2", {"snr_gate": 0.0}),
+    "default": ("default", {"network_nodes": 3, "block": 20}),
+}
+
+
+@pytest.mark.skipif(not native.available(), reason="the core is not compiled")
+@pytest.mark.parametrize("name", RUNS)
+def test_engines_agree_after_a_run(name: str) -> None:
+    preset, settings = RUNS[name]
+    _, samples = PLANT.stream(noise=0.01, seed=0, seconds=4.0)
+    terms = default_terms(PLANT.physics, {}) if preset == "default" else []
+    settings = {"calibration": 1500, "updates": UPDATES, "train_every": 0, **settings}
+    config = board_config(PLANT.physics, preset, samples=len(samples), terms=terms, **settings)
+    core = native.NativeLearner(config, known_programs(PLANT.physics, terms, config.on), "float64")
+    reference = ReferenceLearner(config, known_functions(PLANT.physics, terms, config.on))
+    for learner in (core, reference):
+        learner.push(samples)
+        learner.finish()
+    found, expected = core.state(), reference.state()
+    assert found["updates"] == expected["updates"] == UPDATES
+    assert found["accepted"] == expected["accepted"]
+    for part in ("sigma", "x_scale", "dx_scale", "average", "coefficients"):
+        size = np.abs(expected[part]).max(initial=1e-30)
+        assert np.abs(found[part] - expected[part]).max(initial=0.0) <= CLOSE * size, part
