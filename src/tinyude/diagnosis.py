@@ -28,7 +28,6 @@ def diagnose(
 ) -> dict[str, Any]:
     window_seconds = state["window_half"] * state["window_spacing"] * config.sample_period
     sigma = np.asarray(state["sigma"], dtype=np.float64)
-    channel_rms = np.sqrt(np.nanmean(np.concatenate([run.samples for run in stream.runs]) ** 2, axis=0))
     factor = interval_factor(config.groups)
     memory = native.memory(config, "float32") if native.available() else {}
     x, dx = visited(config, state, stream)
@@ -38,7 +37,7 @@ def diagnose(
         "precision": precision,
         "samples": int(state["samples"]),
         "noise": sigma,
-        "noise_relative": sigma / channel_rms,
+        "noise_relative": sigma / stream.rms,
         "window": {
             "half_width_samples": int(state["window_half"] * state["window_spacing"]),
             "half_width_seconds": window_seconds,
@@ -164,7 +163,7 @@ def _latency(model: Model, config: Config, x: Array, dx: Array) -> list[str]:
 
 def record_excerpt(config: Config, state: Mapping[str, Any], stream: Stream) -> dict[str, Array]:
     """A stretch of the data with the states and derivatives estimated in it."""
-    run = max(stream.runs, key=lambda r: len(r.samples))
+    run = stream.longest
     rows = min(len(run.samples), 10 * EXCERPT)
     thin = max(1, rows // EXCERPT)
     window = window_make(state["window_half"], state["window_spacing"], config.poly, stream.period)

@@ -24,7 +24,7 @@ from tinyude.presets import PRESETS, make_config, measured_map, residual_states,
 from tinyude.reference.config import Config
 from tinyude.reference.window import window_make
 from tinyude.rollout import held_rollout, rollout
-from tinyude.streams import Stream, as_stream
+from tinyude.streams import Stream, as_stream, turns
 from tinyude.terms import default_terms, given_terms, linear_terms
 from tinyude.windows import run_jets
 from tinyude.words import describe, equation_lines
@@ -44,7 +44,8 @@ class UDE(BaseEstimator):  # type: ignore[misc]
     physics: what is known. hidden: layer sizes of the network; () for none.
     preset: "default", "paper-v2" or "paper-v1". library: "auto", a list of terms, or None for the network alone
     (with a linear skip unless skip=False). measured: the sensed states, in the order of Y's columns; the others
-    are their derivatives. on / sees: where the residual acts and what the network sees.
+    are their derivatives. on / sees: where the residual acts and what the network sees. wraps: measured angles that
+    jump by a turn, which is undone: ["theta"] in radians, {"theta": 360} otherwise.
     settings: further fields of tinyude.reference.config.Config, for those who know them.
     """
 
@@ -59,6 +60,7 @@ class UDE(BaseEstimator):  # type: ignore[misc]
         measured: Sequence[str] | None = None,
         on: Sequence[str] | None = None,
         sees: Sequence[str] | None = None,
+        wraps: Sequence[str] | Mapping[str, float] | None = None,
         updates: int | None = None,
         reservoir: int | None = None,
         batch: int | None = None,
@@ -75,6 +77,7 @@ class UDE(BaseEstimator):  # type: ignore[misc]
         self.measured = measured
         self.on = on
         self.sees = sees
+        self.wraps = wraps
         self.updates = updates
         self.reservoir = reservoir
         self.batch = batch
@@ -84,7 +87,10 @@ class UDE(BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
 
     def fit(self, Y: Any, t: Any = 1e-3, u: Any = None, progress: Progress | None = None) -> UDE:
-        """Learn from a record: (samples, measured states), or a list of runs; t is the sample period or time stamps."""
+        """Learn from a record: (samples, measured states), or a list of runs; t is the sample period or time stamps.
+
+        A Stream (tinyude.logs.log_stream) is taken as it is, and may be longer than memory.
+        """
         started = time.perf_counter()
         stream = self._stream(Y, t, u)
         session = self._session(stream, started)
@@ -183,7 +189,13 @@ class UDE(BaseEstimator):  # type: ignore[misc]
         if not isinstance(self.physics, Physics):
             raise TinyUDEError(f"physics is {type(self.physics).__name__}; give a tinyude.Physics.")
         names, _, _ = measured_map(self.physics, self.measured)
-        return as_stream(Y, t, u, names, self.physics.inputs, shortest)
+        if isinstance(Y, Stream):
+            if Y.names != names or Y.longest.inputs.shape[1] != self.physics.n_inputs:
+                raise TinyUDEError(
+                    f"The stream holds {', '.join(Y.names)}; it must hold {', '.join(names)} and inputs."
+                )
+            return Y
+        return as_stream(Y, t, u, names, self.physics.inputs, shortest, turns(self.wraps, names))
 
     def _session(self, stream: Stream, started: float, live: bool = False) -> Session:
         """Everything decided before the first sample."""
@@ -307,7 +319,7 @@ def _none_passed(state: Mapping[str, Any]) -> TinyUDEError:
 def _rough_rms(physics: Physics, measured: Sequence[str] | None, stream: Stream) -> dict[str, float]:
     """RMS of each state, for the sharpness of a smooth sign; of an unmeasured rate from coarse differences."""
     _, channel, order = measured_map(physics, measured)
-    run = max(stream.runs, key=lambda r: len(r.samples))
+    run = stream.longest
     lag = max(1, len(run.samples) // 400)
     values = {}
     for name, source, derivative in zip(physics.states, channel, order, strict=True):

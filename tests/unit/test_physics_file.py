@@ -1,5 +1,6 @@
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tinyude.errors import TinyUDEError
@@ -45,7 +46,7 @@ def test_load_physics_file_reads_a_rig(load) -> None:  # type: ignore[no-untyped
         parameters={"g": 9.81, "L": Parameter(0.5, True, 0.1, 2.0), "J": 0.063},
     )
     assert (rig.measured, rig.inputs, rig.time) == ({"theta": "position"}, {"tau": "torque"}, "time")
-    assert (rig.residual_on, rig.residual_sees, rig.wrapped) == (("omega",), ("theta", "omega"), ())
+    assert (rig.residual_on, rig.residual_sees, rig.wrapped) == (("omega",), ("theta", "omega"), {})
     assert rig.columns == ("time", "position", "torque")
 
 
@@ -57,7 +58,7 @@ def test_load_physics_file_fills_in_defaults(load) -> None:  # type: ignore[no-u
 
 def test_load_physics_file_reads_period_angles_and_plain_numbers(load) -> None:  # type: ignore[no-untyped-def]
     rig = load('[states]\nx = "v"\nv = -9.81\n[time]\nperiod = 0.002\n[angles]\nwrap = ["x"]\n')
-    assert (rig.time, rig.wrapped, rig.columns) == (0.002, ("x",), ("x", "v"))
+    assert (rig.time, rig.wrapped, rig.columns) == (0.002, {"x": 2.0 * np.pi}, ("x", "v"))
     assert float(rig.physics.rhs[1]) == -9.81
 
 
@@ -67,7 +68,7 @@ def test_load_physics_file_reads_period_angles_and_plain_numbers(load) -> None: 
         ("[measured]", "[mesured]", r"'mesured' is not a known table \(did you mean measured\?\)"),
         ("[residual]", "[network]", "'network' is not a known table; allowed are states, measured"),
         ('column = "time"', 'colum = "time"', r"key of \[time\] \(did you mean column\?\)"),
-        ('column = "time"', 'column = "time"\nperiod = 0.001', "both column and period"),
+        ('column = "time"', 'column = "time"\nperiod = 0.001', "period and a column"),
         ('column = "time"', "period = 0", "time.period is 0"),
         ('column = "time"', "period = inf", "time.period is inf"),
         ('column = "time"', "column = 3", "time.column is 3"),
