@@ -18,6 +18,7 @@ from tinyude.diagnosis import diagnose, record_excerpt
 from tinyude.engines import make_engine
 from tinyude.errors import TinyUDEError
 from tinyude.fitting import Session, calibrate, move_parameters, push_stream, read_model, restart, run_updates
+from tinyude.intervals import residual_error, spread
 from tinyude.model import Model
 from tinyude.physics import Physics
 from tinyude.presets import PRESETS, make_config, measured_map, residual_states, seen_columns
@@ -26,14 +27,15 @@ from tinyude.reference.window import window_make
 from tinyude.rollout import held_rollout, rollout
 from tinyude.streams import Stream, as_stream, turns
 from tinyude.terms import default_terms, given_terms, linear_terms
-from tinyude.windows import run_jets
-from tinyude.words import describe, equation_lines
+from tinyude.windows import run_jets, visited
+from tinyude.words import describe, equation_lines, interval_factor
 
 Array = NDArray[Any]
 Progress = Callable[[int, int], None]
 
 PARAMETER_PASSES = 8
 LIVE_SAMPLES = 40_000  # what a live stream is sized for when nobody says
+LOOKED_AT = 1_000  # windows behind the intervals and the warnings
 MAX_HIDDEN, MAX_UNITS = 3, 256
 REASON_NAMES = ("across a gap", "non-finite", "stuck", "misfit", "jump")
 
@@ -134,6 +136,18 @@ class UDE(BaseEstimator):  # type: ignore[misc]
         """What was learned beyond the known physics, shaped like X."""
         model, states, held = self._arguments(X, u)
         return model.residual(states, held)
+
+    def residual_interval(self, X: Any, u: Any = None, level: float = 0.9) -> tuple[Array, Array]:
+        """Low and high ends of an interval that holds the true residual with the given confidence, shaped like X."""
+        model, states, held = self._arguments(X, u)
+        if not 0.0 < level < 1.0:
+            raise TinyUDEError(f"level is {level}; give a number between 0 and 1, e.g. 0.9.")
+        if not hasattr(self, "spread_"):
+            raise TinyUDEError("Intervals on the residual come with fit(), not with partial_fit(); fit a record.")
+        middle = model.residual(states, held)
+        error = residual_error(model, self.spread_, states, held)
+        half = interval_factor(len(self.spread_.terms), level) * error
+        return middle - half, middle + half
 
     def simulate(self, x0: Any, times: Any, u: Any = None) -> Array:
         """A free rollout: states at the given times, (len(times), states). u: rows held from each time to the next."""
@@ -267,11 +281,12 @@ class UDE(BaseEstimator):  # type: ignore[misc]
             "update": np.array([update for update, _ in session.losses]),
             "loss": np.array([loss for _, loss in session.losses]),
         }
-        self.diagnostics_ = diagnose(
-            self.model_, session.config, state, stream, self.preset, session.engine_name, self.precision
-        )
+        seen = visited(session.config, state, stream, LOOKED_AT)
+        made = {"preset": self.preset, "engine": session.engine_name, "precision": self.precision}
+        self.diagnostics_ = diagnose(self.model_, session.config, state, stream, seen, **made)
         self.diagnostics_["seconds"] = time.perf_counter() - session.started
         if not live:
+            self.spread_ = spread(self.model_, seen)
             self.record_ = record_excerpt(session.config, state, stream)
         self.n_features_in_ = len(stream.names)
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tinyude.errors import TinyUDEError
 from tinyude.grid import Piece
 from tinyude.presets import measured_map
-from tinyude.streams import Source, Stream, make_stream, unwrapped
+from tinyude.streams import Source, Stream, make_stream, prepared
 from tinyude.tables import ROWS, Table, iter_table
 
 Array = NDArray[np.float64]
@@ -100,7 +100,7 @@ def _source(path: str | Path, columns: Columns, rows: int) -> Source:
 def _pieces(path: str | Path, columns: Columns, rows: int) -> Iterator[Piece]:
     stamps = [columns.time] if isinstance(columns.time, str) else []
     turns = [columns.wrapped.get(state, 0.0) for state in columns.measured]
-    return unwrapped((columns.piece(table) for table in iter_table(path, [*stamps, *columns.signals], rows)), turns)
+    return prepared((columns.piece(table) for table in iter_table(path, [*stamps, *columns.signals], rows)), turns)
 
 
 def state_at(ude: Any, log: Log, time: float) -> Array:

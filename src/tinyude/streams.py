@@ -16,6 +16,7 @@ from tinyude.reference.ring import usable
 Array = NDArray[Any]
 
 MOSTLY_BAD = 0.2  # share of non-finite values that no repair can answer for
+TURNS = (2.0 * np.pi, 360.0)
 IN_MEMORY = 1_000_000  # rows: a longer record is read again whenever it is needed
 
 
@@ -42,6 +43,7 @@ class Stream:
     bad: int = 0  # values given that are not finite, or beyond all measure
     count: int = 0  # rows
     longest: Run = field(default_factory=lambda: Run(0.0, np.empty((0, 0)), np.empty((0, 0))))
+    jumps: list[float] = field(default_factory=list)  # the turn by which a channel seems to wrap, 0 for none
     rms: Array = field(default_factory=lambda: np.zeros(0))  # of each channel
 
 
@@ -101,18 +103,18 @@ def turns(wraps: Sequence[str] | Mapping[str, float] | None, channels: Sequence[
 
 def _array_source(samples: Array, held: Array, time: Any, turns: Sequence[float]) -> Source:
     if np.ndim(time) == 0:
-        return Source(lambda: unwrapped([Piece(samples, held)], turns), period=_period(time), in_memory=True)
+        return Source(lambda: prepared([Piece(samples, held)], turns), period=_period(time), in_memory=True)
     stamps = _stamps(time)
     if stamps.shape != (len(samples),):
         raise TinyUDEError(f"t has shape {stamps.shape} and Y has {len(samples)} rows; give one time for each row.")
-    return Source(lambda: unwrapped([Piece(samples, held, stamps)], turns), lambda: iter([stamps]), in_memory=True)
+    return Source(lambda: prepared([Piece(samples, held, stamps)], turns), lambda: iter([stamps]), in_memory=True)
 
 
-def unwrapped(pieces: Iterable[Piece], turns: Sequence[float]) -> Iterator[Piece]:
-    """The pieces with whole turns added to channels that jump by one; a channel with turn 0 stays as it is."""
+def prepared(pieces: Iterable[Piece], turns: Sequence[float]) -> Iterator[Piece]:
+    """The pieces with NaN for values beyond all measure, and channels that jump by a turn (0: none) unwrapped."""
     last = [np.nan] * len(turns)
     for piece in pieces:
-        samples = piece.samples.copy() if any(turns) else piece.samples
+        samples = np.where(usable(piece.samples), piece.samples, np.nan)
         for channel, turn in enumerate(turns):
             good = np.isfinite(samples[:, channel])
             if turn and good.any():
@@ -144,6 +146,7 @@ def make_stream(sources: Sequence[Source], names: Sequence[str], live: bool = Fa
         stream.jitter = max(stream.jitter, faults.jitter)
     if kept:
         stream.runs = kept
+    stream.jumps = survey.jumps()
     if not live:
         survey.check()
     return stream
@@ -173,10 +176,11 @@ class _Survey:
         self.squares = np.zeros(channels)
         self.low, self.high = np.full(channels, np.inf), np.full(channels, -np.inf)
         self.steady = True  # inputs are numbers throughout
+        self.turned = np.zeros((len(TURNS), channels), dtype=np.int64)  # steps of about a turn
 
     def sifted(self, pieces: Iterable[Piece]) -> Iterator[Piece]:
         for piece in pieces:
-            self.stream.bad += int(np.sum(~usable(piece.samples)))
+            self.stream.bad += int(np.sum(np.isnan(piece.samples)))
             yield piece
 
     def add(self, run: Run) -> None:
@@ -184,14 +188,23 @@ class _Survey:
         stream.count += len(samples)
         if len(samples) > len(stream.longest.samples):
             stream.longest = run
-        good = usable(samples)
+        good = np.isfinite(samples)
         numbers = np.where(good, samples, 0.0)
         self.finite += good.sum(axis=0)
         self.squares += (numbers**2).sum(axis=0)
         self.low = np.minimum(self.low, np.where(good, samples, np.inf).min(axis=0))
         self.high = np.maximum(self.high, np.where(good, samples, -np.inf).max(axis=0))
+        steps = np.abs(np.diff(samples, axis=0))
+        for turn, count in zip(TURNS, self.turned, strict=True):
+            count += np.sum(np.abs(steps - turn) < 0.1 * turn, axis=0)
         self.steady &= bool(np.all(usable(run.inputs)))
         stream.rms = np.sqrt(self.squares / np.maximum(self.finite, 1))
+
+    def jumps(self) -> list[float]:
+        """Channels that stay within a turn and step by one."""
+        span = self.high - self.low
+        spans = [(0.9 * turn < span) & (span < 1.1 * turn) for turn in TURNS]
+        return [float(turn) for turn in np.max((self.turned > 0) * spans * np.array(TURNS)[:, None], axis=0)]
 
     def check(self) -> None:
         if not self.stream.count:
