@@ -24,7 +24,7 @@ from tinyude.physics import Physics
 from tinyude.presets import PRESETS, make_config, measured_map, residual_states, seen_columns
 from tinyude.reference.config import Config
 from tinyude.reference.window import window_make
-from tinyude.rollout import held_rollout, rollout
+from tinyude.rollout import extrapolation, held_rollout, rollout
 from tinyude.streams import Stream, as_stream, turns
 from tinyude.terms import default_terms, given_terms, linear_terms
 from tinyude.windows import run_jets, visited
@@ -150,7 +150,10 @@ class UDE(BaseEstimator):  # type: ignore[misc]
         return middle - half, middle + half
 
     def simulate(self, x0: Any, times: Any, u: Any = None) -> Array:
-        """A free rollout: states at the given times, (len(times), states). u: rows held from each time to the next."""
+        """A free rollout: states at the given times, (len(times), states). u: rows held from each time to the next.
+
+        A run that diverges is an error that says when and why; extrapolation() tells whether one left what was visited.
+        """
         model = self._fitted()
         instants = np.asarray(times, dtype=np.float64)
         if not model.physics.n_inputs:
@@ -164,6 +167,18 @@ class UDE(BaseEstimator):  # type: ignore[misc]
                 f"({', '.join(model.physics.inputs)}); it has shape {None if rows is None else rows.shape}."
             )
         return held_rollout(model.field, x0, instants, rows, model.x_scale, self.config_.sample_period)
+
+    def extrapolation(self, X: Any, u: Any = None, times: Any = None) -> list[str]:
+        """Sentences that say which states (and when) are outside what was visited in training; none when all are in."""
+        model, states, held = self._arguments(X, u)
+        columns = (
+            states
+            if held is None
+            else np.concatenate([states, np.broadcast_to(held, (*states.shape[:-1], held.shape[-1]))], axis=-1)
+        )
+        names = (*model.physics.states, *(model.physics.inputs if held is not None else ()))
+        ranges = self.diagnostics_["visited"]
+        return extrapolation(columns, names, ranges, model.physics.angles, None if times is None else np.asarray(times))
 
     def score(self, Y: Any, t: Any = 1e-3, u: Any = None) -> float:
         """R^2 of the predicted derivatives against those estimated from a record, mean over residual states."""

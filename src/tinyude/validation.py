@@ -28,8 +28,16 @@ def free_run(
     physics = ude.model_.physics
     channels = list(ude.measured or physics.states)
     columns = [physics.states.index(channel) for channel in channels]
-    model = ude.simulate(x0, times, u)[:, columns]
-    run = {"t": times - times[0], "names": channels, "reference": reference, "reference_name": name, "model": model}
+    states = ude.simulate(x0, times, u)
+    model = states[:, columns]
+    run = {
+        "warnings": ude.extrapolation(states, u, times - times[0]),
+        "t": times - times[0],
+        "names": channels,
+        "reference": reference,
+        "reference_name": name,
+        "model": model,
+    }
     if u is None:
         with suppress(TinyUDEError):  # a model without its missing part may well run away
             run["known"] = rollout(physics.field, x0, times, ude.model_.x_scale)[:, columns]

@@ -52,6 +52,7 @@ def fit(
     ude = _estimator(rig, preset, seed, updates)
     with progress_bar("learning what is missing") as moved:
         ude.fit(stream, progress=moved)
+    ude.diagnostics_["files"] = [log.name for log in logs]
     ude.diagnostics_["columns"] = columns.to_dict()  # so that the model finds its signals in other logs
     run, told = _validated(ude, unseen, held_out)
     print_table(diagnostics_table(ude.diagnostics_, list(columns.measured)))
@@ -90,7 +91,8 @@ def _validated(ude: UDE, unseen: Log | None, path: Path | None) -> tuple[dict[st
         return None, [f"The free run over {path.name} did not come to its end: {error}"]
     return run, [
         f"Left alone over the held-out {path.name}, the model has RMSE / std {run['total_error']:.2g}, and is a valid "
-        f"prediction (error below {VALID_ERROR:g} std) for {run['valid_seconds']:.3g} of {run['t'][-1]:.3g} s."
+        f"prediction (error below {VALID_ERROR:g} std) for {run['valid_seconds']:.3g} of {run['t'][-1]:.3g} s.",
+        *(f"On the way {warning}" for warning in run["warnings"]),
     ]
 
 
