@@ -18,9 +18,10 @@ Array = NDArray[Any]
 GROUPS = 16  # of windows, that must agree on a latency
 SURE = 6.0  # standard errors
 LEAST_LAG = 0.25  # sample periods
-TOGETHER = 1e-4  # of the variance of standardised signals: what is left when they move as one
+TOGETHER = 1e-6  # of the variance of standardised signals: what is left when they move as one
 UNITS_OFF = 30.0  # times the rates in the data that known physics may not be
 SHARE_PASSED = 0.5
+MOSTLY_NOISE = 0.5  # of the spread of a signal
 
 
 def concerns(
@@ -31,6 +32,7 @@ def concerns(
         *_gates(config, state, found),
         *_sensors(state, stream),
         *_excitation(model, state, found, seen),
+        *_noise(config, state, stream, seen),
         *_units(model, config, seen),
         *_latency(model, config, seen),
         *_learning(state, found),
@@ -59,11 +61,14 @@ def _sensors(state: Mapping[str, Any], stream: Stream) -> Iterator[str]:
                 f"{name} jumps by about {turn:.4g} as an angle does that wraps; say so with wraps = "
                 f"{'true' if turn < 7.0 else '360'} in the physics file, or UDE(wraps=...)."
             )
-    if stream.bad or stream.repeated:
-        yield (
-            f"{stream.bad} values were not finite numbers and {stream.repeated} time stamps were repeated; "
-            "they were bridged or left out."
-        )
+    faults = {
+        "values that were not finite numbers": stream.bad,
+        "repeated time stamps": stream.repeated,
+        "rows without a time": stream.unstamped,
+    }
+    told = [f"{count} {fault}" for fault, count in faults.items() if count]
+    if told:
+        yield f"{' and '.join(told)} were bridged or left out; look after the logger when there are many."
 
 
 def _excitation(model: Model, state: Mapping[str, Any], found: Mapping[str, Any], seen: Visited) -> Iterator[str]:
@@ -88,6 +93,12 @@ def _excitation(model: Model, state: Mapping[str, Any], found: Mapping[str, Any]
         )
 
 
+def _noise(config: Config, state: Mapping[str, Any], stream: Stream, seen: Visited) -> Iterator[str]:
+    for index, (channel, order) in enumerate(zip(config.channel, config.order, strict=True)):
+        if order == 0 and len(seen.x) and state["sigma"][channel] > MOSTLY_NOISE * np.std(seen.x[:, index]):
+            yield f"{stream.names[channel]} hardly rises above its noise; excite the system more strongly."
+
+
 def _units(model: Model, config: Config, seen: Visited) -> Iterator[str]:
     """Rates that the known physics and the data see in different units: of time, most often."""
     if len(seen.x) < 20:
@@ -104,6 +115,7 @@ def _units(model: Model, config: Config, seen: Visited) -> Iterator[str]:
                 f"the known physics makes d({name})/dt {known[index] / size[index]:.2g} times as large as the data "
                 "do; check the units, of time too (milliseconds: [time] scale = 0.001)."
             )
+            return
 
 
 def _latency(model: Model, config: Config, seen: Visited) -> Iterator[str]:

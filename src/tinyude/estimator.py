@@ -166,6 +166,9 @@ class UDE(BaseEstimator):  # type: ignore[misc]
                 f"u must have a row for each of the {len(instants)} times and a column for each input "
                 f"({', '.join(model.physics.inputs)}); it has shape {None if rows is None else rows.shape}."
             )
+        if not np.all(np.isfinite(rows)):
+            bad = int(np.argmax(~np.isfinite(rows).all(axis=1)))
+            raise TinyUDEError(f"u is not a number at t = {instants[bad]:g} s; fill in what was really applied.")
         return held_rollout(model.field, x0, instants, rows, model.x_scale, self.config_.sample_period)
 
     def extrapolation(self, X: Any, u: Any = None, times: Any = None) -> list[str]:

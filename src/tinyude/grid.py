@@ -18,6 +18,7 @@ SHORTEST = 64  # samples
 HOLE = 4.5  # periods without a sample that end a run
 SINGLE = 1.75  # usual steps: a longer one has lost a sample
 JITTER = 0.02  # of a period: below it time stamps count as regular
+MOSTLY_BAD = 0.2  # share of values that are no numbers, which no repair can answer for
 SLOPE_SAMPLES = 15  # around a sample that is moved to the grid
 
 
@@ -61,6 +62,7 @@ class Faults:
     """What was found wrong with the time stamps."""
 
     repeated: int = 0  # time stamps seen before
+    unstamped: int = 0  # rows without a time, left out
     missing: int = 0  # rows filled in as NaN
     jitter: float = 0.0  # RMS of time stamps around the grid, in periods
 
@@ -90,15 +92,19 @@ def _rising(pieces: Iterable[Array]) -> Iterator[Array]:
         keep = _fresh(stamps, last, row)
         row += len(stamps)
         if keep.any():
-            last = float(stamps[-1])
+            last = float(stamps[keep][-1])
             yield stamps[keep]
 
 
 def _fresh(stamps: Array, last: float, row: int = 0) -> Array:
-    """Which stamps are later than all before them; `last` is the one before the first, `row` its number."""
-    if not np.all(np.isfinite(stamps)):
-        raise TinyUDEError("t holds non-finite times; drop those rows.")
-    before = np.concatenate([[last], stamps[:-1]])
+    """Which stamps are numbers, later than all before them; `last` is the one before the first, `row` its number."""
+    stamped = np.isfinite(stamps)
+    if np.mean(~stamped) > MOSTLY_BAD:
+        raise TinyUDEError(
+            f"{np.mean(~stamped):.0%} of the times are not numbers; at most {MOSTLY_BAD:.0%} can be left out: "
+            "check the column."
+        )
+    before = np.maximum.accumulate(np.concatenate([[last], np.where(stamped, stamps, -np.inf)]))[:-1]
     if np.any(stamps < before):
         place = int(np.argmax(stamps < before))
         raise TinyUDEError(
@@ -156,8 +162,10 @@ class _Grid:
             self.next += len(piece.samples)
             return
         keep = _fresh(piece.stamps, self.last)
-        self.faults.repeated += int(np.sum(~keep))
-        self.last = float(piece.stamps[-1])
+        unstamped = int(np.sum(~np.isfinite(piece.stamps)))
+        self.faults.unstamped += unstamped
+        self.faults.repeated += int(np.sum(~keep)) - unstamped
+        self.last = max(self.last, float(np.max(piece.stamps[keep], initial=-np.inf)))
         piece = piece[keep] if self.waiting is None else self.waiting + piece[keep]
         assert piece.stamps is not None
         holes = np.flatnonzero(np.diff(piece.stamps) >= HOLE * self.period) + 1

@@ -74,12 +74,16 @@ class Log:
 
 
 def read_log(path: str | Path, columns: Columns) -> Log:
-    """The signals of a log file, angles that wrap unwrapped."""
+    """The signals of a log file, angles that wrap unwrapped; rows without a time are left out."""
     pieces = list(_pieces(path, columns, ROWS))
     Y = np.concatenate([piece.samples for piece in pieces])
     stamps = [piece.stamps for piece in pieces if piece.stamps is not None]
     t = np.concatenate(stamps) if stamps else float(columns.time) * np.arange(len(Y), dtype=np.float64)
-    return Log(t, Y, np.concatenate([piece.inputs for piece in pieces]) if columns.inputs else None)
+    u = np.concatenate([piece.inputs for piece in pieces])
+    timed = np.isfinite(t)
+    if np.count_nonzero(timed) < 2:
+        raise TinyUDEError(f"{path} has {np.count_nonzero(timed)} rows with a time; at least 2 are needed.")
+    return Log(t[timed], Y[timed], u[timed] if columns.inputs else None)
 
 
 def log_stream(paths: Sequence[str | Path], columns: Columns, rows: int = ROWS) -> Stream:

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tinyude.errors import TinyUDEError
-from tinyude.grid import SHORTEST, Faults, Piece, Run, find_period, on_grid
+from tinyude.grid import MOSTLY_BAD, SHORTEST, Faults, Piece, Run, find_period, on_grid
 from tinyude.reference.ring import usable
 
 Array = NDArray[Any]
 
-MOSTLY_BAD = 0.2  # share of non-finite values that no repair can answer for
+LEAST_SPAN = 1e-30  # of a channel: squares of less vanish
 TURNS = (2.0 * np.pi, 360.0)
 IN_MEMORY = 1_000_000  # rows: a longer record is read again whenever it is needed
 
@@ -38,6 +38,7 @@ class Stream:
     runs: Iterable[Run]
     names: tuple[str, ...]
     repeated: int = 0  # time stamps seen before
+    unstamped: int = 0  # rows without a time, left out
     missing: int = 0  # rows filled in as NaN
     jitter: float = 0.0  # RMS of time stamps around the grid, in periods
     bad: int = 0  # values given that are not finite, or beyond all measure
@@ -142,6 +143,7 @@ def make_stream(sources: Sequence[Source], names: Sequence[str], live: bool = Fa
             else:
                 kept.clear()
         stream.repeated += faults.repeated
+        stream.unstamped += faults.unstamped
         stream.missing += faults.missing
         stream.jitter = max(stream.jitter, faults.jitter)
     if kept:
@@ -216,7 +218,7 @@ class _Survey:
                     f"{share:.0%} of {name} is not a number; at most {MOSTLY_BAD:.0%} can be bridged: "
                     "check the sensor or the column."
                 )
-            if low == high:
+            if high - low < LEAST_SPAN:
                 raise TinyUDEError(
                     f"{name} is constant at {low:g}; nothing can be learned from a channel that never moves."
                 )

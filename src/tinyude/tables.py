@@ -91,14 +91,25 @@ def _csv_header(file: IO[str], path: Path) -> tuple[list[str], str, list[str], i
         elif line.strip():
             separator = max(",;\t", key=line.count)
             separator = separator if separator in line else " "
+            if "\x00" in line:
+                raise TinyUDEError(f"{path} is not UTF-8 text; save it as a CSV file in UTF-8.")
             if not _is_numeric(line, separator):
-                return _names(line, separator, path), separator, [], number + 1
+                return _names(line, separator, path), separator, *_first_row(file, separator, number)
             # Some programs write the names as a comment.
             names = [name.strip() for name in comment.replace(",", separator).split(separator) if name.strip()]
             if len(names) != len(line.rstrip("\r\n").split(separator)):
                 raise TinyUDEError(f"{path} begins with numbers; make its first line the names of the columns.")
             return names, separator, [line], number
     raise TinyUDEError(f"{path} is empty; give a file with a line of column names and one row a sample.")
+
+
+def _first_row(file: IO[str], separator: str, number: int) -> tuple[list[str], int]:
+    """The line after the header, unless it holds units: words throughout."""
+    line = next(file, "")
+    words = [item for item in line.split(separator) if item.strip()]
+    if words and not any(_is_numeric(item, separator) or item.strip() in _MISSING for item in words):
+        return [], number + 2
+    return [line] if line else [], number + 1
 
 
 def _names(line: str, separator: str, path: Path) -> list[str]:
@@ -128,8 +139,9 @@ def _csv_block(lines: list[str], names: list[str], chosen: list[str], separator:
     try:
         frame = pl.read_csv(source, schema=dict.fromkeys(names, pl.String), **options)
     except pl.exceptions.PolarsError:
+        longer = next((line for line in lines if line.count(separator) >= len(names)), "").strip()
         raise TinyUDEError(
-            f"{where}: a row has more values than the {len(names)} columns named in the header; "
+            f"{where}: the row {longer[:60]!r} has more values than the {len(names)} columns named in the header; "
             f"check the separator (taken to be {separator!r})."
         ) from None
     trimmed = pl.all().str.strip_chars()

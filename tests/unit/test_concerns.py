@@ -117,10 +117,14 @@ def test_concerns_find_time_in_milliseconds(clean: np.ndarray) -> None:
     assert "check the units" in warned(noisy[:, :1], 1e3 * PERIOD, measured=["theta"])
 
 
+def test_concerns_find_a_signal_that_is_mostly_noise() -> None:
+    assert "hardly rises above its noise" in warned(0.01 * np.random.default_rng(1).standard_normal((3000, 2)))
+
+
 def test_concerns_count_what_was_bridged(clean: np.ndarray) -> None:
     broken = sensor_noise(clean, 0.01, np.random.default_rng(0))
     broken[500, 0], broken[900, 1], broken[1000, 1] = np.nan, np.inf, 1e300
-    assert "3 values were not finite" in warned(broken)
+    assert "3 values that were not finite" in warned(broken)
 
 
 @pytest.fixture(scope="module")

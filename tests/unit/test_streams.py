@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 
 from tinyude.errors import TinyUDEError
+from tinyude.grid import MOSTLY_BAD, SHORTEST
 from tinyude.signals import jittered_times
-from tinyude.streams import MOSTLY_BAD, SHORTEST, as_stream
+from tinyude.streams import as_stream
 
 NAMES = ["theta", "omega"]
 PERIOD = 0.01
@@ -97,6 +98,13 @@ def test_as_stream_counts_repeated_times_and_keeps_the_first() -> None:
     np.testing.assert_array_equal(stream.runs[0].samples, SAMPLES)
 
 
+def test_as_stream_leaves_out_rows_without_a_time_and_counts_them() -> None:
+    times = TIMES.copy()
+    times[[3, 100, 399]] = np.nan
+    stream = as_stream(SAMPLES, times, None, NAMES, [])
+    assert (stream.unstamped, stream.repeated, stream.missing) == (3, 0, 2)
+
+
 def test_as_stream_holds_inputs_through_lost_rows() -> None:
     keep = np.ones(COUNT, dtype=bool)
     keep[[50, 51]] = False
@@ -174,7 +182,7 @@ BAD = {
     "no period": (broken(t=None), "give the sample period in seconds"),
     "a worded period": (broken(t="fast"), "give the sample period in seconds"),
     "too few times": (broken(t=TIMES[:-1]), "give one time for each row"),
-    "times with NaN": (broken(t=np.where(TIMES > 2.0, np.nan, TIMES)), "non-finite times; drop those rows"),
+    "times with NaN": (broken(t=np.where(TIMES > 2.0, np.nan, TIMES)), "50% of the times are not numbers; at most 20%"),
     "times that go back": (broken(t=backwards()), "t goes backwards at row 100 .*sort the rows"),
     "one and the same time": (broken(t=np.zeros(COUNT)), "1 distinct times"),
     "times as text": (broken(t=np.array(["noon"] * COUNT)), "give times in seconds"),

@@ -91,7 +91,7 @@ def _validated(ude: UDE, unseen: Log | None, path: Path | None) -> tuple[dict[st
         return None, [f"The free run over {path.name} did not come to its end: {error}"]
     return run, [
         f"Left alone over the held-out {path.name}, the model has RMSE / std {run['total_error']:.2g}, and is a valid "
-        f"prediction (error below {VALID_ERROR:g} std) for {run['valid_seconds']:.3g} of {run['t'][-1]:.3g} s.",
+        f"prediction (error below {VALID_ERROR:g} std) for {run['valid_seconds']:.4g} of {run['t'][-1]:.4g} s.",
         *(f"On the way {warning}" for warning in run["warnings"]),
     ]
 
