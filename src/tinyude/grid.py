@@ -19,6 +19,7 @@ HOLE = 4.5  # periods without a sample that end a run
 SINGLE = 1.75  # usual steps: a longer one has lost a sample
 JITTER = 0.02  # of a period: below it time stamps count as regular
 MOSTLY_BAD = 0.2  # share of values that are no numbers, which no repair can answer for
+EARLY = 4096  # stamps, after which a sample period is known well enough to count on
 SLOPE_SAMPLES = 15  # around a sample that is moved to the grid
 
 
@@ -119,24 +120,47 @@ class _PeriodFit:
 
     def __init__(self, period: float) -> None:
         self.period = period
+        self.offset = 0.0  # of the grid from the first stamp, which may be off as any other
         self.count = 0
-        self.start = self.last = 0.0
-        self.cross = self.square = 0.0
+        self.last = 0.0
+        self.early = np.empty(0)  # stamps that are counted anew as the period becomes clearer
+        self.sums = np.zeros((2, 3))  # of the products of (1, place) with (1, place, stamp)
 
     def add(self, stamps: Array) -> None:
-        if not self.count:
-            self.start = float(stamps[0])
-        elapsed = stamps - self.start
         self.last = float(stamps[-1])
-        done = 0
-        while done < len(elapsed):
-            part = elapsed[done : done + max(self.count, SHORTEST)]
-            place = np.round(part / self.period)
-            self.cross += float(place @ part)
-            self.square += float(place @ place)
-            self.count += len(part)
-            done += len(part)
-            self.period = self.cross / self.square if self.square else self.period
+        if self.count < EARLY:
+            self.early = np.concatenate([self.early, stamps])
+            elapsed = self.early - self.early[0]
+            self.offset = self.period * _phase(elapsed / self.period)
+            for count in _doubling(SHORTEST, len(elapsed)):
+                self._refine(elapsed[:count], np.zeros((2, 3)))
+            self.count = len(elapsed)
+        else:
+            elapsed = stamps - self.early[0]
+            done = 0
+            for count in _doubling(self.count, self.count + len(elapsed)):
+                self._refine(elapsed[done : count - self.count], self.sums)
+                done = count - self.count
+            self.count += len(elapsed)
+
+    def _refine(self, elapsed: Array, sums: Array) -> None:
+        place = np.round((elapsed - self.offset) / self.period)
+        one = np.ones(len(place))
+        self.sums = sums + np.stack([one, place]) @ np.stack([one, place, elapsed], axis=1)
+        if len(place) and np.ptp(place):
+            self.offset, self.period = np.linalg.solve(self.sums[:, :2], self.sums[:, 2])
+
+
+def _phase(places: Array) -> float:
+    """By what share of a period the first of the stamps are off whole numbers, on average."""
+    return float(np.angle(np.mean(np.exp(2j * np.pi * places[:SHORTEST])))) / (2.0 * np.pi)
+
+
+def _doubling(first: int, last: int) -> Iterator[int]:
+    while first < last:
+        yield first
+        first *= 2
+    yield last
 
 
 def on_grid(pieces: Iterable[Piece], period: float, faults: Faults) -> Iterator[Run]:
@@ -189,7 +213,8 @@ class _Grid:
         if not self.next:
             if len(part.samples) < SHORTEST:
                 return
-            self.origin = float(part.stamps[0])
+            phase = _phase((part.stamps - part.stamps[0]) / self.period)  # the first stamp may be off as any other
+            self.origin = float(part.stamps[0]) + self.period * (phase if abs(phase) > JITTER else 0.0)
         run = self._rows(part)
         if len(run.samples):
             yield run
