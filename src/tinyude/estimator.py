@@ -18,7 +18,7 @@ from tinyude.diagnosis import diagnose, record_excerpt
 from tinyude.engines import make_engine
 from tinyude.errors import TinyUDEError
 from tinyude.fitting import Session, calibrate, move_parameters, push_stream, read_model, restart, run_updates
-from tinyude.intervals import residual_error, spread
+from tinyude.intervals import residual_error, spread, with_neighbours
 from tinyude.model import Model
 from tinyude.physics import Physics
 from tinyude.presets import PRESETS, make_config, measured_map, residual_states, seen_columns
@@ -291,7 +291,6 @@ class UDE(BaseEstimator):  # type: ignore[misc]
         state = session.engine.state()
         if not state["accepted"]:
             raise _none_passed(state)
-        self.model_ = read_model(session, state)
         self.config_ = session.config
         self._state_ = state
         self._session_ = session
@@ -300,6 +299,8 @@ class UDE(BaseEstimator):  # type: ignore[misc]
             "loss": np.array([loss for _, loss in session.losses]),
         }
         seen = visited(session.config, state, stream, LOOKED_AT)
+        model = read_model(session, state)
+        self.model_ = model if live else with_neighbours(model, seen)
         made = {"preset": self.preset, "engine": session.engine_name, "precision": self.precision}
         self.diagnostics_ = diagnose(self.model_, session.config, state, stream, seen, **made)
         self.diagnostics_["seconds"] = time.perf_counter() - session.started

@@ -6,7 +6,7 @@ that the layers before it have found. The spread of the solutions is a delete-a-
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ Array = NDArray[Any]
 
 GROUPS = 16
 BLOCKS = 3  # of windows in a row, for each group
+LEAST_SHARE = 0.5  # of the variance that the blocks have by themselves
 RIDGE = 3e-3  # of the mean square of a feature: what training leaves undecided must not look unsure
 
 
@@ -28,6 +29,29 @@ class Spread:
 
     terms: Array  # (groups, on, terms)
     network: Array  # (groups, on, features)
+
+
+def with_neighbours(model: Model, seen: Visited) -> Model:
+    """The model with errors of its learned parameters that know of neighbouring blocks.
+
+    Windows overlap, and the noise of a derivative is a difference: what it adds to one block it takes from the next.
+    The learner's groups are blind to that, and their errors too large, most so where a rate is not measured. Those of
+    terms stay as they are: small terms also carry a bias of the windows, which the larger error covers.
+    """
+    if len(seen.x) < 4 * GROUPS * BLOCKS or not model.physics.learned:
+        return model
+    none = np.zeros((*seen.node_x.shape[:-1], 0))
+    design, _ = _design(model, seen, model.term_values(seen.node_x, seen.node_u), none)
+    target = _leftover(model, seen)
+    size = np.sqrt(np.einsum("nik,nik->k", design, design)) + np.finfo(np.float64).tiny
+    design = design / size
+    total = np.einsum("nik,nil->kl", design, design) + 1e-9 * np.eye(len(size))
+    rest = target - design @ np.linalg.solve(total, np.einsum("nik,ni->k", design, target))
+    parts = np.array_split(np.einsum("nik,ni->nk", design, rest), GROUPS * BLOCKS)
+    moved = np.array([np.linalg.solve(total, part.sum(axis=0)) for part in parts])  # by each block
+    own, shared = (moved**2).sum(axis=0), 2.0 * (moved[1:] * moved[:-1]).sum(axis=0)
+    factor = np.sqrt(np.clip(1.0 + shared / np.where(own > 0.0, own, 1.0), LEAST_SHARE, 1.0))
+    return replace(model, parameter_errors=model.parameter_errors * factor[: len(model.physics.learned)])
 
 
 def spread(model: Model, seen: Visited) -> Spread:
@@ -76,7 +100,7 @@ def _design(model: Model, seen: Visited, terms: Array, features: Array) -> tuple
         owner.append(("parameter", 0, index))
     for row in range(len(model.on)):
         own = [("term", int(k), terms[..., k]) for k in np.flatnonzero(model.errors[row] > 0.0)]
-        if model.network_on[row]:
+        if features.shape[-1] and model.network_on[row]:
             own += [("network", k, features[..., k]) for k in range(features.shape[-1])]
         for kind, index, values in own:
             column = np.zeros((len(seen.x), len(model.on)))
