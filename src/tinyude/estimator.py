@@ -300,7 +300,7 @@ class UDE(BaseEstimator):  # type: ignore[misc]
         }
         seen = visited(session.config, state, stream, LOOKED_AT)
         model = read_model(session, state)
-        self.model_ = model if live else with_neighbours(model, seen)
+        self.model_ = with_neighbours(model, seen) if any(session.config.order) and not live else model
         made = {"preset": self.preset, "engine": session.engine_name, "precision": self.precision}
         self.diagnostics_ = diagnose(self.model_, session.config, state, stream, seen, **made)
         self.diagnostics_["seconds"] = time.perf_counter() - session.started

@@ -34,8 +34,8 @@ class Spread:
 def with_neighbours(model: Model, seen: Visited) -> Model:
     """The model with errors of its learned parameters that know of neighbouring blocks.
 
-    Windows overlap, and the noise of a derivative is a difference: what it adds to one block it takes from the next.
-    The learner's groups are blind to that, and their errors too large, most so where a rate is not measured. Those of
+    For records without the rates: the noise of a second derivative is a difference of differences, so what it adds
+    to one block it takes from the next. The learner's groups are blind to that, and their errors too large. Those of
     terms stay as they are: small terms also carry a bias of the windows, which the larger error covers.
     """
     if len(seen.x) < 4 * GROUPS * BLOCKS or not model.physics.learned:

@@ -142,6 +142,10 @@ def _restore(header: dict[str, Any], arrays: dict[str, Any]) -> UDE:
     ude.history_ = {name: arrays[f"history.{name}"] for name in ("update", "loss")}
     ude.diagnostics_ = header["diagnostics"]
     describe(model, ude.diagnostics_)  # says what is missing
+    for name in (*physics.states, *physics.inputs):
+        low, high = ude.diagnostics_["visited"][name]
+        if not (np.isfinite(low) and np.isfinite(high)):
+            raise TinyUDEError(f"the visited range of {name} is not finite")
     if "spread.terms" in arrays:
         ude.spread_ = _spread(arrays, model)
     if "record.t" in arrays:

@@ -85,6 +85,11 @@ def test_load_physics_file_reads_period_angles_and_plain_numbers(load) -> None: 
         ('on = ["omega"]', 'on = ["omgea"]', r"name for residual.on \(did you mean omega\?\)"),
         ('on = ["omega"]', 'on = "omega"', "give a list of names"),
         ('on = ["omega"]', 'on = ["omega", "omega"]', "names one twice"),
+        ('theta = "position"', "theta = { scale = 2.0 }", "measured.theta.column is None"),
+        ('theta = "position"', 'theta = { column = "a", scale = 0 }', "measured.theta.scale is 0"),
+        ('theta = "position"', 'theta = { column = "a", wraps = -1 }', "wraps is -1; only a measured angle"),
+        ('theta = "position"', 'theta = { column = "a", wrap = true }', r"did you mean wraps\?"),
+        ('tau = "torque"', 'tau = { column = "a", wraps = true }', "only a measured angle wraps"),
         ("[residual]", '[angles]\nwrap = ["omega"]\n[residual]', "'omega' is not a known name for angles.wrap"),
         ('theta = "omega"', "theta = true", "states.theta is True"),
         ("-(g/L)*sin(theta)", "__import__('os').system('true')", "is not allowed"),
@@ -118,3 +123,13 @@ def test_load_physics_file_survives_truncation(load) -> None:  # type: ignore[no
 def test_load_physics_file_names_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(TinyUDEError, match=r"nothing.toml: No such file"):
         load_physics_file(tmp_path / "nothing.toml")
+
+
+def test_load_physics_file_reads_scales_and_turns(load) -> None:  # type: ignore[no-untyped-def]
+    rig = load(
+        RIG.replace('theta = "position"', 'theta = { column = "angle", scale = 0.5, wraps = 360 }')
+        .replace('tau = "torque"', 'tau = { column = "current", scale = -0.02 }')
+        .replace('column = "time"', 'column = "t"\nscale = 0.001')
+    )
+    assert rig.wrapped == {"theta": 360.0} and rig.columns == ("t", "angle", "current")
+    assert rig.scales == {"angle": 0.5, "current": -0.02, "t": 0.001}

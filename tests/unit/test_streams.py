@@ -53,6 +53,15 @@ def test_as_stream_finds_the_period_behind_jitter_and_losses(jitter: float, lost
     assert stream.missing == np.sum(~keep)
 
 
+def test_as_stream_finds_the_grid_when_the_first_stamp_is_off() -> None:
+    rng = np.random.default_rng(4)
+    times = (np.arange(3000) + rng.uniform(-0.3, 0.3, 3000)) * PERIOD
+    times[0] = 0.29 * PERIOD
+    stream = as_stream(motion(times), times, None, NAMES, [])
+    assert stream.period == pytest.approx(PERIOD, rel=1e-4)
+    assert (stream.count, stream.repeated, stream.missing) == (3000, 0, 0)
+
+
 def test_as_stream_moves_jittered_samples_to_the_grid() -> None:
     times = jittered_times(COUNT, PERIOD, 0.3, np.random.default_rng(0))
     stream = as_stream(motion(times), times, None, NAMES, [])
