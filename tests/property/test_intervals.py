@@ -68,7 +68,8 @@ def test_intervals_of_terms_and_residual_cover_the_truth(measured: list[str], re
             holds(low[:, 1], high[:, 1], -damping[plant] * x[:, 1] - drag[plant] * x[:, 1] * np.abs(x[:, 1]))
         )
     figures = {"terms": np.mean(terms), "residual": np.mean(residuals)}
-    record_property("figure", f"90 % intervals, {' and '.join(measured)}: {figures}")
+    told = ", ".join(f"{name} {share:.2f}" for name, share in figures.items())
+    record_property("figure", f"90 % intervals, {' and '.join(measured)}: {told}")
     assert len(terms) > PLANTS
     assert LOW <= figures["terms"] <= HIGH and LOW <= figures["residual"] <= HIGH
 
