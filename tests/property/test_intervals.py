@@ -1,4 +1,8 @@
-"""A 90 % interval holds the truth in 80 to 98 % of fifty pendulums with random gravity, damping, noise and motion."""
+"""A 90 % interval holds the truth in 80 to 98 % of fifty pendulums with random gravity, damping, noise and motion.
+
+These are the plants that the intervals were settled on. On three other draws of fifty all figures were within the
+bounds but one: the terms of short records without the rate, at 98 to 99 %, have intervals that are too wide.
+"""
 
 from collections.abc import Callable
 from functools import cache
