@@ -18,22 +18,24 @@ from tinyude.diagnosis import diagnose, record_excerpt
 from tinyude.engines import make_engine
 from tinyude.errors import TinyUDEError
 from tinyude.fitting import Session, calibrate, move_parameters, push_stream, read_model, restart, run_updates
+from tinyude.intervals import residual_error, spread, with_neighbours
 from tinyude.model import Model
 from tinyude.physics import Physics
 from tinyude.presets import PRESETS, make_config, measured_map, rate_channels, residual_states, seen_columns
 from tinyude.reference.config import Config
 from tinyude.reference.window import window_make
-from tinyude.rollout import held_rollout, rollout
-from tinyude.streams import Stream, as_stream
+from tinyude.rollout import extrapolation, held_rollout, rollout
+from tinyude.streams import Stream, as_stream, turns
 from tinyude.terms import default_terms, given_terms, linear_terms
-from tinyude.windows import run_jets
-from tinyude.words import describe, equation_lines
+from tinyude.windows import run_jets, visited
+from tinyude.words import describe, equation_lines, interval_factor
 
 Array = NDArray[Any]
 Progress = Callable[[int, int], None]
 
 PARAMETER_PASSES = 8
 LIVE_SAMPLES = 40_000  # what a live stream is sized for when nobody says
+LOOKED_AT = 1_000  # windows behind the intervals and the warnings
 MAX_HIDDEN, MAX_UNITS = 3, 256
 REASON_NAMES = ("across a gap", "non-finite", "stuck", "misfit", "jump")
 
@@ -44,7 +46,8 @@ class UDE(BaseEstimator):  # type: ignore[misc]
     physics: what is known. hidden: layer sizes of the network; () for none.
     preset: "default", "paper-v2" or "paper-v1". library: "auto", a list of terms, or None for the network alone
     (with a linear skip unless skip=False). measured: the sensed states, in the order of Y's columns; the others
-    are their derivatives. on / sees: where the residual acts and what the network sees.
+    are their derivatives. on / sees: where the residual acts and what the network sees. wraps: measured angles that
+    jump by a turn, which is undone: ["theta"] in radians, {"theta": 360} otherwise.
     settings: further fields of tinyude.reference.config.Config, for those who know them.
     """
 
@@ -59,6 +62,7 @@ class UDE(BaseEstimator):  # type: ignore[misc]
         measured: Sequence[str] | None = None,
         on: Sequence[str] | None = None,
         sees: Sequence[str] | None = None,
+        wraps: Sequence[str] | Mapping[str, float] | None = None,
         updates: int | None = None,
         reservoir: int | None = None,
         batch: int | None = None,
@@ -75,6 +79,7 @@ class UDE(BaseEstimator):  # type: ignore[misc]
         self.measured = measured
         self.on = on
         self.sees = sees
+        self.wraps = wraps
         self.updates = updates
         self.reservoir = reservoir
         self.batch = batch
@@ -84,7 +89,10 @@ class UDE(BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
 
     def fit(self, Y: Any, t: Any = 1e-3, u: Any = None, progress: Progress | None = None) -> UDE:
-        """Learn from a record: (samples, measured states), or a list of runs; t is the sample period or time stamps."""
+        """Learn from a record: (samples, measured states), or a list of runs; t is the sample period or time stamps.
+
+        A Stream (tinyude.logs.log_stream) is taken as it is, and may be longer than memory.
+        """
         started = time.perf_counter()
         stream = self._stream(Y, t, u)
         session = self._session(stream, started)
@@ -129,8 +137,23 @@ class UDE(BaseEstimator):  # type: ignore[misc]
         model, states, held = self._arguments(X, u)
         return model.residual(states, held)
 
+    def residual_interval(self, X: Any, u: Any = None, level: float = 0.9) -> tuple[Array, Array]:
+        """Low and high ends of an interval that holds the true residual with the given confidence, shaped like X."""
+        model, states, held = self._arguments(X, u)
+        if not 0.0 < level < 1.0:
+            raise TinyUDEError(f"level is {level}; give a number between 0 and 1, e.g. 0.9.")
+        if not hasattr(self, "spread_"):
+            raise TinyUDEError("Intervals on the residual come with fit(), not with partial_fit(); fit a record.")
+        middle = model.residual(states, held)
+        error = residual_error(model, self.spread_, states, held)
+        half = interval_factor(len(self.spread_.terms), level) * error
+        return middle - half, middle + half
+
     def simulate(self, x0: Any, times: Any, u: Any = None) -> Array:
-        """A free rollout: states at the given times, (len(times), states). u: rows held from each time to the next."""
+        """A free rollout: states at the given times, (len(times), states). u: rows held from each time to the next.
+
+        A run that diverges is an error that says when and why; extrapolation() tells whether one left what was visited.
+        """
         model = self._fitted()
         instants = np.asarray(times, dtype=np.float64)
         if not model.physics.n_inputs:
@@ -143,7 +166,22 @@ class UDE(BaseEstimator):  # type: ignore[misc]
                 f"u must have a row for each of the {len(instants)} times and a column for each input "
                 f"({', '.join(model.physics.inputs)}); it has shape {None if rows is None else rows.shape}."
             )
+        if not np.all(np.isfinite(rows)):
+            bad = int(np.argmax(~np.isfinite(rows).all(axis=1)))
+            raise TinyUDEError(f"u is not a number at t = {instants[bad]:g} s; fill in what was really applied.")
         return held_rollout(model.field, x0, instants, rows, model.x_scale, self.config_.sample_period)
+
+    def extrapolation(self, X: Any, u: Any = None, times: Any = None) -> list[str]:
+        """Sentences that say which states (and when) are outside what was visited in training; none when all are in."""
+        model, states, held = self._arguments(X, u)
+        columns = (
+            states
+            if held is None
+            else np.concatenate([states, np.broadcast_to(held, (*states.shape[:-1], held.shape[-1]))], axis=-1)
+        )
+        names = (*model.physics.states, *(model.physics.inputs if held is not None else ()))
+        ranges = self.diagnostics_["visited"]
+        return extrapolation(columns, names, ranges, model.physics.angles, None if times is None else np.asarray(times))
 
     def score(self, Y: Any, t: Any = 1e-3, u: Any = None) -> float:
         """R^2 of the predicted derivatives against those estimated from a record, mean over residual states."""
@@ -183,7 +221,13 @@ class UDE(BaseEstimator):  # type: ignore[misc]
         if not isinstance(self.physics, Physics):
             raise TinyUDEError(f"physics is {type(self.physics).__name__}; give a tinyude.Physics.")
         names, _, _ = measured_map(self.physics, self.measured)
-        return as_stream(Y, t, u, names, self.physics.inputs, shortest)
+        if isinstance(Y, Stream):
+            if Y.names != names or Y.longest.inputs.shape[1] != self.physics.n_inputs:
+                raise TinyUDEError(
+                    f"The stream holds {', '.join(Y.names)}; it must hold {', '.join(names)} and inputs."
+                )
+            return Y
+        return as_stream(Y, t, u, names, self.physics.inputs, shortest, turns(self.wraps, names))
 
     def _session(self, stream: Stream, started: float, live: bool = False) -> Session:
         """Everything decided before the first sample."""
@@ -248,7 +292,6 @@ class UDE(BaseEstimator):  # type: ignore[misc]
         state = session.engine.state()
         if not state["accepted"]:
             raise _none_passed(state)
-        self.model_ = read_model(session, state)
         self.config_ = session.config
         self._state_ = state
         self._session_ = session
@@ -256,11 +299,14 @@ class UDE(BaseEstimator):  # type: ignore[misc]
             "update": np.array([update for update, _ in session.losses]),
             "loss": np.array([loss for _, loss in session.losses]),
         }
-        self.diagnostics_ = diagnose(
-            self.model_, session.config, state, stream, self.preset, session.engine_name, self.precision
-        )
+        seen = visited(session.config, state, stream, LOOKED_AT)
+        model = read_model(session, state)
+        self.model_ = with_neighbours(model, seen) if any(session.config.order) and not live else model
+        made = {"preset": self.preset, "engine": session.engine_name, "precision": self.precision}
+        self.diagnostics_ = diagnose(self.model_, session.config, state, stream, seen, **made)
         self.diagnostics_["seconds"] = time.perf_counter() - session.started
         if not live:
+            self.spread_ = spread(self.model_, seen)
             self.record_ = record_excerpt(session.config, state, stream)
         self.n_features_in_ = len(stream.names)
 
@@ -308,7 +354,7 @@ def _none_passed(state: Mapping[str, Any]) -> TinyUDEError:
 def _rough_rms(physics: Physics, measured: Sequence[str] | None, stream: Stream) -> dict[str, float]:
     """RMS of each state, for the sharpness of a smooth sign; of an unmeasured rate from coarse differences."""
     _, channel, order = measured_map(physics, measured)
-    run = max(stream.runs, key=lambda r: len(r.samples))
+    run = stream.longest
     lag = max(1, len(run.samples) // 400)
     values = {}
     for name, source, derivative in zip(physics.states, channel, order, strict=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -39,28 +39,32 @@ class Session:
 
 def calibrate(session: Session, stream: Stream) -> None:
     """Run the first stretch through the learner, then start over with what it found."""
-    for run in stream.runs:
-        rows = run.rows
-        for start in range(0, len(rows), CHUNK):
-            if session.engine.state()["calibrated"]:
-                break
-            session.engine.push(rows[start : start + CHUNK])
-        session.engine.gap()
+    for rows in _chunks(session, stream):
+        if session.engine.state()["calibrated"]:
+            break
+        session.engine.push(rows)
     session.engine.calibrated()
     session.engine.rewind()
 
 
 def push_stream(session: Session, stream: Stream, report: Callable[[int], None]) -> int:
     done = 0
+    for rows in _chunks(session, stream):
+        session.engine.push(rows)
+        done += len(rows)
+        _note_loss(session)
+        report(done)
+    return done
+
+
+def _chunks(session: Session, stream: Stream) -> Iterator[Array]:
+    """The rows of a stream, a few thousand at a time; the learner is told where a run begins."""
     for run in stream.runs:
+        if not run.follows:
+            session.engine.gap()
         rows = run.rows
         for start in range(0, len(rows), CHUNK):
-            session.engine.push(rows[start : start + CHUNK])
-            done += len(rows[start : start + CHUNK])
-            _note_loss(session)
-            report(done)
-        session.engine.gap()
-    return done
+            yield rows[start : start + CHUNK]
 
 
 def run_updates(session: Session, report: Callable[[int], None]) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,10 @@ from numpy.polynomial import Polynomial
 from numpy.typing import NDArray
 
 from tinyude.errors import TinyUDEError
+from tinyude.grid import Piece
 from tinyude.presets import measured_map
-from tinyude.tables import read_table
+from tinyude.streams import Source, Stream, make_stream, prepared
+from tinyude.tables import ROWS, Table, iter_table
 
 Array = NDArray[np.float64]
 
@@ -27,21 +29,39 @@ class Columns:
     time: str | float  # the column of the time stamps, or the sample period in seconds
     measured: Mapping[str, str]  # state -> column
     inputs: Mapping[str, str] = field(default_factory=dict)
-    wrapped: tuple[str, ...] = ()  # measured angles that jump by a turn
+    wrapped: Mapping[str, float] = field(default_factory=dict)  # measured angle -> its turn, by which it jumps
+    scales: Mapping[str, float] = field(default_factory=dict)  # column -> what its values are multiplied by
 
     @classmethod
     def of(cls, source: Any) -> Columns:
         """Those of a PhysicsFile, or of a dictionary that came out of a model file."""
-        fields = source if isinstance(source, Mapping) else vars(source)
-        return cls(fields["time"], dict(fields["measured"]), dict(fields["inputs"]), tuple(fields["wrapped"]))
+        values = source if isinstance(source, Mapping) else vars(source)
+        try:
+            names = {key: {str(k): str(v) for k, v in values[key].items()} for key in ("measured", "inputs")}
+            numbers = {key: {str(k): float(v) for k, v in values[key].items()} for key in ("wrapped", "scales")}
+            time = values["time"] if isinstance(values["time"], str) else float(values["time"])
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise TinyUDEError("The model does not say which columns it was fitted to; give --physics FILE.") from None
+        return cls(time, names["measured"], names["inputs"], numbers["wrapped"], numbers["scales"])
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "time": self.time,
-            "measured": dict(self.measured),
-            "inputs": dict(self.inputs),
-            "wrapped": list(self.wrapped),
-        }
+        return asdict(self)
+
+    @property
+    def signals(self) -> list[str]:
+        """The columns of the samples and the inputs."""
+        return [*self.measured.values(), *self.inputs.values()]
+
+    def piece(self, table: Table) -> Piece:
+        """A stretch of a log file as samples, inputs and stamps, in the units of the model."""
+
+        def scaled(columns: list[str]) -> Array:
+            return np.column_stack([table[column] * self.scales.get(column, 1.0) for column in columns])
+
+        rows = len(next(iter(table.values())))
+        inputs = scaled(list(self.inputs.values())) if self.inputs else np.empty((rows, 0))
+        stamps = scaled([self.time])[:, 0] if isinstance(self.time, str) else None
+        return Piece(scaled(list(self.measured.values())), inputs, stamps)
 
 
 @dataclass(frozen=True)
@@ -54,26 +74,37 @@ class Log:
 
 
 def read_log(path: str | Path, columns: Columns) -> Log:
-    """The signals of a log file, angles that wrap unwrapped."""
-    stamps = [columns.time] if isinstance(columns.time, str) else []
-    table = read_table(path, [*stamps, *columns.measured.values(), *columns.inputs.values()])
-    measured = [
-        _unwrapped(table[column]) if state in columns.wrapped else table[column]
-        for state, column in columns.measured.items()
-    ]
-    Y = np.column_stack(measured)
-    t: Array = (
-        table[columns.time] if isinstance(columns.time, str) else columns.time * np.arange(len(Y), dtype=np.float64)
+    """The signals of a log file, angles that wrap unwrapped; rows without a time are left out."""
+    pieces = list(_pieces(path, columns, ROWS))
+    Y = np.concatenate([piece.samples for piece in pieces])
+    stamps = [piece.stamps for piece in pieces if piece.stamps is not None]
+    t = np.concatenate(stamps) if stamps else float(columns.time) * np.arange(len(Y), dtype=np.float64)
+    u = np.concatenate([piece.inputs for piece in pieces])
+    timed = np.isfinite(t)
+    if np.count_nonzero(timed) < 2:
+        raise TinyUDEError(f"{path} has {np.count_nonzero(timed)} rows with a time; at least 2 are needed.")
+    return Log(t[timed], Y[timed], u[timed] if columns.inputs else None)
+
+
+def log_stream(paths: Sequence[str | Path], columns: Columns, rows: int = ROWS) -> Stream:
+    """Log files as runs to fit; of long ones only `rows` rows are in memory at a time, read anew at every pass."""
+    return make_stream([_source(path, columns, rows) for path in paths], list(columns.measured))
+
+
+def _source(path: str | Path, columns: Columns, rows: int) -> Source:
+    time, scale = columns.time, columns.scales.get(str(columns.time), 1.0)
+    if not isinstance(time, str):
+        return Source(lambda: _pieces(path, columns, rows), period=time)
+    return Source(
+        lambda: _pieces(path, columns, rows),
+        lambda: (table[time] * scale for table in iter_table(path, [time], rows)),
     )
-    u = np.column_stack([table[column] for column in columns.inputs.values()]) if columns.inputs else None
-    return Log(t, Y, u)
 
 
-def _unwrapped(angle: Array) -> Array:
-    result = angle.copy()
-    good = np.isfinite(angle)
-    result[good] = np.unwrap(angle[good])
-    return result
+def _pieces(path: str | Path, columns: Columns, rows: int) -> Iterator[Piece]:
+    stamps = [columns.time] if isinstance(columns.time, str) else []
+    turns = [columns.wrapped.get(state, 0.0) for state in columns.measured]
+    return prepared((columns.piece(table) for table in iter_table(path, [*stamps, *columns.signals], rows)), turns)
 
 
 def state_at(ude: Any, log: Log, time: float) -> Array:

@@ -50,15 +50,32 @@ class Model:
             answer[..., list(self.on)] = self._terms(self._rows(x, u)) @ self.coefficients[:, self._kept].T
         return answer
 
+    def term_values(self, x: Array, u: Array | None = None) -> Array:
+        """The library's terms at states x (..., terms), 0 for those that are out."""
+        values = np.zeros((*x.shape[:-1], len(self.terms)))
+        if len(self._kept):
+            values[..., self._kept] = self._terms(self._rows(x, u))
+        return values
+
     def network(self, x: Array, u: Array | None = None) -> Array:
         answer = np.zeros(x.shape)
         if self.hidden and self.network_on.any():
-            scale = np.concatenate([self.x_scale, self.u_scale])
-            seen = (self._rows(x, u) / scale)[..., list(self.sees)]
-            sizes = (len(self.sees), *self.hidden, len(self.on))
-            output = mlp_forward(self.weights, sizes, seen.reshape(-1, len(self.sees)))[-1].reshape(*x.shape[:-1], -1)
+            output = self._layer(x, u, -1)
             answer[..., list(self.on)] = output * self.dx_scale[list(self.on)] * self.network_on
         return answer
+
+    def features(self, x: Array, u: Array | None = None) -> Array:
+        """What the network's last layer weighs (..., units + 1): the units before it, and 1."""
+        if not (self.hidden and self.network_on.any()):
+            return np.zeros((*x.shape[:-1], 0))
+        return np.concatenate([self._layer(x, u, -2), np.ones((*x.shape[:-1], 1))], axis=-1)
+
+    def _layer(self, x: Array, u: Array | None, which: int) -> Array:
+        scale = np.concatenate([self.x_scale, self.u_scale])
+        seen = (self._rows(x, u) / scale)[..., list(self.sees)]
+        sizes = (len(self.sees), *self.hidden, len(self.on))
+        units = mlp_forward(self.weights, sizes, seen.reshape(-1, len(self.sees)))[which]
+        return units.reshape(*x.shape[:-1], -1)
 
     @cached_property
     def _kept(self) -> Array:

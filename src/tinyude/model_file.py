@@ -18,6 +18,7 @@ from safetensors.numpy import save as to_bytes
 
 from tinyude.errors import TinyUDEError
 from tinyude.expressions import expression_text
+from tinyude.intervals import Spread
 from tinyude.model import Model
 from tinyude.parsing import parse_expression
 from tinyude.physics import Physics
@@ -34,6 +35,7 @@ _ARRAYS = (
 )  # fmt: skip
 _STATE = ("sigma", "step")
 _NUMBERS = ("window_half", "window_spacing", "sigma_scale")
+_SPREAD = ("terms", "network")
 _RECORD = ("t", "Y", "u", "window_t", "x", "dx")
 _KINDS: dict[str, tuple[type, ...]] = {
     "int": (int,), "float": (int, float), "bool": (bool, int), "tuple[int, ...]": (tuple,),
@@ -43,6 +45,8 @@ _DAMAGE = (KeyError, TypeError, ValueError, AttributeError, IndexError, Overflow
 
 def save_model(ude: UDE, path: str | PathLike[str]) -> None:
     """Write atomically: a reader sees the old file or the new one, never half of one."""
+    from tinyude import __version__
+
     model = ude._fitted()
     state = ude._state_
     arrays = {name: np.ascontiguousarray(getattr(model, name), dtype=np.float64) for name in _ARRAYS}
@@ -52,8 +56,11 @@ def save_model(ude: UDE, path: str | PathLike[str]) -> None:
     }
     record = getattr(ude, "record_", {})
     arrays |= {f"record.{name}": np.ascontiguousarray(values, dtype=np.float64) for name, values in record.items()}
+    if hasattr(ude, "spread_"):
+        arrays |= {f"spread.{name}": np.ascontiguousarray(getattr(ude.spread_, name)) for name in _SPREAD}
     header = {
         "format": FORMAT,
+        "provenance": {"tinyude": __version__, "files": ude.diagnostics_.get("files", [])},
         "physics": model.physics.to_dict(),
         "terms": [expression_text(term) for term in model.terms],
         "config": {key: value for key, value in asdict(ude.config_).items() if key != "states"},
@@ -135,6 +142,12 @@ def _restore(header: dict[str, Any], arrays: dict[str, Any]) -> UDE:
     ude.history_ = {name: arrays[f"history.{name}"] for name in ("update", "loss")}
     ude.diagnostics_ = header["diagnostics"]
     describe(model, ude.diagnostics_)  # says what is missing
+    for name in (*physics.states, *physics.inputs):
+        low, high = ude.diagnostics_["visited"][name]
+        if not (np.isfinite(low) and np.isfinite(high)):
+            raise TinyUDEError(f"the visited range of {name} is not finite")
+    if "spread.terms" in arrays:
+        ude.spread_ = _spread(arrays, model)
     if "record.t" in arrays:
         ude.record_ = {name: arrays[f"record.{name}"] for name in _RECORD}
     ude.n_features_in_ = config.channels
@@ -194,6 +207,17 @@ def _check(model: Model, config: Config) -> None:
             raise TinyUDEError(f"{name} has shape {array.shape} where {shape} belongs")
         if not np.all(np.isfinite(array)):
             raise TinyUDEError(f"{name} holds non-finite numbers")
+
+
+def _spread(arrays: dict[str, Any], model: Model) -> Spread:
+    terms, network = (arrays[f"spread.{name}"] for name in _SPREAD)
+    features = model.features(np.zeros((1, model.physics.n_states)), np.zeros((1, model.physics.n_inputs))).shape[-1]
+    groups, on = len(terms), len(model.on)
+    if terms.shape != (groups, on, len(model.terms)) or network.shape != (groups, on, features):
+        raise TinyUDEError("the intervals belong to another model")
+    if not (np.all(np.isfinite(terms)) and np.all(np.isfinite(network))):
+        raise TinyUDEError("the intervals hold non-finite numbers")
+    return Spread(terms, network)
 
 
 def _settings(ude: UDE) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import difflib
 import math
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +19,22 @@ _TABLES: dict[str, tuple[str, ...] | None] = {
     "measured": None,
     "inputs": None,
     "parameters": None,
-    "time": ("column", "period"),
+    "time": ("column", "period", "scale"),
     "residual": ("on", "sees"),
     "angles": ("wrap",),
 }
 _PARAMETER_KEYS = ("value", "learn", "min", "max")
+_SIGNAL_KEYS = ("column", "scale", "wraps")
+TURN = 2.0 * math.pi
+
+
+@dataclass(frozen=True)
+class Signal:
+    """Where a signal is found in a log, and what is done to it."""
+
+    column: str
+    scale: float = 1.0
+    wraps: float = 0.0  # the turn by which an angle jumps; 0: it does not
 
 
 @dataclass(frozen=True)
@@ -36,7 +47,8 @@ class PhysicsFile:
     time: str | float  # the column of the time stamps, or the sample period in seconds
     residual_on: tuple[str, ...]  # the states whose rate the network corrects
     residual_sees: tuple[str, ...]  # the states and inputs the network is given
-    wrapped: tuple[str, ...] = ()  # measured angles that jump by a turn and are to be unwrapped
+    wrapped: dict[str, float] = field(default_factory=dict)  # measured angles that jump, and by how much
+    scales: dict[str, float] = field(default_factory=dict)  # what the values of a column are multiplied by
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -64,8 +76,10 @@ def load_physics_file(path: str | Path) -> PhysicsFile:
         [residual]                     # optional: where the network acts and what it sees
         on = ["omega"]
         sees = ["theta", "omega"]
-        [angles]                       # optional: measured angles that jump by a turn
-        wrap = ["theta"]
+
+    A signal can say more than its column: theta = { column = "angle", scale = 0.0174533, wraps = true } is read in
+    degrees and jumps by a full turn, which is undone; wraps = 360 is a turn of 360 (after scaling). Time stamps in
+    milliseconds: [time] column = "t", scale = 0.001. [angles] wrap = ["theta"] is another way to say wraps = true.
 
     By default the network acts on every state whose rate is not just another state, and sees all states and inputs;
     every state is measured in a column of its own name, and the time is in the column "time".
@@ -91,7 +105,7 @@ def _physics_file(data: Mapping[str, Any]) -> PhysicsFile:
             _refuse_unknown(tables[name], keys, f"key of [{name}]")
     if not tables["states"]:
         raise TinyUDEError('There is no [states] table; give dx/dt of each state, e.g. theta = "omega".')
-    inputs = {name: _column(column, f"inputs.{name}") for name, column in tables["inputs"].items()}
+    inputs = {name: _signal(value, f"inputs.{name}") for name, value in tables["inputs"].items()}
     physics = Physics(
         states=list(tables["states"]),
         rhs=[_right_hand_side(text, name) for name, text in tables["states"].items()],
@@ -99,16 +113,19 @@ def _physics_file(data: Mapping[str, Any]) -> PhysicsFile:
         parameters={name: _parameter(value, name) for name, value in tables["parameters"].items()},
     )
     measured = _measured(tables["measured"], physics)
+    wrapped = _names(tables["angles"].get("wrap", []), tuple(measured), "angles.wrap")
+    time, time_scale = _time(tables["time"])
     rates = tuple(s for s, rate in zip(physics.states, physics.kinematic, strict=True) if rate is None)
     seen = (*physics.states, *physics.inputs)
     made = PhysicsFile(
         physics=physics,
-        measured=measured,
-        inputs=inputs,
-        time=_time(tables["time"]),
+        measured={name: signal.column for name, signal in measured.items()},
+        inputs={name: signal.column for name, signal in inputs.items()},
+        time=time,
         residual_on=_names(tables["residual"].get("on", list(rates)), physics.states, "residual.on"),
         residual_sees=_names(tables["residual"].get("sees", list(seen)), seen, "residual.sees"),
-        wrapped=_names(tables["angles"].get("wrap", []), tuple(measured), "angles.wrap"),
+        wrapped=dict.fromkeys(wrapped, TURN) | {name: s.wraps for name, s in measured.items() if s.wraps},
+        scales={s.column: s.scale for s in (*measured.values(), *inputs.values(), Signal(str(time), time_scale))},
     )
     _refuse_shared_columns(made)
     return made
@@ -142,6 +159,26 @@ def _column(value: Any, where: str) -> str:
     return value
 
 
+def _signal(value: Any, where: str) -> Signal:
+    """The name of a column, or a table that says more about it."""
+    if not isinstance(value, dict):
+        return Signal(_column(value, where))
+    _refuse_unknown(value, _SIGNAL_KEYS, f"key of {where}")
+    wraps = value.get("wraps", False)
+    turn = wraps * TURN if isinstance(wraps, bool) else _factor(wraps, f"{where}.wraps")
+    if turn < 0.0 or (turn and where.startswith("inputs")):
+        raise TinyUDEError(f"{where}.wraps is {wraps!r}; only a measured angle wraps, by true or a positive turn.")
+    return Signal(
+        _column(value.get("column"), f"{where}.column"), _factor(value.get("scale", 1.0), f"{where}.scale"), turn
+    )
+
+
+def _factor(value: Any, where: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 < abs(value) < math.inf:
+        raise TinyUDEError(f"{where} is {value!r}; give a number other than 0.")
+    return float(value)
+
+
 def _parameter(value: Any, name: str) -> Parameter:
     fields = value if isinstance(value, dict) else {"value": value}
     _refuse_unknown(fields, _PARAMETER_KEYS, f"key of parameters.{name}")
@@ -153,12 +190,12 @@ def _parameter(value: Any, name: str) -> Parameter:
         raise TinyUDEError(f"parameters.{name}: {error}") from None
 
 
-def _measured(table: Mapping[str, Any], physics: Physics) -> dict[str, str]:
-    """The column of each measured state; one that is left out must be the rate of a measured state."""
+def _measured(table: Mapping[str, Any], physics: Physics) -> dict[str, Signal]:
+    """Where each measured state is; one that is left out must be the rate of a measured state."""
     if not table:
-        return {name: name for name in physics.states}
+        return {name: Signal(name) for name in physics.states}
     _refuse_unknown(table, physics.states, "state in [measured]")
-    measured = {name: _column(table[name], f"measured.{name}") for name in physics.states if name in table}
+    measured = {name: _signal(table[name], f"measured.{name}") for name in physics.states if name in table}
     rate_of = dict(zip(physics.states, physics.kinematic, strict=True))
     rates = {physics.states[rate] for name in measured if (rate := rate_of[name]) is not None}
     for name in physics.states:
@@ -170,15 +207,16 @@ def _measured(table: Mapping[str, Any], physics: Physics) -> dict[str, str]:
     return measured
 
 
-def _time(table: Mapping[str, Any]) -> str | float:
-    if len(table) > 1:
-        raise TinyUDEError("[time] has both column and period; give one of them.")
+def _time(table: Mapping[str, Any]) -> tuple[str | float, float]:
+    """The column and its scale, or the sample period."""
+    if "period" in table and len(table) > 1:
+        raise TinyUDEError("[time] has a period and a column or scale; give the period alone.")
     if "period" not in table:
-        return _column(table.get("column", "time"), "time.column")
+        return _column(table.get("column", "time"), "time.column"), _factor(table.get("scale", 1.0), "time.scale")
     period = table["period"]
     if isinstance(period, bool) or not isinstance(period, int | float) or not 0.0 < period < math.inf:
         raise TinyUDEError(f"time.period is {period!r}; give the seconds between two samples, e.g. 0.001.")
-    return float(period)
+    return float(period), 1.0
 
 
 def _names(value: Any, allowed: tuple[str, ...], where: str) -> tuple[str, ...]:

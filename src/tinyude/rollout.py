@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from tinyude.errors import TinyUDEError
 
 Array = NDArray[Any]
 RUNAWAY = 1e3  # times the scale of the training data
+MARGIN = 0.1  # of a visited range, by which a state may leave it unmentioned
 
 
 def rollout(field: Callable[[Array], Array], x0: Any, times: Any, scale: Array) -> Array:
@@ -56,6 +57,27 @@ def held_rollout(
                 raise _diverged(float(instants[row]))
             states[row] = x
     return states
+
+
+def extrapolation(
+    x: Array, names: Sequence[str], ranges: Mapping[str, Sequence[float]], turning: Sequence[str], times: Array | None
+) -> list[str]:
+    """A sentence for every state that leaves the range visited in training; `turning` ones are angles."""
+    said = []
+    for name, column in zip(names, np.atleast_2d(x).T, strict=True):
+        low, high = ranges[name]
+        middle, half = 0.5 * (low + high), (0.5 + MARGIN) * (high - low)
+        distance = column - middle
+        if name in turning:
+            distance = (distance + np.pi) % (2.0 * np.pi) - np.pi
+        out = np.flatnonzero(np.abs(distance) > half)
+        if len(out):
+            when = "" if times is None else f" from t = {times[out[0]]:.4g} s on"
+            said.append(
+                f"{name} reaches {column[out[0]]:.4g}{when}, outside the {low:.4g} to {high:.4g} of the training "
+                "record: the model extrapolates there."
+            )
+    return said
 
 
 def _rk4_step(field: Callable[[Array, Array], Array], x: Array, u: Array, dt: float) -> Array:

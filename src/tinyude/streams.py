@@ -2,56 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.signal import savgol_filter
 
 from tinyude.errors import TinyUDEError
+from tinyude.grid import MOSTLY_BAD, SHORTEST, Faults, Piece, Run, find_period, on_grid
+from tinyude.reference.ring import usable
 
 Array = NDArray[Any]
 
-SHORTEST = 64  # samples
-HOLE = 4.5  # periods without a sample that end a run
-SINGLE = 1.75  # usual steps: a longer one has lost a sample
-JITTER = 0.02  # of a period: below it time stamps count as regular
-MOSTLY_BAD = 0.2  # share of non-finite values that no repair can answer for
+LEAST_SPAN = 1e-30  # of a channel: squares of less vanish
+TURNS = (2.0 * np.pi, 360.0)
+IN_MEMORY = 1_000_000  # rows: a longer record is read again whenever it is needed
 
 
 @dataclass
-class Run:
-    """One uninterrupted stretch: rows a sample period apart, missing ones as NaN."""
+class Source:
+    """A record that can be read again and again, piece by piece."""
 
-    start: float
-    samples: Array  # (rows, channels)
-    inputs: Array  # (rows, inputs)
-
-    @property
-    def rows(self) -> Array:
-        """Channels and inputs side by side, as the learner takes them."""
-        return np.ascontiguousarray(np.hstack([self.samples, self.inputs]))
+    pieces: Callable[[], Iterator[Piece]]
+    stamps: Callable[[], Iterator[Array]] | None = None  # its time stamps alone
+    period: float = 0.0  # for a record without stamps
+    in_memory: bool = False
 
 
 @dataclass
 class Stream:
+    """Runs of samples a period apart, as often as they are asked for, and what is known of them all."""
+
     period: float
-    runs: list[Run]
+    runs: Iterable[Run]
+    names: tuple[str, ...]
     repeated: int = 0  # time stamps seen before
+    unstamped: int = 0  # rows without a time, left out
     missing: int = 0  # rows filled in as NaN
     jitter: float = 0.0  # RMS of time stamps around the grid, in periods
-    bad: int = 0  # non-finite values given
-    names: tuple[str, ...] = field(default=())
+    bad: int = 0  # values given that are not finite, or beyond all measure
+    count: int = 0  # rows
+    longest: Run = field(default_factory=lambda: Run(0.0, np.empty((0, 0)), np.empty((0, 0))))
+    jumps: list[float] = field(default_factory=list)  # the turn by which a channel seems to wrap, 0 for none
+    rms: Array = field(default_factory=lambda: np.zeros(0))  # of each channel
 
-    @property
-    def count(self) -> int:
-        return sum(len(run.samples) for run in self.runs)
+
+class _Runs:
+    """The runs of sources, gridded anew at every pass."""
+
+    def __init__(self, sources: Sequence[Source], period: float) -> None:
+        self.sources, self.period = sources, period
+
+    def __iter__(self) -> Iterator[Run]:
+        for source in self.sources:
+            yield from on_grid(source.pieces(), self.period, Faults())
 
 
 def as_stream(
-    Y: Any, t: Any, u: Any, channels: Sequence[str], inputs: Sequence[str], shortest: int | None = None
+    Y: Any,
+    t: Any,
+    u: Any,
+    channels: Sequence[str],
+    inputs: Sequence[str],
+    shortest: int | None = None,
+    wraps: Mapping[str, float] | None = None,
 ) -> Stream:
     """One record or a list of them, with a sample period or time stamps, as a Stream."""
     several = isinstance(Y, list | tuple) and len(Y) > 0 and np.ndim(Y[0]) >= 1
@@ -62,7 +77,7 @@ def as_stream(
         raise TinyUDEError(
             f"{len(records)} runs, {len(times)} time vectors, {len(controls)} inputs; give one of each for every run."
         )
-    stream = Stream(0.0, [], names=tuple(channels))
+    sources = []
     for record, time, control in zip(records, times, controls, strict=True):
         samples = _table(record, channels, "Y", "measured state", shortest)
         held = _table(control, inputs, "u", "input", shortest) if inputs else np.empty((len(samples), 0))
@@ -70,11 +85,145 @@ def as_stream(
             raise TinyUDEError("u was given, but this physics has no inputs; name them in Physics(inputs=...).")
         if len(held) != len(samples):
             raise TinyUDEError(f"u has {len(held)} rows and Y has {len(samples)}; they must be sampled together.")
-        stream.bad += int(np.sum(~np.isfinite(samples)))
-        _add_record(stream, samples, held, time)
-    if shortest is None:  # a stretch of a live stream may well stand still
-        _check(stream)
+        sources.append(_array_source(samples, held, time, [(wraps or {}).get(name, 0.0) for name in channels]))
+    return make_stream(sources, channels, live=shortest is not None)
+
+
+def turns(wraps: Sequence[str] | Mapping[str, float] | None, channels: Sequence[str]) -> dict[str, float]:
+    """The turn of each channel that wraps: 2 pi unless told."""
+    if isinstance(wraps, str):
+        raise TinyUDEError(f"wraps is {wraps!r}; give a list, e.g. [{wraps!r}].")
+    found = dict(wraps) if isinstance(wraps, Mapping) else dict.fromkeys(wraps or (), 2.0 * np.pi)
+    for name, turn in found.items():
+        if name not in channels:
+            raise TinyUDEError(f"wraps names {name}, which is not measured; measured are {', '.join(channels)}.")
+        if not 0.0 < turn < np.inf:
+            raise TinyUDEError(f"The turn of {name} is {turn}; give a positive number, 360 for degrees.")
+    return found
+
+
+def _array_source(samples: Array, held: Array, time: Any, turns: Sequence[float]) -> Source:
+    if np.ndim(time) == 0:
+        return Source(lambda: prepared([Piece(samples, held)], turns), period=_period(time), in_memory=True)
+    stamps = _stamps(time)
+    if stamps.shape != (len(samples),):
+        raise TinyUDEError(f"t has shape {stamps.shape} and Y has {len(samples)} rows; give one time for each row.")
+    return Source(lambda: prepared([Piece(samples, held, stamps)], turns), lambda: iter([stamps]), in_memory=True)
+
+
+def prepared(pieces: Iterable[Piece], turns: Sequence[float]) -> Iterator[Piece]:
+    """The pieces with NaN for values beyond all measure, and channels that jump by a turn (0: none) unwrapped."""
+    last = [np.nan] * len(turns)
+    for piece in pieces:
+        samples = np.where(usable(piece.samples), piece.samples, np.nan)
+        for channel, turn in enumerate(turns):
+            good = np.isfinite(samples[:, channel])
+            if turn and good.any():
+                start = last[channel] if np.isfinite(last[channel]) else samples[good, channel][0]
+                column = np.unwrap(np.concatenate([[start], samples[good, channel]]), period=turn)[1:]
+                samples[good, channel], last[channel] = column, float(column[-1])
+        yield Piece(samples, piece.inputs, piece.stamps)
+
+
+def make_stream(sources: Sequence[Source], names: Sequence[str], live: bool = False) -> Stream:
+    """Look through all the data once: the period, what is wrong with them, and the checks that they pass.
+
+    Live: a stretch of a stream that may well stand still.
+    """
+    period = _common_period(sources)
+    stream = Stream(period, _Runs(sources, period), tuple(names))
+    survey = _Survey(stream)
+    kept: list[Run] = []
+    for source in sources:
+        faults = Faults()
+        for run in on_grid(survey.sifted(source.pieces()), period, faults):
+            survey.add(run)
+            if source.in_memory or stream.count <= IN_MEMORY:
+                kept.append(run)
+            else:
+                kept.clear()
+        stream.repeated += faults.repeated
+        stream.unstamped += faults.unstamped
+        stream.missing += faults.missing
+        stream.jitter = max(stream.jitter, faults.jitter)
+    if kept:
+        stream.runs = kept
+    stream.jumps = survey.jumps()
+    if not live:
+        survey.check()
     return stream
+
+
+def _common_period(sources: Sequence[Source]) -> float:
+    """That of the first; the others must agree."""
+    common = 0.0
+    for source in sources:
+        period = source.period if source.stamps is None else _period(find_period(source.stamps()))
+        if common and abs(period - common) > 0.01 * common:
+            raise TinyUDEError(
+                f"Runs with sample periods {common:g} s and {period:g} s; windows have one length in samples: "
+                "resample them to a common period."
+            )
+        common = common or period
+    return common
+
+
+class _Survey:
+    """Running figures over all rows of a stream."""
+
+    def __init__(self, stream: Stream) -> None:
+        self.stream = stream
+        channels = len(stream.names)
+        self.finite = np.zeros(channels, dtype=np.int64)
+        self.squares = np.zeros(channels)
+        self.low, self.high = np.full(channels, np.inf), np.full(channels, -np.inf)
+        self.steady = True  # inputs are numbers throughout
+        self.turned = np.zeros((len(TURNS), channels), dtype=np.int64)  # steps of about a turn
+
+    def sifted(self, pieces: Iterable[Piece]) -> Iterator[Piece]:
+        for piece in pieces:
+            self.stream.bad += int(np.sum(np.isnan(piece.samples)))
+            yield piece
+
+    def add(self, run: Run) -> None:
+        stream, samples = self.stream, run.samples
+        stream.count += len(samples)
+        if len(samples) > len(stream.longest.samples):
+            stream.longest = run
+        good = np.isfinite(samples)
+        numbers = np.where(good, samples, 0.0)
+        self.finite += good.sum(axis=0)
+        self.squares += (numbers**2).sum(axis=0)
+        self.low = np.minimum(self.low, np.where(good, samples, np.inf).min(axis=0))
+        self.high = np.maximum(self.high, np.where(good, samples, -np.inf).max(axis=0))
+        steps = np.abs(np.diff(samples, axis=0))
+        for turn, count in zip(TURNS, self.turned, strict=True):
+            count += np.sum(np.abs(steps - turn) < 0.1 * turn, axis=0)
+        self.steady &= bool(np.all(usable(run.inputs)))
+        stream.rms = np.sqrt(self.squares / np.maximum(self.finite, 1))
+
+    def jumps(self) -> list[float]:
+        """Channels that stay within a turn and step by one."""
+        span = self.high - self.low
+        spans = [(0.9 * turn < span) & (span < 1.1 * turn) for turn in TURNS]
+        return [float(turn) for turn in np.max((self.turned > 0) * spans * np.array(TURNS)[:, None], axis=0)]
+
+    def check(self) -> None:
+        if not self.stream.count:
+            raise TinyUDEError(f"No stretch of {SHORTEST} samples without a hole; check the time stamps.")
+        for name, finite, low, high in zip(self.stream.names, self.finite, self.low, self.high, strict=True):
+            share = 1.0 - finite / self.stream.count
+            if share > MOSTLY_BAD:
+                raise TinyUDEError(
+                    f"{share:.0%} of {name} is not a number; at most {MOSTLY_BAD:.0%} can be bridged: "
+                    "check the sensor or the column."
+                )
+            if high - low < LEAST_SPAN:
+                raise TinyUDEError(
+                    f"{name} is constant at {low:g}; nothing can be learned from a channel that never moves."
+                )
+        if not self.steady:
+            raise TinyUDEError("The inputs hold non-finite values; fill them with what was really applied.")
 
 
 def _table(values: Any, names: Sequence[str], what: str, kind: str, shortest: int | None) -> Array:
@@ -100,86 +249,6 @@ def _table(values: Any, names: Sequence[str], what: str, kind: str, shortest: in
     return table
 
 
-def _add_record(stream: Stream, samples: Array, held: Array, time: Any) -> None:
-    if np.ndim(time) == 0:
-        period = _period(time)
-        _agree(stream, period)
-        stream.runs.append(Run(0.0, samples, held))
-        return
-    stamps = _stamps(time)
-    if stamps.shape != (len(samples),):
-        raise TinyUDEError(f"t has shape {stamps.shape} and Y has {len(samples)} rows; give one time for each row.")
-    if not np.all(np.isfinite(stamps)):
-        raise TinyUDEError("t holds non-finite times; drop those rows.")
-    steps = np.diff(stamps)
-    if np.any(steps < 0.0):
-        row = int(np.argmax(steps < 0.0)) + 1
-        raise TinyUDEError(
-            f"t goes backwards at row {row} ({stamps[row - 1]:g} then {stamps[row]:g}); sort the rows, "
-            "or give separate runs as a list."
-        )
-    fresh = np.concatenate([[True], steps > 0.0])
-    stream.repeated += int(np.sum(~fresh))
-    samples, held, stamps = samples[fresh], held[fresh], stamps[fresh]
-    if len(stamps) < SHORTEST:
-        raise TinyUDEError(f"t has {len(stamps)} distinct times; at least {SHORTEST} are needed.")
-    steps = np.diff(stamps)
-    usual = float(np.median(steps))
-    near = steps < HOLE * usual
-    parts = np.split(np.arange(len(stamps)), np.flatnonzero(~near) + 1)
-    start = float(steps[steps < SINGLE * usual].mean())
-    _agree(stream, _period(_grid_period(stamps[max(parts, key=len)], start)))
-    for part in parts:
-        if len(part) >= SHORTEST:
-            stream.runs.append(_on_grid(stream, samples[part], held[part], stamps[part]))
-
-
-def _grid_period(stamps: Array, period: float) -> float:
-    """The period that fits the stamps best: fitted over ever longer stretches, so that no sample is miscounted."""
-    elapsed = stamps - stamps[0]
-    count = SHORTEST
-    while True:
-        place = np.round(elapsed[:count] / period)
-        period = float(place @ elapsed[:count] / (place @ place))
-        if count >= len(elapsed):
-            return period
-        count *= 2
-
-
-def _on_grid(stream: Stream, samples: Array, held: Array, stamps: Array) -> Run:
-    """Rows on a regular grid. A sample off its grid time by delta is moved along its own local slope."""
-    period = stream.period
-    place = np.round((stamps - stamps[0]) / period).astype(np.intp)
-    place, first = np.unique(place, return_index=True)
-    stream.repeated += len(stamps) - len(first)
-    offset = stamps[first] - stamps[0] - place * period
-    if np.max(np.abs(offset)) > JITTER * period and len(first) > 15:
-        filled = _filled(samples[first])
-        slope, spacing = (savgol_filter(v, 15, 3, deriv=1, axis=0) for v in (filled, stamps[first, None]))
-        samples = samples.copy()
-        samples[first] -= slope / spacing * offset[:, None]
-        stream.jitter = max(stream.jitter, float(np.sqrt(np.mean(offset**2)) / period))
-    rows = int(place[-1]) + 1
-    stream.missing += rows - len(place)
-    regular = np.full((rows, samples.shape[1]), np.nan)
-    regular[place] = samples[first]
-    latest = np.maximum.accumulate(np.isin(np.arange(rows), place) * np.arange(rows))
-    inputs = np.empty((rows, held.shape[1]))
-    inputs[place] = held[first]
-    return Run(float(stamps[0]), regular, inputs[latest])
-
-
-def _filled(samples: Array) -> Array:
-    """Non-finite values interpolated, for the slope estimate only."""
-    result = samples.copy()
-    index = np.arange(len(samples))
-    for column in result.T:
-        good = np.isfinite(column)
-        if good.any():
-            column[~good] = np.interp(index[~good], index[good], column[good])
-    return result
-
-
 def _stamps(values: Any) -> Array:
     try:
         return np.asarray(values, dtype=np.float64)
@@ -197,33 +266,3 @@ def _period(value: Any) -> float:
     if not (np.isfinite(period) and period > 0.0):
         raise TinyUDEError(f"The sample period is {period:g}; it must be a positive number of seconds.")
     return period
-
-
-def _agree(stream: Stream, period: float) -> None:
-    if stream.period and abs(period - stream.period) > 0.01 * stream.period:
-        raise TinyUDEError(
-            f"Runs with sample periods {stream.period:g} s and {period:g} s; windows have one length in samples: "
-            "resample them to a common period."
-        )
-    stream.period = stream.period or period
-
-
-def _check(stream: Stream) -> None:
-    if not stream.runs:
-        raise TinyUDEError(f"No stretch of {SHORTEST} samples without a hole; check the time stamps.")
-    everything = np.concatenate([run.samples for run in stream.runs])
-    for name, column in zip(stream.names, everything.T, strict=True):
-        good = column[np.isfinite(column)]
-        share = 1.0 - len(good) / len(column)
-        if share > MOSTLY_BAD:
-            raise TinyUDEError(
-                f"{share:.0%} of {name} is not a number; at most {MOSTLY_BAD:.0%} can be bridged: "
-                "check the sensor or the column."
-            )
-        if np.ptp(good) == 0.0:
-            raise TinyUDEError(
-                f"{name} is constant at {good[0]:g}; nothing can be learned from a channel that never moves."
-            )
-    inputs = np.concatenate([run.inputs for run in stream.runs])
-    if not np.all(np.isfinite(inputs)):
-        raise TinyUDEError("The inputs hold non-finite values; fill them with what was really applied.")

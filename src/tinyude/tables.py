@@ -18,7 +18,7 @@ from tinyude.expressions import Array
 
 Table = dict[str, Array]
 
-_ROWS = 200_000
+ROWS = 200_000
 _CSV_ENDINGS = (".csv", ".tsv", ".txt", ".dat", ".log")
 _COMMENTS = ("#", "%")
 _MISSING = ["", "NA", "N/A", "na", "null", "None", "-"]
@@ -30,7 +30,7 @@ def read_table(path: str | Path, columns: Sequence[str] | None = None) -> Table:
     return {name: np.concatenate([chunk[name] for chunk in chunks]) for name in chunks[0]}
 
 
-def iter_table(path: str | Path, columns: Sequence[str] | None = None, rows: int = _ROWS) -> Iterator[Table]:
+def iter_table(path: str | Path, columns: Sequence[str] | None = None, rows: int = ROWS) -> Iterator[Table]:
     """The same in pieces of at most `rows` rows; of CSV and Parquet only one piece is in memory at a time."""
     path = Path(path)
     if rows < 1:
@@ -78,8 +78,7 @@ def _iter_csv(path: Path, columns: Sequence[str] | None, rows: int) -> Iterator[
         while block := list(islice(lines, rows)):
             data = [line for line in block if line.strip() and not line.startswith(_COMMENTS)]
             if data:
-                frame = _csv_block(data, names, separator, f"{path}, near line {number}")
-                yield _numbers(frame.select(chosen), path, number)
+                yield _numbers(_csv_block(data, names, chosen, separator, f"{path}, near line {number}"), path, number)
             number += len(block)
 
 
@@ -92,14 +91,25 @@ def _csv_header(file: IO[str], path: Path) -> tuple[list[str], str, list[str], i
         elif line.strip():
             separator = max(",;\t", key=line.count)
             separator = separator if separator in line else " "
+            if "\x00" in line:
+                raise TinyUDEError(f"{path} is not UTF-8 text; save it as a CSV file in UTF-8.")
             if not _is_numeric(line, separator):
-                return _names(line, separator, path), separator, [], number + 1
+                return _names(line, separator, path), separator, *_first_row(file, separator, number)
             # Some programs write the names as a comment.
             names = [name.strip() for name in comment.replace(",", separator).split(separator) if name.strip()]
             if len(names) != len(line.rstrip("\r\n").split(separator)):
                 raise TinyUDEError(f"{path} begins with numbers; make its first line the names of the columns.")
             return names, separator, [line], number
     raise TinyUDEError(f"{path} is empty; give a file with a line of column names and one row a sample.")
+
+
+def _first_row(file: IO[str], separator: str, number: int) -> tuple[list[str], int]:
+    """The line after the header, unless it holds units: words throughout."""
+    line = next(file, "")
+    words = [item for item in line.split(separator) if item.strip()]
+    if words and not any(_is_numeric(item, separator) or item.strip() in _MISSING for item in words):
+        return [], number + 2
+    return [line] if line else [], number + 1
 
 
 def _names(line: str, separator: str, path: Path) -> list[str]:
@@ -118,9 +128,10 @@ def _is_numeric(line: str, separator: str) -> bool:
         return False
 
 
-def _csv_block(lines: list[str], names: list[str], separator: str, where: str) -> pl.DataFrame:
+def _csv_block(lines: list[str], names: list[str], chosen: list[str], separator: str, where: str) -> pl.DataFrame:
     source = io.BytesIO("".join(lines).encode())
     options: dict[str, Any] = {"has_header": False, "separator": separator, "null_values": _MISSING}
+    options["columns"] = sorted(names.index(name) for name in chosen)
     try:
         return pl.read_csv(source, schema=dict.fromkeys(names, pl.Float64), **options)
     except pl.exceptions.PolarsError:
@@ -128,8 +139,9 @@ def _csv_block(lines: list[str], names: list[str], separator: str, where: str) -
     try:
         frame = pl.read_csv(source, schema=dict.fromkeys(names, pl.String), **options)
     except pl.exceptions.PolarsError:
+        longer = next((line for line in lines if line.count(separator) >= len(names)), "").strip()
         raise TinyUDEError(
-            f"{where}: a row has more values than the {len(names)} columns named in the header; "
+            f"{where}: the row {longer[:60]!r} has more values than the {len(names)} columns named in the header; "
             f"check the separator (taken to be {separator!r})."
         ) from None
     trimmed = pl.all().str.strip_chars()
@@ -163,15 +175,16 @@ def _iter_npz(path: Path, columns: Sequence[str] | None, rows: int) -> Iterator[
 
 def _iter_mat(path: Path, columns: Sequence[str] | None, rows: int) -> Iterator[Table]:
     from scipy.io import loadmat
-    from scipy.io.matlab import MatReadError
+    from scipy.io.matlab import MatReadError, matfile_version
 
     try:
         with path.open("rb") as file:
-            variables = loadmat(file)
-    except NotImplementedError:
-        raise TinyUDEError(f"{path} is a version 7.3 file; save it in MATLAB with save(..., '-v7').") from None
+            too_new = matfile_version(file)[0] == 2
+            variables = {} if too_new else loadmat(file)
     except (ValueError, TypeError, MatReadError) as error:
         raise TinyUDEError(f"{path} is not a readable .mat file: {error}.") from None
+    if too_new:
+        raise TinyUDEError(f"{path} is a version 7.3 file; save it in MATLAB with save(..., '-v7').")
     plain = {name: value for name, value in variables.items() if not name.startswith("__")}
     yield from _pieces(plain, path, columns, rows)
 

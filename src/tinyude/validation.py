@@ -28,8 +28,16 @@ def free_run(
     physics = ude.model_.physics
     channels = list(ude.measured or physics.states)
     columns = [physics.states.index(channel) for channel in channels]
-    model = ude.simulate(x0, times, u)[:, columns]
-    run = {"t": times - times[0], "names": channels, "reference": reference, "reference_name": name, "model": model}
+    states = ude.simulate(x0, times, u)
+    model = states[:, columns]
+    run = {
+        "warnings": ude.extrapolation(states, u, times - times[0]),
+        "t": times - times[0],
+        "names": channels,
+        "reference": reference,
+        "reference_name": name,
+        "model": model,
+    }
     if u is None:
         with suppress(TinyUDEError):  # a model without its missing part may well run away
             run["known"] = rollout(physics.field, x0, times, ude.model_.x_scale)[:, columns]
@@ -38,14 +46,17 @@ def free_run(
 
 def run_scores(t: Array, model: Array, reference: Array) -> dict[str, Any]:
     """RMSE over the standard deviation, by channel and over all, and the seconds until the error is too large."""
+    if not np.isfinite(reference).any(axis=0).all():
+        raise TinyUDEError("A measured signal holds no number in this stretch; choose another one.")
     spread = np.nanstd(reference, axis=0)
     spread = np.where(spread > 0.0, spread, 1.0)
-    error = (model - reference) / spread
-    size = np.sqrt(np.nanmean(error**2, axis=1))
-    lost = np.flatnonzero(size > VALID_ERROR)
+    square = ((model - reference) / spread) ** 2
+    known = np.isfinite(square)
+    square = np.where(known, square, 0.0)  # a sample that was lost says nothing
+    lost = np.flatnonzero(square.sum(axis=1) > VALID_ERROR**2 * known.sum(axis=1))
     return {
-        "error": np.sqrt(np.nanmean(error**2, axis=0)),
-        "total_error": float(np.sqrt(np.nanmean(error**2))),
+        "error": np.sqrt(square.sum(axis=0) / np.maximum(known.sum(axis=0), 1)),
+        "total_error": float(np.sqrt(square.sum() / max(known.sum(), 1))),
         "valid_seconds": float(t[lost[0]] if len(lost) else t[-1]),
     }
 

@@ -1,7 +1,9 @@
-"""States and derivatives of a recorded run at many window centres: for scores and pictures, not for learning."""
+"""Windows of a recorded stream, in NumPy: for scores, pictures, intervals and warnings, not for learning."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,20 +12,62 @@ from numpy.typing import NDArray
 
 from tinyude.reference.config import Config
 from tinyude.reference.gates import gates_noise
-from tinyude.reference.window import SEGMENTS, Window, legendre
+from tinyude.reference.window import SEGMENTS, Window, legendre, nodes_centre, nodes_gauss, window_make
+from tinyude.streams import Stream
 
 Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Visited:
+    """What good windows all over a stream saw, in the order of time."""
+
+    x: Array  # (windows, states) at the centre
+    dx: Array
+    u: Array  # (windows, inputs)
+    node_x: Array  # (windows, nodes, states)
+    node_u: Array
+    weights: Array  # (nodes, states): the window's view of a field is its weighted sum over the nodes
+
+
+def visited(config: Config, state: Mapping[str, Any], stream: Stream, most: int) -> Visited:
+    """About `most` good windows, spread evenly over the stream."""
+    window = window_make(state["window_half"], state["window_spacing"], config.poly, stream.period)
+    sigma = state["sigma"] * state["sigma_scale"]
+    stride = max(config.stride, stream.count // most)
+    nodes = nodes_gauss(window, 9, config.order) if config.dense else nodes_centre(window, config.order)
+    parts: list[tuple[Array, ...]] = []
+    for run in stream.runs:
+        centre, coefficients = good_windows(config, window, run.samples, sigma, state["step"], stride)
+        node_x = [
+            coefficients[:, channel] @ nodes.values[order].T
+            for channel, order in zip(config.channel, config.order, strict=True)
+        ]
+        node_u = run.inputs[centre[:, None] + window.reach - nodes.ticks]
+        x, dx = window_jets(config, window, coefficients)
+        parts.append((x, dx, run.inputs[centre], np.stack(node_x, axis=-1), node_u))
+    x, dx, u, states, inputs = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return Visited(x, dx, u, states, inputs, nodes.weights)
 
 
 def run_jets(
     config: Config, window: Window, samples: Array, sigma: Array, step: Array, stride: int
 ) -> tuple[Array, Array, Array]:
     """Row index of each good window's centre, x_hat and dx_hat there."""
+    centre, coefficients = good_windows(config, window, samples, sigma, step, stride)
+    x, dx = window_jets(config, window, coefficients)
+    return centre, x, dx
+
+
+def good_windows(
+    config: Config, window: Window, samples: Array, sigma: Array, step: Array, stride: int
+) -> tuple[Array, Array]:
+    """Row index of the centre and Legendre coefficients (channels, poly + 1) of every window that passes the gates."""
     reach = window.reach
     if len(samples) <= 2 * reach:
-        return np.empty(0, dtype=np.intp), np.empty((0, config.states)), np.empty((0, config.states))
+        return np.empty(0, dtype=np.intp), np.empty((0, config.channels, window.poly + 1))
     views = sliding_window_view(samples, 2 * reach + 1, axis=0)[::stride, :, :: window.spacing]
-    coefficients = views @ window.rows.T  # (windows, channels, poly + 1)
+    coefficients = views @ window.rows.T
     residual = views - coefficients @ window.basis.T
     edges = np.arange(SEGMENTS + 1) * views.shape[-1] // SEGMENTS
     segments = (np.add.reduceat(residual, edges[:-1], axis=-1) ** 2 / np.diff(edges)).sum(axis=-1)
@@ -32,10 +76,15 @@ def run_jets(
     if config.gated:
         pairs = zip(misfit, segments, strict=True)
         good &= np.array([gates_noise(window, m, s, sigma, step) is None for m, s in pairs])
-    jets = np.empty((2, len(views), config.states))
+    centres = np.arange(len(views)) * stride + reach
+    return centres[good], coefficients[good]
+
+
+def window_jets(config: Config, window: Window, coefficients: Array) -> tuple[Array, Array]:
+    """x_hat and dx_hat of every state at the windows' centres."""
+    jets = np.empty((2, len(coefficients), config.states))
     for state, (channel, order) in enumerate(zip(config.channel, config.order, strict=True)):
         for d in range(2):
             row = legendre(0.0, window.poly + 1, order + d) / window.seconds ** (order + d)
             jets[d, :, state] = coefficients[:, channel] @ row
-    centres = np.arange(len(views)) * stride + reach
-    return centres[good], jets[0, good], jets[1, good]
+    return jets[0], jets[1]

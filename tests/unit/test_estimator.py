@@ -366,3 +366,34 @@ def test_native_engine_missing_falls_back_with_a_warning(pendulum: System, monke
     assert ude.diagnostics_["engine"] == "reference"
     with pytest.raises(tu.TinyUDEError, match="needs the compiled core"):
         UDE(pendulum.physics, engine="reference", precision="float32").fit(noisy(), t=0.005)
+
+
+def test_residual_interval_widens_with_the_level_and_where_nothing_was_seen(fitted: UDE) -> None:
+    x = np.array([[0.5, 1.0], [0.5, 10.0]])
+    low, high = fitted.residual_interval(x)
+    wide_low, wide_high = fitted.residual_interval(x, level=0.99)
+    middle = fitted.residual(x)[:, 1]
+    assert np.all((wide_low < low)[:, 1] & (low[:, 1] < middle) & (middle < high[:, 1]) & (high < wide_high)[:, 1])
+    assert np.all(low[:, 0] == high[:, 0])  # nothing is learned about d(theta)/dt
+    assert high[1, 1] - low[1, 1] > 5.0 * (high[0, 1] - low[0, 1])
+    with pytest.raises(tu.TinyUDEError, match="level is 90"):
+        fitted.residual_interval(x, level=90)
+
+
+def test_residual_interval_knows_the_network(pendulum: System, short_stream: tuple[float, np.ndarray]) -> None:
+    period, samples = short_stream
+    ude = UDE(pendulum.physics, hidden=(6,), library=None, skip=False, updates=300).fit(samples, t=period)
+    low, high = ude.residual_interval(samples[::100])
+    assert np.all(high[:, 1] > low[:, 1]) and np.all(np.isfinite(high))
+
+
+@pytest.mark.parametrize(
+    ("wraps", "complaint"),
+    [("theta", "give a list"), (["phi"], "phi, which is not measured"), ({"theta": -1.0}, "360 for degrees")],
+)
+def test_wraps_are_checked(
+    pendulum: System, short_stream: tuple[float, np.ndarray], wraps: object, complaint: str
+) -> None:
+    period, samples = short_stream
+    with pytest.raises(tu.TinyUDEError, match=complaint):
+        UDE(pendulum.physics, wraps=wraps).fit(samples, t=period)  # type: ignore[arg-type]

@@ -50,6 +50,8 @@ def test_save_and_load_give_the_same_model(fitted: UDE, short_stream: Stream, tm
     times = np.linspace(0.0, 2.0, 20)
     np.testing.assert_array_equal(loaded.simulate([1.0, 0.0], times), fitted.simulate([1.0, 0.0], times))
     assert loaded.score(samples, t=period) == fitted.score(samples, t=period)
+    np.testing.assert_array_equal(loaded.residual_interval(samples), fitted.residual_interval(samples))
+    assert loaded.extrapolation([0.0, 99.0]) == fitted.extrapolation([0.0, 99.0]) != []
     assert str(loaded) == str(fitted) and loaded.equations() == fitted.equations()
     assert loaded.get_params()["hidden"] == (4,) and loaded.config_ == fitted.config_
     for name, values in fitted.record_.items():

@@ -1,5 +1,6 @@
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tinyude.errors import TinyUDEError
@@ -45,7 +46,7 @@ def test_load_physics_file_reads_a_rig(load) -> None:  # type: ignore[no-untyped
         parameters={"g": 9.81, "L": Parameter(0.5, True, 0.1, 2.0), "J": 0.063},
     )
     assert (rig.measured, rig.inputs, rig.time) == ({"theta": "position"}, {"tau": "torque"}, "time")
-    assert (rig.residual_on, rig.residual_sees, rig.wrapped) == (("omega",), ("theta", "omega"), ())
+    assert (rig.residual_on, rig.residual_sees, rig.wrapped) == (("omega",), ("theta", "omega"), {})
     assert rig.columns == ("time", "position", "torque")
 
 
@@ -57,7 +58,7 @@ def test_load_physics_file_fills_in_defaults(load) -> None:  # type: ignore[no-u
 
 def test_load_physics_file_reads_period_angles_and_plain_numbers(load) -> None:  # type: ignore[no-untyped-def]
     rig = load('[states]\nx = "v"\nv = -9.81\n[time]\nperiod = 0.002\n[angles]\nwrap = ["x"]\n')
-    assert (rig.time, rig.wrapped, rig.columns) == (0.002, ("x",), ("x", "v"))
+    assert (rig.time, rig.wrapped, rig.columns) == (0.002, {"x": 2.0 * np.pi}, ("x", "v"))
     assert float(rig.physics.rhs[1]) == -9.81
 
 
@@ -67,7 +68,7 @@ def test_load_physics_file_reads_period_angles_and_plain_numbers(load) -> None: 
         ("[measured]", "[mesured]", r"'mesured' is not a known table \(did you mean measured\?\)"),
         ("[residual]", "[network]", "'network' is not a known table; allowed are states, measured"),
         ('column = "time"', 'colum = "time"', r"key of \[time\] \(did you mean column\?\)"),
-        ('column = "time"', 'column = "time"\nperiod = 0.001', "both column and period"),
+        ('column = "time"', 'column = "time"\nperiod = 0.001', "period and a column"),
         ('column = "time"', "period = 0", "time.period is 0"),
         ('column = "time"', "period = inf", "time.period is inf"),
         ('column = "time"', "column = 3", "time.column is 3"),
@@ -84,6 +85,11 @@ def test_load_physics_file_reads_period_angles_and_plain_numbers(load) -> None: 
         ('on = ["omega"]', 'on = ["omgea"]', r"name for residual.on \(did you mean omega\?\)"),
         ('on = ["omega"]', 'on = "omega"', "give a list of names"),
         ('on = ["omega"]', 'on = ["omega", "omega"]', "names one twice"),
+        ('theta = "position"', "theta = { scale = 2.0 }", "measured.theta.column is None"),
+        ('theta = "position"', 'theta = { column = "a", scale = 0 }', "measured.theta.scale is 0"),
+        ('theta = "position"', 'theta = { column = "a", wraps = -1 }', "wraps is -1; only a measured angle"),
+        ('theta = "position"', 'theta = { column = "a", wrap = true }', r"did you mean wraps\?"),
+        ('tau = "torque"', 'tau = { column = "a", wraps = true }', "only a measured angle wraps"),
         ("[residual]", '[angles]\nwrap = ["omega"]\n[residual]', "'omega' is not a known name for angles.wrap"),
         ('theta = "omega"', "theta = true", "states.theta is True"),
         ("-(g/L)*sin(theta)", "__import__('os').system('true')", "is not allowed"),
@@ -117,3 +123,13 @@ def test_load_physics_file_survives_truncation(load) -> None:  # type: ignore[no
 def test_load_physics_file_names_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(TinyUDEError, match=r"nothing.toml: No such file"):
         load_physics_file(tmp_path / "nothing.toml")
+
+
+def test_load_physics_file_reads_scales_and_turns(load) -> None:  # type: ignore[no-untyped-def]
+    rig = load(
+        RIG.replace('theta = "position"', 'theta = { column = "angle", scale = 0.5, wraps = 360 }')
+        .replace('tau = "torque"', 'tau = { column = "current", scale = -0.02 }')
+        .replace('column = "time"', 'column = "t"\nscale = 0.001')
+    )
+    assert rig.wrapped == {"theta": 360.0} and rig.columns == ("t", "angle", "current")
+    assert rig.scales == {"angle": 0.5, "current": -0.02, "t": 0.001}

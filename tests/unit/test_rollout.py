@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from tinyude.errors import TinyUDEError
+from tinyude.estimator import UDE
+from tinyude.physics import Physics
 from tinyude.rollout import RUNAWAY, held_rollout, rollout
 
 TIMES = np.linspace(0.0, 3.0, 61)
@@ -63,3 +65,21 @@ def test_rollout_refuses_a_start_that_does_not_fit(x0: list[float]) -> None:
 def test_rollout_refuses_times_that_do_not_rise(times: list[float]) -> None:
     with pytest.raises(TinyUDEError, match="rising"):
         rollout(lambda x: -x, [1.0], times, np.ones(1))
+
+
+def test_extrapolation_names_the_state_and_the_moment(fitted: UDE) -> None:
+    low, high = fitted.diagnostics_["visited"]["omega"]
+    inside = np.array([[0.0, 0.9 * low], [0.0, 0.9 * high]])
+    assert fitted.extrapolation(inside) == []
+    [said] = fitted.extrapolation(np.vstack([inside, [[0.0, 2.0 * high]]]), times=[0.0, 1.0, 2.5])
+    assert said.startswith(f"omega reaches {2.0 * high:.4g} from t = 2.5 s on") and "extrapolates" in said
+    assert fitted.extrapolation([0.1 + 4.0 * np.pi, 0.0]) == []  # the same angle two turns on
+
+
+def test_simulate_refuses_inputs_that_are_no_numbers(short_stream: tuple[float, np.ndarray], quick_engine: str) -> None:
+    period, samples = short_stream
+    driven = Physics(["theta", "omega"], ["omega", "-9.81*sin(theta) + tau"], inputs=["tau"])
+    ude = UDE(driven, hidden=(), library=["omega"], engine=quick_engine)
+    ude.fit(samples, period, np.sin(np.arange(len(samples))))
+    with pytest.raises(TinyUDEError, match=r"u is not a number at t = 0.5 s"):
+        ude.simulate([0.1, 0.0], [0.0, 0.5, 1.0], [0.0, np.nan, 0.0])

@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 
 from tinyude.errors import TinyUDEError
+from tinyude.grid import MOSTLY_BAD, SHORTEST
 from tinyude.signals import jittered_times
-from tinyude.streams import MOSTLY_BAD, SHORTEST, as_stream
+from tinyude.streams import as_stream
 
 NAMES = ["theta", "omega"]
 PERIOD = 0.01
@@ -52,6 +53,15 @@ def test_as_stream_finds_the_period_behind_jitter_and_losses(jitter: float, lost
     assert stream.missing == np.sum(~keep)
 
 
+def test_as_stream_finds_the_grid_when_the_first_stamp_is_off() -> None:
+    rng = np.random.default_rng(4)
+    times = (np.arange(3000) + rng.uniform(-0.3, 0.3, 3000)) * PERIOD
+    times[0] = 0.29 * PERIOD
+    stream = as_stream(motion(times), times, None, NAMES, [])
+    assert stream.period == pytest.approx(PERIOD, rel=1e-4)
+    assert (stream.count, stream.repeated, stream.missing) == (3000, 0, 0)
+
+
 def test_as_stream_moves_jittered_samples_to_the_grid() -> None:
     times = jittered_times(COUNT, PERIOD, 0.3, np.random.default_rng(0))
     stream = as_stream(motion(times), times, None, NAMES, [])
@@ -95,6 +105,13 @@ def test_as_stream_counts_repeated_times_and_keeps_the_first() -> None:
     stream = as_stream(samples, TIMES[order], None, NAMES, [])
     assert stream.repeated == 3
     np.testing.assert_array_equal(stream.runs[0].samples, SAMPLES)
+
+
+def test_as_stream_leaves_out_rows_without_a_time_and_counts_them() -> None:
+    times = TIMES.copy()
+    times[[3, 100, 399]] = np.nan
+    stream = as_stream(SAMPLES, times, None, NAMES, [])
+    assert (stream.unstamped, stream.repeated, stream.missing) == (3, 0, 2)
 
 
 def test_as_stream_holds_inputs_through_lost_rows() -> None:
@@ -174,7 +191,7 @@ BAD = {
     "no period": (broken(t=None), "give the sample period in seconds"),
     "a worded period": (broken(t="fast"), "give the sample period in seconds"),
     "too few times": (broken(t=TIMES[:-1]), "give one time for each row"),
-    "times with NaN": (broken(t=np.where(TIMES > 2.0, np.nan, TIMES)), "non-finite times; drop those rows"),
+    "times with NaN": (broken(t=np.where(TIMES > 2.0, np.nan, TIMES)), "50% of the times are not numbers; at most 20%"),
     "times that go back": (broken(t=backwards()), "t goes backwards at row 100 .*sort the rows"),
     "one and the same time": (broken(t=np.zeros(COUNT)), "1 distinct times"),
     "times as text": (broken(t=np.array(["noon"] * COUNT)), "give times in seconds"),

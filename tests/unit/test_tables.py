@@ -24,6 +24,7 @@ def written(folder: Path, text: str, name: str = "log.csv") -> Path:
         "# made by a rig\n# t x\n0 1.5\n1 2.5\n",
         '\ufefft , "x"\n\n 0 , 1.5\n# a remark\n1, 2.5\n',
         "t,x,note\n0,1.5,cold start\n1,2.5,\n",
+        "t,x\ns,rad\n0,1.5\n1,2.5\n",
     ],
 )
 def test_read_table_understands_the_common_dialects_of_csv(tmp_path: Path, text: str) -> None:
@@ -45,7 +46,8 @@ def test_read_table_gives_nan_for_missing_values(tmp_path: Path) -> None:
         ("0,1\n1,2\n", None, "begins with numbers"),
         ("t,t\n0,1\n", None, "two columns 't'"),
         ("t,x\n0,1\n1,hot\n", None, "'x' holds 'hot' near line 3"),
-        ("t,x\n0,1,2\n", None, "more values than the 2 columns"),
+        ("t,x\n0,1\n0,1,2\n", None, "the row '0,1,2' has more values than the 2 columns"),
+        ("t\x00,x\n0,1\n", None, "not UTF-8 text"),
         ("time,position\n0,1\n", ["positon"], "did you mean 'position'"),
     ],
 )

@@ -1,25 +1,16 @@
-import re
-
 import numpy as np
 import pytest
 import sympy as sp
 
-from tinyude.diagnosis import network_share, visited, warnings_for
+from tinyude.diagnosis import network_share
 from tinyude.estimator import UDE
 from tinyude.model import Model
 from tinyude.reference.mlp import mlp_count
-from tinyude.streams import Stream, as_stream
 from tinyude.systems import pendulum as make_pendulum
 from tinyude.words import describe, equation_lines, interval_factor, term_table
 
 OMEGA = sp.Symbol("omega", real=True)
 PHYSICS = make_pendulum().physics
-
-
-@pytest.fixture(scope="module")
-def stream(short_stream: tuple[float, np.ndarray]) -> Stream:
-    period, samples = short_stream
-    return as_stream(samples, period, None, ["theta", "omega"], [])
 
 
 def model(coefficients: list[float], errors: list[float], network: bool = False) -> Model:
@@ -78,12 +69,12 @@ def test_print_and_equations_of_a_fitted_model(fitted: UDE) -> None:
 
 def test_network_share_is_of_the_whole_residual() -> None:
     x = np.random.default_rng(0).standard_normal((50, 2))
-    stream = as_stream(x[:, :1].repeat(2, axis=0), 0.01, None, ["theta"], [])
-    assert network_share(model([0.0, 0.0, 0.0], [0.0] * 3, network=True), x, stream) == {"omega": 1.0}
-    assert network_share(model([0.0, -0.4, 0.0], [0.0] * 3), x, stream) == {"omega": 0.0}
-    both = network_share(model([0.0, -4.0, 0.0], [0.0] * 3, network=True), x, stream)
+    none = np.empty((50, 0))
+    assert network_share(model([0.0, 0.0, 0.0], [0.0] * 3, network=True), x, none) == {"omega": 1.0}
+    assert network_share(model([0.0, -0.4, 0.0], [0.0] * 3), x, none) == {"omega": 0.0}
+    both = network_share(model([0.0, -4.0, 0.0], [0.0] * 3, network=True), x, none)
     assert 0.0 < both["omega"] < 0.5
-    assert network_share(model([0.0] * 3, [0.0] * 3, network=True), x[:0], stream) == {"omega": 1.0}
+    assert network_share(model([0.0] * 3, [0.0] * 3, network=True), x[:0], none[:0]) == {"omega": 1.0}
 
 
 def test_record_excerpt_holds_data_and_estimates(fitted: UDE, short_stream: tuple[float, np.ndarray]) -> None:
@@ -93,43 +84,3 @@ def test_record_excerpt_holds_data_and_estimates(fitted: UDE, short_stream: tupl
     assert len(record["window_t"]) == len(record["x"]) == len(record["dx"]) > 50
     rows = np.round(record["window_t"] / period).astype(int)
     np.testing.assert_allclose(record["x"], samples[rows], atol=0.1)
-
-
-def said(fitted: UDE, stream: Stream, state: dict[str, object], found: dict[str, object]) -> str:
-    """The warnings of a fit, had its state and its diagnostics been so."""
-    x, dx = visited(fitted.config_, fitted._state_, stream)
-    lines = warnings_for(
-        fitted.model_, fitted.config_, {**fitted._state_, **state}, stream, {**fitted.diagnostics_, **found}, x, dx
-    )
-    return " ".join(lines)
-
-
-@pytest.mark.parametrize(
-    ("state", "found", "words"),
-    [
-        ({}, {"accepted": 10}, "of the windows passed the gates"),
-        ({"sigma_scale": 3.0}, {}, "noise is not white"),
-        ({"step": np.array([1.0, np.inf])}, {}, "theta moves in steps of 1"),
-        ({"deficient": 1}, {}, "excite it differently"),
-        ({}, {"changes": [12.5]}, "the dynamics changed at 12.5 s"),
-        ({"rolled_back": 2}, {}, "2 updates were not finite"),
-        ({}, {"window": {"half_width_samples": 5}}, "sample faster"),
-    ],
-)
-def test_warnings_for_say_what_to_do(
-    fitted: UDE, stream: Stream, state: dict[str, object], found: dict[str, object], words: str
-) -> None:
-    assert words in said(fitted, stream, state, found)
-    assert said(fitted, stream, {}, {}) == ""
-
-
-@pytest.mark.parametrize(("channel", "name"), [(0, "theta"), (1, "omega")])
-def test_warnings_for_suspect_a_late_channel(
-    fitted: UDE, short_stream: tuple[float, np.ndarray], channel: int, name: str
-) -> None:
-    period, samples = short_stream
-    late = samples.copy()
-    late[2:, channel] = samples[:-2, channel]
-    text = said(fitted, as_stream(late[2:], period, None, ["theta", "omega"], []), {}, {})
-    lag = re.search(rf"{name} seems to lag ([\d.]+) ms behind the other channel; shift it", text)
-    assert lag and float(lag[1]) == pytest.approx(10.0, abs=1.0)

@@ -19,9 +19,9 @@ from tinyude.commands.console import (
 from tinyude.commands.options import JsonFile, PhysicsPath, Preset, Seed
 from tinyude.errors import TinyUDEError
 from tinyude.estimator import UDE
-from tinyude.logs import Columns, Log, read_log
+from tinyude.logs import Columns, Log, log_stream, read_log
 from tinyude.physics_file import PhysicsFile, load_physics_file
-from tinyude.report.sentences import diagnostics_table
+from tinyude.report.sentences import diagnostics_table, joined
 from tinyude.validation import VALID_ERROR, validate
 
 
@@ -46,11 +46,13 @@ def fit(
         raise TinyUDEError(f"--validate {held_out} is also fitted to; give a log that the fit does not see.")
     rig = load_physics_file(physics)
     columns = Columns.of(rig)
-    records = [read_log(log, columns) for log in logs]
+    with progress_bar(f"reading {joined([log.name for log in logs])}"):
+        stream = log_stream(logs, columns)
     unseen = None if held_out is None else read_log(held_out, columns)
     ude = _estimator(rig, preset, seed, updates)
     with progress_bar("learning what is missing") as moved:
-        _fit(ude, records, moved)
+        ude.fit(stream, progress=moved)
+    ude.diagnostics_["files"] = [log.name for log in logs]
     ude.diagnostics_["columns"] = columns.to_dict()  # so that the model finds its signals in other logs
     run, told = _validated(ude, unseen, held_out)
     print_table(diagnostics_table(ude.diagnostics_, list(columns.measured)))
@@ -79,11 +81,6 @@ def _estimator(rig: PhysicsFile, preset: str, seed: int, updates: int | None) ->
     )
 
 
-def _fit(ude: UDE, records: list[Log], moved: Any) -> None:
-    inputs = [record.u for record in records] if records[0].u is not None else None
-    ude.fit([record.Y for record in records], t=[record.t for record in records], u=inputs, progress=moved)
-
-
 def _validated(ude: UDE, unseen: Log | None, path: Path | None) -> tuple[dict[str, Any] | None, list[str]]:
     """The free run over the held-out log, and its result in a sentence."""
     if unseen is None or path is None:
@@ -94,7 +91,8 @@ def _validated(ude: UDE, unseen: Log | None, path: Path | None) -> tuple[dict[st
         return None, [f"The free run over {path.name} did not come to its end: {error}"]
     return run, [
         f"Left alone over the held-out {path.name}, the model has RMSE / std {run['total_error']:.2g}, and is a valid "
-        f"prediction (error below {VALID_ERROR:g} std) for {run['valid_seconds']:.3g} of {run['t'][-1]:.3g} s."
+        f"prediction (error below {VALID_ERROR:g} std) for {run['valid_seconds']:.4g} of {run['t'][-1]:.4g} s.",
+        *(f"On the way {warning}" for warning in run["warnings"]),
     ]
 
 

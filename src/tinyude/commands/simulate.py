@@ -49,11 +49,13 @@ def simulate(
     if scores:
         rows.append(("valid prediction", f"{scores['valid_seconds']:.3g} s"))
     print_table(rows)
+    warnings = ude.extrapolation(states, inputs, times)
+    print_lines([f"warning: {warning}" for warning in warnings])
     if out is not None:
         write_text(out, _csv(times, states, names))
     elif json is None:
         print_lines(["Give --out FILE for the states at every step."])
-    write_json(json, {"time": times, "states": dict(zip(names, states.T, strict=True)), **scores})
+    write_json(json, {"time": times, "states": dict(zip(names, states.T, strict=True)), "warnings": warnings, **scores})
 
 
 def _columns(ude: Any, physics: Path | None) -> Columns:

@@ -115,6 +115,8 @@ def _residuals(
             "axis": line[:, axis],
             "learned": ude.residual(line, held)[:, index],
         }
+        if hasattr(ude, "spread_"):
+            part["low"], part["high"] = (end[:, index] for end in ude.residual_interval(line, held))
         if truth is not None:
             part["truth"] = (truth(line) - ude.predict(line, held) + ude.residual(line, held))[:, index]
         parts.append(part)

@@ -193,6 +193,8 @@ def residuals(parts: Sequence[Part], units: Mapping[str, str] | None = None) -> 
 
 def _draw_residual(axes: Axes, part: Part, units: Mapping[str, str] | None) -> None:
     axes.plot(part["at"], part["data"], ".", color=GREY, markersize=3.5, alpha=0.55, label="data minus known physics")
+    if "low" in part:
+        axes.fill_between(part["axis"], part["low"], part["high"], color=BLUE, alpha=0.25, label="90 % interval")
     axes.plot(part["axis"], part["learned"], color=BLUE, linewidth=3.0, alpha=0.85, label="learned")
     if part.get("truth") is not None:
         axes.plot(part["axis"], part["truth"], color=INK, linewidth=1.2, dashes=(4, 2.5), label="truth")

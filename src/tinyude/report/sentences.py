@@ -84,6 +84,7 @@ def diagnostics_table(diagnostics: Diagnostics, channels: Sequence[str]) -> list
         ("preset", str(diagnostics["preset"])),
         ("engine", f"{diagnostics['engine']}, {diagnostics['precision']}"),
         *((f"noise of {name}", f"{sigma:.3g} ({percent(relative)} of its RMS)") for name, sigma, relative in noise),
+        *((f"visited {name}", f"{low:.4g} to {high:.4g}") for name, (low, high) in diagnostics["visited"].items()),
         ("window", f"± {window['half_width_seconds']:.4g} s, {window['samples']} samples"),
         ("windows accepted", f"{diagnostics['accepted']:,} of {diagnostics['windows']:,}"),
         *((f"rejected: {reason}", f"{count:,}") for reason, count in diagnostics["rejected"].items() if count),
