@@ -7,6 +7,11 @@ static const tu_real NEARLY_ALL = TU_R(0.95); /* of the windows must pass, relat
 static const tu_real MOST = TU_R(0.85); /* this many where a rate is not measured: second derivatives gain more from length */
 static const tu_real LEAST_SHARE = TU_R(0.05); /* of a mean square is signal, whatever the noise */
 
+enum { SHORT = 2 }; /* the candidate, short enough for any motion, whose misfit tells how far the noise scatters */
+static const tu_real WHITE_LEVEL = TU_R(0.19); /* log of the upper quartile of its misfit over noise that is white */
+static const tu_real UNEVEN = TU_R(0.47);      /* a level above which noise is uneven (it grows with speed, say), */
+static const tu_real MOTION = TU_R(3.5);       /* and one beyond which it is none */
+
 /* The half width after this one, sqrt(2) times as long. */
 static int longer(int half) { return (int)((tu_real)half * tu_sqrt(TU_R(2.0)) + TU_R(0.5)); }
 
@@ -37,6 +42,7 @@ void tu_calibrate_carve(tu_calibration *cal, tu_settled *settled, tu_arena *aren
     cal->squares = tu_arena_reals(arena, count * 3 * states);
     cal->input_squares = tu_arena_reals(arena, config->inputs);
     cal->excess = 0;
+    cal->level = 0;
     cal->turn = 0;
     settled->scales.x = tu_arena_reals(arena, states + config->inputs);
     settled->scales.u = settled->scales.x ? settled->scales.x + states : NULL;
@@ -57,16 +63,32 @@ void tu_window_jets(const tu_config *config, const tu_window *window, const tu_r
     }
 }
 
-/* Mean log of the worst channel's misfit over what the noise explains. */
-static void add_excess(tu_calibration *cal, const tu_window *window, const tu_noise *noise, const tu_fit *fit)
+/* Log of the worst channel's misfit over what the noise explains. */
+static tu_real excess(const tu_window *window, const tu_noise *noise, const tu_fit *fit)
 {
     tu_real worst = TU_R(1e-3);
     for (int c = 0; c < noise->channels; c++) {
         tu_real ratio = fit->misfit[c] / (noise->sigma[c] * noise->sigma[c] * tu_window_freedom(window));
         worst = ratio > worst ? ratio : worst;
     }
-    worst = worst < TU_R(1e30) ? worst : TU_R(1e30);
-    cal->excess += (tu_log(worst) - cal->excess) / (tu_real)(cal->tried[0] + 1);
+    return tu_log(worst < TU_R(1e30) ? worst : TU_R(1e30));
+}
+
+static void learn_excess(tu_calibration *cal, int index, tu_real now)
+{
+    tu_real tried = (tu_real)cal->tried[index];
+    if (index == 0) {
+        cal->excess += (now - cal->excess) / (tried + 1);
+    }
+    if (index == SHORT) {
+        cal->level += (now > cal->level ? TU_R(0.75) : -TU_R(0.25)) * 3 / (tried + 3);
+    }
+}
+
+/* A factor on sigma for noise that is uneven: what short windows scatter by must not count against long ones. */
+static tu_real scatter(const tu_calibration *cal)
+{
+    return UNEVEN < cal->level && cal->level < MOTION ? tu_exp(TU_R(0.5) * (cal->level - WHITE_LEVEL)) : 1;
 }
 
 void tu_calibrate_window(tu_calibration *cal, const tu_config *config, const tu_ring *ring, const tu_noise *noise,
@@ -85,10 +107,8 @@ void tu_calibrate_window(tu_calibration *cal, const tu_config *config, const tu_
     }
     tu_window_fit(&window, ring, config->channels, fit);
     if (config->dense) {
-        refused = tu_gates_noise(&window, fit, noise, 1) != TU_ACCEPTED;
-        if (index == 0) {
-            add_excess(cal, &window, noise, fit);
-        }
+        refused = tu_gates_noise(&window, fit, noise, scatter(cal)) != TU_ACCEPTED;
+        learn_excess(cal, index, excess(&window, noise, fit));
     } else if (config->gated) {
         refused = tu_gates_median(gates, &window, ring, fit, noise, 1) != TU_ACCEPTED;
     }
@@ -176,7 +196,7 @@ void tu_calibrate_finish(const tu_calibration *cal, const tu_config *config, con
         index = share(cal->passed[i], cal->tried[i]) >= wanted * best ? i : index;
     }
     int coloured = config->dense && best < TU_R(0.5) && cal->excess > 0;
-    settled->sigma_scale = coloured ? tu_exp(TU_R(0.5) * cal->excess) : 1;
+    settled->sigma_scale = coloured ? tu_exp(TU_R(0.5) * cal->excess) : scatter(cal);
     settled->second_order = config->second_order;
     candidate(config, index, &settled->window);
     find_scales(cal, config, noise, index, &settled->window, &settled->scales);

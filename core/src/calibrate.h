@@ -18,6 +18,7 @@ typedef struct {
     tu_real *squares;       /* candidates x 3 x states: sums of squares of x, dx, ddx over passed windows */
     tu_real *input_squares; /* sums over all tried windows' newest samples */
     tu_real excess;         /* mean log of misfit over noise, shortest candidate */
+    tu_real level;          /* upper quartile of that log of a short candidate, found step by step */
     int turn;               /* candidate that is tried next */
 } tu_calibration;
 
