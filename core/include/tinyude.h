@@ -176,6 +176,7 @@ typedef struct tu_view {
     uint32_t rejected[5]; /* by tu_reason */
     uint32_t updates;
     uint32_t rolled_back; /* updates undone because they were not finite */
+    uint32_t revisions;   /* times the stream changed its character, and the window with it */
     uint32_t changes;     /* times the dynamics were found changed */
     uint32_t changed_at[8];
     tu_real loss;          /* of the last update */

@@ -8,8 +8,8 @@ static const tu_real MOST = TU_R(0.85); /* this many where a rate is not measure
 static const tu_real LEAST_SHARE = TU_R(0.05); /* of a mean square is signal, whatever the noise */
 
 enum { SHORT = 2 }; /* the candidate, short enough for any motion, whose misfit tells how far the noise scatters */
-static const tu_real WHITE_LEVEL = TU_R(0.19); /* log of the upper quartile of its misfit over noise that is white */
-static const tu_real UNEVEN = TU_R(0.47);      /* a level above which noise is uneven (it grows with speed, say), */
+static const tu_real WHITE_LEVEL = TU_R(0.39); /* log of the upper decile of its misfit over noise that is white */
+static const tu_real UNEVEN = TU_R(0.8);       /* a level above which noise is uneven (it grows with speed, say), */
 static const tu_real MOTION = TU_R(3.5);       /* and one beyond which it is none */
 
 /* The half width after this one, sqrt(2) times as long. */
@@ -53,6 +53,24 @@ void tu_calibrate_carve(tu_calibration *cal, tu_settled *settled, tu_arena *aren
     settled->snr2 = 0;
 }
 
+static void clear(tu_real *values, int count)
+{
+    for (int i = 0; i < count; i++) {
+        values[i] = 0;
+    }
+}
+
+void tu_calibrate_clear(tu_calibration *cal, const tu_config *config)
+{
+    for (int i = 0; i < cal->candidates; i++) {
+        cal->tried[i] = cal->passed[i] = 0;
+    }
+    clear(cal->squares, cal->candidates * 3 * config->states);
+    clear(cal->input_squares, config->inputs);
+    cal->excess = cal->level = 0;
+    cal->turn = 0;
+}
+
 void tu_window_jets(const tu_config *config, const tu_window *window, const tu_real *coefficients, tu_real *jets)
 {
     for (int d = 0; d < 3; d++) {
@@ -81,7 +99,7 @@ static void learn_excess(tu_calibration *cal, int index, tu_real now)
         cal->excess += (now - cal->excess) / (tried + 1);
     }
     if (index == SHORT) {
-        cal->level += (now > cal->level ? TU_R(0.75) : -TU_R(0.25)) * 3 / (tried + 3);
+        cal->level += (now > cal->level ? TU_R(0.9) : -TU_R(0.1)) * 4 / (tried + 4);
     }
 }
 
@@ -180,8 +198,7 @@ static tu_real find_snr2(const tu_config *config, const tu_window *window, const
     return worst;
 }
 
-void tu_calibrate_finish(const tu_calibration *cal, const tu_config *config, const tu_noise *noise,
-                         tu_settled *settled)
+int tu_calibrate_choose(const tu_calibration *cal, const tu_config *config, tu_settled *settled)
 {
     tu_real best = 0, wanted = NEARLY_ALL;
     int index = 0;
@@ -197,8 +214,15 @@ void tu_calibrate_finish(const tu_calibration *cal, const tu_config *config, con
     }
     int coloured = config->dense && best < TU_R(0.5) && cal->excess > 0;
     settled->sigma_scale = coloured ? tu_exp(TU_R(0.5) * cal->excess) : scatter(cal);
-    settled->second_order = config->second_order;
     candidate(config, index, &settled->window);
+    return index;
+}
+
+void tu_calibrate_finish(const tu_calibration *cal, const tu_config *config, const tu_noise *noise,
+                         tu_settled *settled)
+{
+    int index = tu_calibrate_choose(cal, config, settled);
+    settled->second_order = config->second_order;
     find_scales(cal, config, noise, index, &settled->window, &settled->scales);
     if (!config->dense && config->adaptive) {
         int spacing = tap_spacing(config, &settled->scales, noise);

@@ -18,7 +18,7 @@ typedef struct {
     tu_real *squares;       /* candidates x 3 x states: sums of squares of x, dx, ddx over passed windows */
     tu_real *input_squares; /* sums over all tried windows' newest samples */
     tu_real excess;         /* mean log of misfit over noise, shortest candidate */
-    tu_real level;          /* upper quartile of that log of a short candidate, found step by step */
+    tu_real level;          /* upper decile of that log of a short candidate, found step by step */
     int turn;               /* candidate that is tried next */
 } tu_calibration;
 
@@ -42,6 +42,13 @@ void tu_window_jets(const tu_config *config, const tu_window *window, const tu_r
 void tu_calibrate_window(tu_calibration *cal, const tu_config *config, const tu_ring *ring, const tu_noise *noise,
                          tu_gates *gates, int clean, const tu_fit *fit, tu_real *jets);
 
+/* Forgets what was tried. */
+void tu_calibrate_clear(tu_calibration *cal, const tu_config *config);
+
+/* Settles the longest window that nearly always passes, and the factor on sigma. The candidate's number. */
+int tu_calibrate_choose(const tu_calibration *cal, const tu_config *config, tu_settled *settled);
+
+/* Settles all there is. */
 void tu_calibrate_finish(const tu_calibration *cal, const tu_config *config, const tu_noise *noise,
                          tu_settled *settled);
 

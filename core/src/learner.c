@@ -3,6 +3,7 @@
 #include "elementary.h"
 #include "fuse.h"
 #include "loss.h"
+#include "revise.h"
 #include "teach.h"
 #include "usable.h"
 
@@ -76,6 +77,7 @@ static void window(tu_learner *l)
     } else {
         l->gates.rejected[reason]++;
     }
+    tu_revise_watch(l, reason);
 }
 
 /* Algorithm 1, lines 3 to 14, for a sample that has been looked after: learner->row. */
@@ -91,18 +93,16 @@ static void take(tu_learner *l)
     tu_noise_update(&l->noise, &l->ring);
     l->tick++;
     if (l->tick % (uint32_t)config->stride == 0) {
-        if (l->calibrated) {
+        if (!l->calibrating) {
             window(l);
         } else {
             tu_calibrate_window(&l->calibration, config, &l->ring, &l->noise, &l->gates, l->clean, &l->lesson.fit,
                                 l->lesson.jets);
         }
     }
-    if (!l->calibrated) {
-        if (l->tick >= (uint32_t)config->calibration) {
-            tu_learner_calibrated(l);
-        }
-    } else if (config->train_every && l->tick % (uint32_t)config->train_every == 0) {
+    if (l->calibrating && l->tick >= l->until) {
+        tu_learner_calibrated(l);
+    } else if (l->calibrated && config->train_every && l->tick % (uint32_t)config->train_every == 0) {
         tu_learner_step(l, 1);
     }
 }
@@ -142,6 +142,7 @@ void tu_learner_rewind(tu_learner *l)
 {
     tu_learner_gap(l);
     l->tick = 0;
+    l->stretch = l->refused = 0;
     memset(&l->counters, 0, sizeof l->counters);
     memset(l->gates.rejected, 0, sizeof l->gates.rejected);
 }
@@ -164,6 +165,7 @@ void tu_learner_settle(tu_learner *l)
     const tu_window *settled = &l->settled.window;
     int32_t orders[TU_MAX_STATES];
     l->calibrated = 1;
+    l->calibrating = 0;
     for (int i = 0; i < config->on_count; i++) {
         orders[i] = config->order[config->on[i]];
     }
@@ -186,10 +188,15 @@ void tu_learner_settle(tu_learner *l)
 
 void tu_learner_calibrated(tu_learner *l)
 {
-    if (!l->calibrated) {
-        tu_calibrate_finish(&l->calibration, &l->config, &l->noise, &l->settled);
-        tu_learner_settle(l);
+    if (!l->calibrating) {
+        return;
     }
+    if (l->calibrated) {
+        tu_revise_finish(l);
+    } else {
+        tu_calibrate_finish(&l->calibration, &l->config, &l->noise, &l->settled);
+    }
+    tu_learner_settle(l);
 }
 
 /* The known part at a node, as the second-order loss asks for it. */

@@ -93,6 +93,7 @@ void tu_learner_view(tu_learner *l, tu_view *view)
     }
     view->updates = counters->updates;
     view->rolled_back = counters->rolled_back;
+    view->revisions = counters->revisions;
     view->changes = counters->changes;
     for (int i = 0; i < TU_MAX_CHANGES; i++) {
         view->changed_at[i] = counters->changed_at[i];

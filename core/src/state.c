@@ -8,9 +8,9 @@
 
 /* What the learner's struct takes on a 32-bit chip: the size of an arena is the same wherever it is asked for. */
 #ifdef TU_REAL_DOUBLE
-enum { STATE_BYTES = 1520 };
+enum { STATE_BYTES = 1544 };
 #else
-enum { STATE_BYTES = 1296 };
+enum { STATE_BYTES = 1320 };
 #endif
 typedef char tu_state_must_fit[sizeof(tu_learner) <= STATE_BYTES || sizeof(void *) > 4 ? 1 : -1];
 
@@ -152,6 +152,8 @@ static void start(tu_learner *l, const tu_known *known)
     l->known = *known;
     tu_rng_seed(&l->rng, l->config.seed, 0);
     tu_noise_init(&l->noise);
+    l->calibrating = 1;
+    l->until = (uint32_t)l->config.calibration;
     if (l->config.hidden_count) {
         tu_mlp_init(&l->net, &l->rng, l->params);
     }

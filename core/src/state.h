@@ -32,6 +32,7 @@ typedef struct {
     uint32_t accepted;
     uint32_t updates;
     uint32_t rolled_back;
+    uint32_t revisions; /* of the window */
     uint32_t changes;
     uint32_t changed_at[TU_MAX_CHANGES]; /* change number i at i % TU_MAX_CHANGES */
 } tu_counters;
@@ -65,7 +66,11 @@ struct tu_learner {
     tu_real *row;        /* the sample at hand */
     int32_t *run;        /* identical samples in a row, by channel */
     int32_t *network_on; /* by residual state */
-    int calibrated;
+    int calibrated;        /* once */
+    int calibrating;
+    uint32_t until;        /* tick at which that ends */
+    int stretch;           /* windows since the window was last looked at, */
+    int refused;           /* those that the gates refused */
     int clean;             /* newest samples among which none is bad, up to the ring's span */
     int bad_reason;        /* what the last bad one was */
     uint32_t tick;         /* samples taken in */

@@ -147,6 +147,7 @@ class ReferenceLearner:
             "rejected": np.array([learner.gates.rejected[reason] for reason in REASONS]),
             "updates": counters.updates,
             "rolled_back": counters.rolled_back,
+            "revisions": counters.revisions,
             "changes": len(counters.changes),
             "changed_at": np.array(counters.changes, dtype=np.int64),
             "loss": learner.losses[-1] if learner.losses else 0.0,

@@ -77,6 +77,12 @@ def memory(config: Config, precision: str = "float32") -> dict[str, int]:
     return {name: int(getattr(parts, name)) for name, _ in core.ffi.typeof("tu_memory").fields if name != "host"}
 
 
+def host_bytes(config: Config, precision: str = "float32") -> int:
+    """What the arena takes here beyond a board's."""
+    core = _loaded(precision)
+    return int(core.lib.tu_learner_bytes(_native_config(core, config))) - memory(config, precision)["total"]
+
+
 class NativeKnown:
     """The known part as tapes that the core runs by itself."""
 

@@ -42,3 +42,21 @@ def test_engines_agree_after_a_run(name: str) -> None:
     for part in ("sigma", "x_scale", "dx_scale", "average", "coefficients"):
         size = np.abs(expected[part]).max(initial=1e-30)
         assert np.abs(found[part] - expected[part]).max(initial=0.0) <= CLOSE * size, part
+
+
+@pytest.mark.skipif(not native.available(), reason="the core is not compiled")
+def test_engines_agree_when_the_window_is_revised() -> None:
+    """The sensor gets eight times as noisy: both engines calibrate once more at the same moment."""
+    _, samples = PLANT.stream(noise=0.01, seed=0, seconds=10.0)
+    worse = np.random.default_rng(0).standard_normal(samples.shape) * 0.08 * np.sqrt(np.mean(samples**2, axis=0))
+    samples[2000:] += worse[2000:]
+    terms = default_terms(PLANT.physics, {})
+    config = board_config(PLANT.physics, samples=len(samples), terms=terms, calibration=1500, stride=5, hidden=())
+    core = native.NativeLearner(config, known_programs(PLANT.physics, terms, config.on), "float64")
+    reference = ReferenceLearner(config, known_functions(PLANT.physics, terms, config.on))
+    for learner in (core, reference):
+        learner.push(samples)
+    found, expected = core.state(), reference.state()
+    assert found["revisions"] == expected["revisions"] == 1
+    assert found["window_half"] == expected["window_half"] and found["accepted"] == expected["accepted"]
+    np.testing.assert_allclose(found["sigma"], expected["sigma"], rtol=CLOSE)

@@ -259,3 +259,29 @@ def test_learner_follows_a_change_of_the_dynamics() -> None:
     assert learner.library.coefficients[1] == pytest.approx(-1.6, rel=0.1)
     ignoring = feed(make(changing, replace(config, follow=False)), samples[::5])
     assert not ignoring.counters.changes
+
+
+def worse_sensor(system: System) -> np.ndarray:
+    """A stream whose noise grows eightfold after twelve seconds."""
+    _, samples = system.stream(0.01, seed=0, seconds=60.0)
+    samples = samples[::5].copy()
+    noise = 0.08 * np.sqrt(np.mean(samples**2, axis=0)) * np.random.default_rng(0).standard_normal(samples.shape)
+    samples[2400:] += noise[2400:]
+    return samples
+
+
+def test_learner_revises_the_window_of_a_stream_that_changes_its_character(pendulum: System) -> None:
+    samples = worse_sensor(pendulum)
+    learner = feed(make(pendulum, replace(CONFIG, hidden=(), holdout=0)), samples[:2400])
+    assert learner.scales is not None
+    before, scales = learner.counters.accepted, learner.scales.x.copy()
+    feed(learner, samples[2400:])
+    assert learner.counters.revisions == 1
+    assert learner.counters.accepted > before + 0.5 * (len(samples) - 2400) / CONFIG.stride - 1000
+    np.testing.assert_array_equal(learner.scales.x, scales)
+    learner_finish(learner)
+    assert learner.library.coefficients[1] == pytest.approx(-0.4, abs=0.1)
+
+
+def test_learner_keeps_the_window_of_a_steady_stream(taught: Learner) -> None:
+    assert taught.counters.revisions == 0 and taught.stretch + taught.counters.revisions > 0

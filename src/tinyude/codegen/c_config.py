@@ -31,7 +31,11 @@ _TEMPLATE = jinja2.Environment(
 #error "made for the float build of tinyude.h"
 #endif
 
+#if UINTPTR_MAX > 0xFFFFFFFFu /* a laptop: wider pointers, and weights once more for its vector units */
+#define {{ prefix | upper }}_ARENA_BYTES {{ arena_bytes + host_bytes }}u
+#else
 #define {{ prefix | upper }}_ARENA_BYTES {{ arena_bytes }}u
+#endif
 
 static const tu_config {{ prefix }}_config = {
 {% for name, value in settings %}
@@ -43,8 +47,10 @@ static const tu_config {{ prefix }}_config = {
 """)
 
 
-def config_header(config: Config, arena_bytes: int, prefix: str, core: str = "") -> str:
+def config_header(config: Config, arena_bytes: int, prefix: str, core: str = "", host_bytes: int = 0) -> str:
     """A header with `<prefix>_config` and `<PREFIX>_ARENA_BYTES`, for the float build of the core.
+
+    host_bytes: what the arena takes beyond that on a 64-bit machine.
 
     core: how an include reaches the core's headers, e.g. "tinyude/".
     """
@@ -58,7 +64,12 @@ def config_header(config: Config, arena_bytes: int, prefix: str, core: str = "")
         if value != ():  # C99 has no empty list of values
             settings.append((entry.name, c_literal(value)))
     return _TEMPLATE.render(
-        api_version=API_VERSION, prefix=prefix, core=core, arena_bytes=arena_bytes, settings=settings
+        api_version=API_VERSION,
+        prefix=prefix,
+        core=core,
+        arena_bytes=arena_bytes,
+        host_bytes=host_bytes,
+        settings=settings,
     )
 
 

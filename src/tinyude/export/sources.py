@@ -61,7 +61,7 @@ def learner_files(chip: Chip, prefix: str) -> dict[str, str]:
     files = {
         f"src/{prefix}.h": _render("learner.h.jinja", facts),
         f"src/{prefix}.c": _render("learner.c.jinja", facts),
-        f"src/{prefix}_config.h": config_header(chip.config, arena, prefix, CORE),
+        f"src/{prefix}_config.h": config_header(chip.config, arena, prefix, CORE, native.host_bytes(chip.config)),
         f"src/{prefix}_known.c": c_source(chip.programs, prefix, CORE),
     }
     if chip.start is not None:

@@ -20,8 +20,8 @@ NEARLY_ALL = 0.95  # of the windows must pass, relative to the best candidate;
 MOST = 0.85  # this many where a rate is not measured: second derivatives gain more from longer windows
 
 SHORT = 2  # the candidate, short enough for any motion, whose misfit tells how far the noise scatters
-WHITE_LEVEL = 0.19  # log of the upper quartile of its misfit over the noise, for noise that is white and even
-UNEVEN, MOTION = 0.47, 3.5  # levels above which noise is uneven (it grows with speed, say), and beyond which it is none
+WHITE_LEVEL = 0.39  # log of the upper decile of its misfit over the noise, for noise that is white and even
+UNEVEN, MOTION = 0.8, 3.5  # levels above which noise is uneven (it grows with speed, say), and beyond which it is none
 
 
 @dataclass
@@ -40,7 +40,7 @@ class Calibration:
     squares: Array  # (candidates, 3, states) sums of squares of x, dx, ddx over passed windows
     input_squares: Array  # sums over all tried windows' newest samples
     excess: float = 0.0  # mean log of misfit over noise, shortest candidate
-    level: float = 0.0  # upper quartile of that log of the SHORT candidate, found step by step
+    level: float = 0.0  # upper decile of that log of the SHORT candidate, found step by step
     turn: int = 0
 
 
@@ -83,7 +83,7 @@ def calibrate_window(cal: Calibration, config: Config, ring: Ring, noise: Noise,
         if index == 0:
             cal.excess += (excess - cal.excess) / (cal.tried[0] + 1)
         if index == SHORT:
-            cal.level += (0.75 if excess > cal.level else -0.25) * 3.0 / (cal.tried[SHORT] + 3)
+            cal.level += (0.9 if excess > cal.level else -0.1) * 4.0 / (cal.tried[SHORT] + 4)
     else:
         refused = config.gated and gates_median(gates, window, misfit, samples, sigma) is not None
     cal.tried[index] += 1
@@ -97,15 +97,19 @@ def calibrate_scatter(cal: Calibration) -> float:
     return float(np.exp(0.5 * (cal.level - WHITE_LEVEL))) if UNEVEN < cal.level < MOTION else 1.0
 
 
-def calibrate_finish(cal: Calibration, config: Config, noise: Noise) -> tuple[Window, Scales, float, float]:
-    """The window, the scales, the second-order weight, and a factor on sigma where the noise is not white."""
+def calibrate_choose(cal: Calibration, config: Config) -> tuple[Window, float, int]:
+    """The longest window that nearly always passes, a factor on sigma where the noise is not white, its number."""
     rates = cal.passed / np.maximum(cal.tried, 1)
     best = float(rates.max())
     wanted = (MOST if any(config.order) else NEARLY_ALL) * best
     index = int(np.flatnonzero(rates >= wanted)[-1]) if best > 0.0 else 0
     coloured = config.dense and best < 0.5 and cal.excess > 0.0
-    sigma_scale = float(np.exp(0.5 * cal.excess)) if coloured else calibrate_scatter(cal)
-    window = cal.windows[index]
+    return cal.windows[index], float(np.exp(0.5 * cal.excess)) if coloured else calibrate_scatter(cal), index
+
+
+def calibrate_finish(cal: Calibration, config: Config, noise: Noise) -> tuple[Window, Scales, float, float]:
+    """The window, the scales, the second-order weight, and a factor on sigma."""
+    window, sigma_scale, index = calibrate_choose(cal, config)
     scales = _scales(cal, config, noise, index)
     if config.dense or not config.adaptive:
         return window, scales, config.second_order, sigma_scale

@@ -13,10 +13,11 @@ from tinyude.reference.mlp import mlp_forward
 from tinyude.reference.noise import noise_ready, noise_sigma, noise_update
 from tinyude.reference.repair import repair_push
 from tinyude.reference.reservoir import reservoir_count, reservoir_draw
+from tinyude.reference.revise import revise_finish, revise_watch
 from tinyude.reference.ring import ring_clear, ring_push, ring_row, ring_window, usable
 from tinyude.reference.state import Array, Counters, Learner
 from tinyude.reference.teach import design_rows, network_batch, scaled_row, teach_judge, teach_solve, teach_window
-from tinyude.reference.window import Window, nodes_centre, nodes_gauss, nodes_intervals, window_fit
+from tinyude.reference.window import nodes_centre, nodes_gauss, nodes_intervals, window_fit
 
 
 def learner_push(learner: Learner, y: Array, u: Array | None = None) -> None:
@@ -82,7 +83,7 @@ def learner_gap(learner: Learner) -> None:
 def learner_rewind(learner: Learner) -> None:
     """Start the stream over, calibrated: what a recorded stream allows and a live one does not."""
     learner_gap(learner)
-    learner.tick = 0
+    learner.tick = learner.stretch = learner.refused = 0
     learner.counters = Counters()
     learner.gates.rejected = dict.fromkeys(learner.gates.rejected, 0)
 
@@ -115,26 +116,28 @@ def _take(learner: Learner, row: Array) -> None:
     noise_update(learner.noise, ring)
     learner.tick += 1
     if learner.tick % config.stride == 0:
-        if learner.window is None:
+        if learner.calibrating:
             clean = ring.pushed - 1 - learner.bad
             calibrate_window(learner.calibration, config, ring, learner.noise, learner.gates, clean)
         else:
-            _window(learner, learner.window)
-    if learner.window is None:
-        if learner.tick >= config.calibration:
-            learner_calibrated(learner)
-    elif config.train_every and learner.tick % config.train_every == 0:
+            _window(learner)
+    if learner.calibrating and learner.tick >= learner.until:
+        learner_calibrated(learner)
+    elif learner.window and config.train_every and learner.tick % config.train_every == 0:
         learner_step(learner)
 
 
 def learner_calibrated(learner: Learner) -> None:
     """End the calibration stretch, unless it has ended: from here on windows teach."""
     config = learner.config
-    if learner.window is not None:
+    if not learner.calibrating:
         return
-    window, scales, second, scale = calibrate_finish(learner.calibration, config, learner.noise)
-    learner.window, learner.scales, learner.second_order, learner.sigma_scale = window, scales, second, scale
-    learner.snr2 = calibrate_snr2(config, window, scales, learner.noise)
+    if learner.window:
+        revise_finish(learner)
+    else:
+        window, scales, second, scale = calibrate_finish(learner.calibration, config, learner.noise)
+        learner.window, learner.scales, learner.second_order, learner.sigma_scale = window, scales, second, scale
+        learner.snr2 = calibrate_snr2(config, window, scales, learner.noise)
     learner_settle(learner)
 
 
@@ -142,6 +145,7 @@ def learner_settle(learner: Learner) -> None:
     """What follows from the settled window: the nodes of its physics and of the network."""
     config, window = learner.config, learner.window
     assert window
+    learner.calibrating = False
     if config.physics_nodes == 1:
         learner.physics_nodes = nodes_centre(window, config.order)
     elif config.inputs:
@@ -166,31 +170,37 @@ def _watch_run(learner: Learner, y: Array) -> None:
         learner.bad, learner.bad_reason = learner.ring.pushed, "stuck"
 
 
-def _window(learner: Learner, window: Window) -> None:
-    """Estimate the newest window and, where it passes the gates, let it teach library and network."""
-    config, ring, gates = learner.config, learner.ring, learner.gates
+def _window(learner: Learner) -> None:
+    """Estimate the newest window and count what becomes of it."""
     learner.counters.windows += 1
+    reason = _try_window(learner)
+    if reason:
+        learner.gates.rejected[reason] += 1
+    else:
+        learner.counters.accepted += 1
+    revise_watch(learner, reason)
+
+
+def _try_window(learner: Learner) -> str | None:
+    """Let the newest window teach library and network where it passes the gates; else the reason why not."""
+    config, ring, window = learner.config, learner.ring, learner.window
+    assert window
     if ring.pushed <= 2 * window.reach:
-        gates.rejected["gap"] += 1
-        return
+        return "gap"
     if ring.pushed - 1 - learner.bad <= 2 * window.reach and learner.bad >= 0:
-        gates.rejected[learner.bad_reason] += 1
-        return
+        return learner.bad_reason
     samples = ring_window(ring, window.half, window.spacing)[:, : config.channels]
     coefficients, misfit, segments = window_fit(window, samples)
     sigma = noise_sigma(learner.noise) * learner.sigma_scale
+    reason = None
     if config.dense:
         reason = gates_noise(window, misfit, segments, sigma, learner.noise.step)
-    else:
-        reason = gates_median(gates, window, misfit, samples, sigma) if config.gated else None
-    if config.dense:
         coefficients = fuse_rates(window, coefficients, config.rate_channel, sigma)
+    elif config.gated:
+        reason = gates_median(learner.gates, window, misfit, samples, sigma)
     if reason is None and not teach_window(learner, window, coefficients):
-        reason = "nonfinite"
-    if reason:
-        gates.rejected[reason] += 1
-    else:
-        learner.counters.accepted += 1
+        return "nonfinite"
+    return reason
 
 
 def _loss(learner: Learner, entries: Array) -> tuple[float, Array]:

@@ -45,6 +45,7 @@ class Counters:
     accepted: int = 0
     updates: int = 0
     rolled_back: int = 0
+    revisions: int = 0  # of the window
     changes: list[int] = field(default_factory=list)  # ticks at which the dynamics were found changed
 
 
@@ -65,7 +66,7 @@ class Learner:
     average: Array
     adam: Adam
     counters: Counters = field(default_factory=Counters)
-    window: Window | None = None  # None while calibrating
+    window: Window | None = None  # None before the first calibration has ended
     scales: Scales | None = None
     physics_nodes: Nodes | None = None
     network_nodes: Nodes | None = None
@@ -78,6 +79,10 @@ class Learner:
     bad_reason: str = "gap"
     run: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # identical samples in a row
     since_change: int = 0  # updates
+    calibrating: bool = True
+    until: int = 0  # tick at which it ends
+    stretch: int = 0  # windows since the window was last looked at,
+    refused: int = 0  # those that the gates refused
     losses: list[float] = field(default_factory=list)
 
 
@@ -104,4 +109,5 @@ def learner_init(config: Config, known: Known) -> Learner:
         adam_init(len(params)),
         network_on=np.ones(len(config.on), dtype=bool),
         run=np.zeros(config.channels, dtype=np.int64),
+        until=config.calibration,
     )
