@@ -164,7 +164,7 @@ def test_predictor_takes_no_ram(plate: tuple[Chip, Any], tmp_path: Path, record_
 
 def test_arena_above_a_limit_does_not_compile(plate: tuple[Chip, Any], tmp_path: Path) -> None:
     folder = exported(plate[0], "c", tmp_path)
-    arena = native.memory(plate[0].config)["total"]
+    arena = native.memory(plate[0].config)["total"] + native.host_bytes(plate[0].config)
     call(["gcc", *STRICT, f"-DRIG_RAM_LIMIT={arena}u", "src/rig.c"], folder)
     refused = subprocess.run(
         ["gcc", *STRICT, f"-DRIG_RAM_LIMIT={arena - 1}u", "src/rig.c"], cwd=folder, capture_output=True, text=True
