@@ -268,7 +268,8 @@ class UDE(BaseEstimator):  # type: ignore[misc]
         if isinstance(self.library, str):
             if self.library != "auto":
                 raise TinyUDEError(f"library is {self.library!r}; use 'auto', a list of terms, or None.")
-            return default_terms(self.physics, _rough_rms(self.physics, self.measured, stream)), 0
+            rms = _rough_rms(self.physics, self.measured, stream)
+            return default_terms(self.physics, rms, _two_way(stream)), 0
         return given_terms(self.physics, list(self.library)), 0
 
     def _learn_parameters(self, session: Session, stream: Stream) -> Session:
@@ -363,6 +364,12 @@ def _rough_rms(physics: Physics, measured: Sequence[str] | None, stream: Stream)
             column = (column[lag:] - column[:-lag]) / (lag * stream.period)
         values[name] = float(np.sqrt(np.nanmean(column**2))) or 1.0
     return values
+
+
+def _two_way(stream: Stream) -> list[str]:
+    """Channels that go both ways, as a speed does and a level does not."""
+    forward = np.nanmean(stream.longest.samples > 0.0, axis=0)
+    return [name for name, share in zip(stream.names, forward, strict=True) if 0.05 < share < 0.95]
 
 
 def _numbers(values: Any, what: str) -> Array:

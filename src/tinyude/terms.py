@@ -16,10 +16,13 @@ SLOW = 0.3  # of a velocity's RMS: where friction at low speed fades
 HARMONICS = {1: 8, 2: 4}  # of an angle, by how many angles there are; 2 beyond
 
 
-def default_terms(physics: Physics, rms: Mapping[str, float]) -> list[sp.Expr]:
-    """Constant, linear, drag, smooth dry friction, low powers and products, harmonics of angles."""
+def default_terms(physics: Physics, rms: Mapping[str, float], speeds: Sequence[str] = ()) -> list[sp.Expr]:
+    """Constant, linear, drag, smooth dry friction, low powers and products, harmonics of angles.
+
+    Friction is offered of states that are the rate of another, and of `speeds` where the physics has no such pair.
+    """
     symbols = {name: sp.Symbol(name, real=True) for name in (*physics.states, *physics.inputs)}
-    rates = {physics.states[j] for j in physics.kinematic if j is not None}
+    rates = {physics.states[j] for j in physics.kinematic if j is not None} or set(speeds)
     straight = [symbols[s] for s in physics.states if s not in physics.angles]
     terms: list[sp.Expr] = [sp.Integer(1), *symbols.values()]
     for name in physics.states:

@@ -91,3 +91,10 @@ def test_known_functions_sensitivity_is_the_derivative_by_each_learned_parameter
     x, u = np.array([[0.7, 1.0]]), np.array([[0.3]])
     assert known.sensitivity(x, u)[0, 0, 0] == pytest.approx(9.81 * np.sin(0.7) / 0.8**2)
     np.testing.assert_array_equal(known.terms(x, u), [[1.0]])
+
+
+def test_default_terms_offer_friction_of_a_speed_without_a_position() -> None:
+    motor = Physics(["omega"], ["k*u"], inputs=["u"], parameters={"k": 2.0})
+    assert not any("tanh" in name for name in names(default_terms(motor, {})))
+    assert "omega*Abs(omega)" in names(default_terms(motor, {"omega": 3.0}, ["omega"]))
+    assert names(default_terms(DRIVEN, {"omega": 2.0}, ["theta"])) == names(default_terms(DRIVEN, {"omega": 2.0}))
