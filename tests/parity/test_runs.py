@@ -10,7 +10,7 @@ from tinyude.board_config import board_config
 from tinyude.engines import ReferenceLearner
 from tinyude.known import known_functions, known_programs
 from tinyude.systems import pendulum
-from tinyude.terms import default_terms
+from tinyude.terms import default_terms, linear_terms
 
 CLOSE = 1e-9
 UPDATES = 500
@@ -60,3 +60,22 @@ def test_engines_agree_when_the_window_is_revised() -> None:
     assert found["revisions"] == expected["revisions"] == 1
     assert found["window_half"] == expected["window_half"] and found["accepted"] == expected["accepted"]
     np.testing.assert_allclose(found["sigma"], expected["sigma"], rtol=CLOSE)
+
+
+@pytest.mark.skipif(not native.available(), reason="the core is not compiled")
+@pytest.mark.parametrize("hidden", [(), (4,)])
+def test_engines_agree_when_the_dynamics_change(hidden: tuple[int, ...]) -> None:
+    changing = pendulum(damping_change=(12.0, 1.6))
+    samples = changing.stream(noise=0.01, seed=0, seconds=22.0)[1][::5]
+    terms = linear_terms(changing.physics)
+    config = board_config(
+        changing.physics, samples=len(samples), period=0.005, terms=terms, hidden=hidden, network_nodes=3,
+        stride=2, max_half=40, calibration=400, block=40, train_every=200,
+    )  # fmt: skip
+    core = native.NativeLearner(config, known_programs(changing.physics, terms, config.on), "float64")
+    reference = ReferenceLearner(config, known_functions(changing.physics, terms, config.on))
+    for learner in (core, reference):
+        learner.push(samples)
+    found, expected = core.state(), reference.state()
+    assert list(found["changed_at"]) == list(expected["changed_at"]) and found["changes"] == 1
+    np.testing.assert_allclose(found["coefficients"], expected["coefficients"], rtol=CLOSE, atol=CLOSE)

@@ -8,7 +8,6 @@ from tinyude.reference.calibrate import window_jets
 from tinyude.reference.library import (
     library_add,
     library_clear,
-    library_compare,
     library_end_block,
     library_solve,
 )
@@ -16,12 +15,12 @@ from tinyude.reference.mlp import mlp_forward
 from tinyude.reference.reservoir import reservoir_count, reservoir_offer
 from tinyude.reference.ring import usable
 from tinyude.reference.state import Array, Learner
+from tinyude.reference.trial import trial_compare
 from tinyude.reference.window import Nodes, Window
 
 HOLDOUT_EVERY = 8  # one block in so many judges the network instead of teaching it
 PARTS = 4  # of a held-back block, each with a say of its own
 SOLVE_EVERY = 8  # blocks between two looks at the library
-NEAR = 0.15  # distance, in scales and per state or input, at which two windows saw the same
 EARNED = 1.0  # standard errors by which it must improve held-back parts; a network that fits noise makes them worse
 TAGS = 32768  # block numbers that a compact entry can tell apart
 
@@ -47,7 +46,7 @@ def teach_window(learner: Learner, window: Window, coefficients: Array) -> bool:
     entry = np.concatenate([scaled_row(learner, states, inputs).ravel(), rest, ddx if config.second_order else []])
     if not (usable(design).all() and usable(target).all() and usable(entry).all()):
         return False
-    if not (library.trial and _compare(learner, entry, design, target)):
+    if not (library.trial and trial_compare(learner, entry, design, target)):
         _store(learner, entry)
     if config.columns:
         library_add(library, design, target)
@@ -63,22 +62,6 @@ def _store(learner: Learner, entry: Array) -> None:
         reservoir_offer(learner.holdout, np.append(entry, tag % TAGS), learner.rng)
     elif config.reservoir:
         reservoir_offer(learner.reservoir, entry, learner.rng)
-
-
-def _compare(learner: Learner, entry: Array, design: Array, target: Array) -> bool:
-    """A window of a trial against the nearest state in store, by what the library leaves. False: none is near."""
-    config = learner.config
-    columns = config.states + config.inputs
-    stored = learner.reservoir.entries[: reservoir_count(learner.reservoir)]
-    first, rest = config.network_nodes // 2 * columns, config.network_nodes * columns  # the middle node; what is left
-    distances = ((stored[:, first : first + columns] - entry[first : first + columns]) ** 2).sum(axis=1)
-    nearest = int(np.argmin(distances)) if len(stored) else -1
-    if nearest < 0 or distances[nearest] >= NEAR**2 * columns:
-        library_compare(learner.library, design, target, None)
-        return False
-    difference = (entry - stored[nearest])[rest : rest + len(config.on)]
-    library_compare(learner.library, design, target, difference)
-    return True
 
 
 def _count_block(learner: Learner) -> None:
