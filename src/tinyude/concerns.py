@@ -45,8 +45,8 @@ def _gates(config: Config, state: Mapping[str, Any], found: Mapping[str, Any]) -
         yield f"only {share:.0%} of the windows passed the gates; the model speaks for those stretches alone."
     if state["sigma_scale"] > 1.2:
         yield (
-            "the sensor noise is not white: a filtered signal, or a rate too low for the dynamics; "
-            "log raw data, or sample faster."
+            "the sensor noise is not even and white: it grows with speed, the signal is filtered, or the rate is too "
+            "low for the dynamics; log raw data with exact time stamps, or sample faster."
         )
     if found["window"]["half_width_samples"] <= 7 and config.dense:
         yield "the shortest windows were needed: the sample rate is low for these dynamics; sample faster if you can."

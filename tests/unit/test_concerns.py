@@ -144,7 +144,7 @@ def judged(clean: np.ndarray) -> Callable[..., str]:
     ("state", "found", "words"),
     [
         ({}, {"accepted": 10}, "of the windows passed the gates"),
-        ({"sigma_scale": 3.0}, {}, "noise is not white"),
+        ({"sigma_scale": 3.0}, {}, "not even and white"),
         ({}, {"changes": [12.5]}, "the dynamics changed at 12.5 s"),
         ({"rolled_back": 2}, {}, "2 updates were not finite"),
         ({}, {"window": {"half_width_samples": 5}}, "sample faster"),
