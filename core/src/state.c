@@ -10,7 +10,7 @@
 #ifdef TU_REAL_DOUBLE
 enum { STATE_BYTES = 1544 };
 #else
-enum { STATE_BYTES = 1320 };
+enum { STATE_BYTES = 1280 };
 #endif
 typedef char tu_state_must_fit[sizeof(tu_learner) <= STATE_BYTES || sizeof(void *) > 4 ? 1 : -1];
 
