@@ -225,7 +225,7 @@ def test_parse_bytes_refuses_what_is_no_amount(text: str) -> None:
 def test_chipset_lists_the_boards_it_knows() -> None:
     with pytest.raises(TinyUDEError, match=r"'z80'; use one of .*cortex-m4.*esp32"):
         chipset("z80")
-    assert all(found.cpu for name, found in CHIPSETS.items() if name != "esp32")
+    assert [name for name, found in CHIPSETS.items() if not found.cpu] == ["esp32", "esp32c3"]
 
 
 def test_fitting_proposes_the_largest_reservoir_that_fits(fitted: tu.UDE) -> None:
@@ -296,7 +296,9 @@ def test_size_command_needs_no_model(tmp_path: Path, monkeypatch: pytest.MonkeyP
         '[states]\nx = "v"\nv = "-k*x + f"\n[measured]\nx = "x"\n[inputs]\nf = "force"\n[parameters]\nk = 4.0\n'
     )
     assert "RAM in all" in run("size", "--preset", "paper-v2")
-    assert "of 163,840 bytes of RAM" in run("size", "--physics", tmp_path / "rig.toml", "--board", "esp32")
+    for board, ram in (("esp32", "163,840"), ("esp32c3", "327,680")):
+        told = run("size", "--physics", tmp_path / "rig.toml", "--board", board)
+        assert f"of {ram} bytes of RAM" in told and f"Flash and stack on {board}" in told
     assert "RAM in all" in run("size", "--physics", tmp_path / "rig.toml", "--preset", "paper-v2")
 
 

@@ -33,8 +33,10 @@ CHIPSETS = {core: Chipset(core) for core in _CORES} | {
     "stm32f401": Chipset("cortex-m4", 96 * KILO),
     "nrf52840": Chipset("cortex-m4", 256 * KILO),
     "teensy40": Chipset("cortex-m7", 512 * KILO),
-    # What ESP-IDF lets static variables take of the ESP32's 520 kB; the rest is heap and caches.
+    # What ESP-IDF lets static variables take: of the ESP32's 520 kB, where the rest is heap and caches; and of the
+    # ESP32-C3's 400 kB, where code that runs from RAM takes its share of it.
     "esp32": Chipset(None, 160 * KILO),
+    "esp32c3": Chipset(None, 320 * KILO),
 }
 
 
