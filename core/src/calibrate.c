@@ -8,7 +8,7 @@ static const tu_real MOST = TU_R(0.85); /* this many where a rate is not measure
 static const tu_real LEAST_SHARE = TU_R(0.05); /* of a mean square is signal, whatever the noise */
 
 enum { SHORT = 2 }; /* the candidate, short enough for any motion, whose misfit tells how far the noise scatters */
-static const tu_real WHITE_LEVEL = TU_R(0.39); /* log of the upper decile of its misfit over noise that is white */
+enum { HEARD = 16 }; /* windows that tell the level roughly: the log of the upper decile of misfit over noise */
 static const tu_real UNEVEN = TU_R(0.8);       /* a level above which noise is uneven (it grows with speed, say), */
 static const tu_real MOTION = TU_R(3.5);       /* and one beyond which it is none */
 
@@ -43,6 +43,7 @@ void tu_calibrate_carve(tu_calibration *cal, tu_settled *settled, tu_arena *aren
     cal->input_squares = tu_arena_reals(arena, config->inputs);
     cal->excess = 0;
     cal->level = 0;
+    cal->heard = 0;
     cal->turn = 0;
     settled->scales.x = tu_arena_reals(arena, states + config->inputs);
     settled->scales.u = settled->scales.x ? settled->scales.x + states : NULL;
@@ -60,14 +61,20 @@ static void clear(tu_real *values, int count)
     }
 }
 
-void tu_calibrate_clear(tu_calibration *cal, const tu_config *config)
+static void forget(tu_calibration *cal, const tu_config *config)
 {
     for (int i = 0; i < cal->candidates; i++) {
         cal->tried[i] = cal->passed[i] = 0;
     }
     clear(cal->squares, cal->candidates * 3 * config->states);
     clear(cal->input_squares, config->inputs);
+}
+
+void tu_calibrate_clear(tu_calibration *cal, const tu_config *config)
+{
+    forget(cal, config);
     cal->excess = cal->level = 0;
+    cal->heard = 0;
     cal->turn = 0;
 }
 
@@ -92,21 +99,19 @@ static tu_real excess(const tu_window *window, const tu_noise *noise, const tu_f
     return tu_log(worst < TU_R(1e30) ? worst : TU_R(1e30));
 }
 
-static void learn_excess(tu_calibration *cal, int index, tu_real now)
+/* One step of the decile; once it is roughly known, what was judged without it is forgotten. */
+static void learn_level(tu_calibration *cal, const tu_config *config, tu_real now)
 {
-    tu_real tried = (tu_real)cal->tried[index];
-    if (index == 0) {
-        cal->excess += (now - cal->excess) / (tried + 1);
-    }
-    if (index == SHORT) {
-        cal->level += (now > cal->level ? TU_R(0.9) : -TU_R(0.1)) * 4 / (tried + 4);
+    cal->level += (now > cal->level ? TU_R(0.9) : -TU_R(0.1)) * 4 / (tu_real)(cal->heard + 4);
+    if (++cal->heard == HEARD) {
+        forget(cal, config);
     }
 }
 
 /* A factor on sigma for noise that is uneven: what short windows scatter by must not count against long ones. */
 static tu_real scatter(const tu_calibration *cal)
 {
-    return UNEVEN < cal->level && cal->level < MOTION ? tu_exp(TU_R(0.5) * (cal->level - WHITE_LEVEL)) : 1;
+    return UNEVEN < cal->level && cal->level < MOTION ? tu_exp(TU_R(0.5) * cal->level) : 1;
 }
 
 void tu_calibrate_window(tu_calibration *cal, const tu_config *config, const tu_ring *ring, const tu_noise *noise,
@@ -119,16 +124,22 @@ void tu_calibrate_window(tu_calibration *cal, const tu_config *config, const tu_
     if (clean <= 2 * tu_window_reach(&window)) {
         return;
     }
-    for (int i = 0; i < config->inputs; i++) {
-        tu_real input = tu_ring_at(ring, config->channels + i, 0);
-        cal->input_squares[i] += input * input;
-    }
     tu_window_fit(&window, ring, config->channels, fit);
     if (config->dense) {
         refused = tu_gates_noise(&window, fit, noise, scatter(cal)) != TU_ACCEPTED;
-        learn_excess(cal, index, excess(&window, noise, fit));
+        tu_real now = excess(&window, noise, fit);
+        if (index == 0) {
+            cal->excess += (now - cal->excess) / (tu_real)(cal->tried[0] + 1);
+        }
+        if (index == SHORT && tu_noise_ready(noise)) {
+            learn_level(cal, config, now);
+        }
     } else if (config->gated) {
         refused = tu_gates_median(gates, &window, ring, fit, noise, 1) != TU_ACCEPTED;
+    }
+    for (int i = 0; i < config->inputs; i++) {
+        tu_real input = tu_ring_at(ring, config->channels + i, 0);
+        cal->input_squares[i] += input * input;
     }
     cal->tried[index]++;
     if (!refused) {

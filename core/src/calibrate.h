@@ -19,6 +19,7 @@ typedef struct {
     tu_real *input_squares; /* sums over all tried windows' newest samples */
     tu_real excess;         /* mean log of misfit over noise, shortest candidate */
     tu_real level;          /* upper decile of that log of a short candidate, found step by step */
+    uint32_t heard;         /* windows that it was found from */
     int turn;               /* candidate that is tried next */
 } tu_calibration;
 

@@ -131,6 +131,15 @@ def test_calibrate_finish_raises_sigma_where_the_noise_is_not_white() -> None:
     assert np.all(noise_sigma(noise) > 0.0)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_calibrate_finish_takes_a_short_white_record_for_what_it_is(seed: int) -> None:
+    """The first windows come before the noise is known; they must not count."""
+    t = np.arange(2000) * PERIOD
+    noise = 0.01 * np.random.default_rng(seed).standard_normal((2000, 2))
+    _, _, (_, _, _, factor) = calibrated(DENSE, np.stack([np.sin(3.0 * t), 3.0 * np.cos(3.0 * t)], axis=1) + noise)
+    assert factor == 1.0
+
+
 @pytest.mark.parametrize(("growth", "factors"), [(0.0, (1.0, 1.0)), (0.5, (1.2, 4.0))])
 def test_calibrate_finish_keeps_its_window_where_noise_grows_with_speed(
     growth: float, factors: tuple[float, float]

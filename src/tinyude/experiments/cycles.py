@@ -19,7 +19,7 @@ from tinyude.experiments.experiment import Config, Result
 from tinyude.known import known_programs
 from tinyude.systems import pendulum
 
-SECONDS = 1.2  # of a stream, enough for a batch of windows
+SECONDS = 6.0  # of a stream, enough for a batch of windows
 MEASURED_UPDATES = 16  # of firmware/main.c, after its report
 TAKEN, NOT_TAKEN = 3, 1  # branches: Arm says 1 and 1 + 1 to 3
 # Arm's Cortex-M4 Technical Reference Manual, tables 3-1 and 7-1; the first that fits. All else takes one cycle.

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tinyude.reference.config import Config
 from tinyude.reference.gates import Gates, gates_median, gates_noise
-from tinyude.reference.noise import Noise, noise_sigma
+from tinyude.reference.noise import Noise, noise_ready, noise_sigma
 from tinyude.reference.ring import Ring, ring_row, ring_window
 from tinyude.reference.window import Window, window_centre, window_fit, window_make
 
@@ -20,7 +20,7 @@ NEARLY_ALL = 0.95  # of the windows must pass, relative to the best candidate;
 MOST = 0.85  # this many where a rate is not measured: second derivatives gain more from longer windows
 
 SHORT = 2  # the candidate, short enough for any motion, whose misfit tells how far the noise scatters
-WHITE_LEVEL = 0.39  # log of the upper decile of its misfit over the noise, for noise that is white and even
+HEARD = 16  # windows that tell the level roughly: the log of the upper decile of misfit over noise; 0.4 if white
 UNEVEN, MOTION = 0.8, 3.5  # levels above which noise is uneven (it grows with speed, say), and beyond which it is none
 
 
@@ -41,6 +41,7 @@ class Calibration:
     input_squares: Array  # sums over all tried windows' newest samples
     excess: float = 0.0  # mean log of misfit over noise, shortest candidate
     level: float = 0.0  # upper decile of that log of the SHORT candidate, found step by step
+    heard: int = 0  # windows that it was found from
     turn: int = 0
 
 
@@ -73,7 +74,6 @@ def calibrate_window(cal: Calibration, config: Config, ring: Ring, noise: Noise,
     window = cal.windows[index]
     if min(ring.pushed, clean) <= 2 * window.reach:
         return
-    cal.input_squares += ring_row(ring, 0)[config.channels :] ** 2
     samples = ring_window(ring, window.half, window.spacing)[:, : config.channels]
     coefficients, misfit, segments = window_fit(window, samples)
     sigma = noise_sigma(noise)
@@ -82,19 +82,30 @@ def calibrate_window(cal: Calibration, config: Config, ring: Ring, noise: Noise,
         excess = float(np.log(np.clip((misfit / (sigma**2 * window.freedom)).max(), 1e-3, 1e30)))
         if index == 0:
             cal.excess += (excess - cal.excess) / (cal.tried[0] + 1)
-        if index == SHORT:
-            cal.level += (0.9 if excess > cal.level else -0.1) * 4.0 / (cal.tried[SHORT] + 4)
+        if index == SHORT and noise_ready(noise):
+            _learn_level(cal, excess)
     else:
         refused = config.gated and gates_median(gates, window, misfit, samples, sigma) is not None
+    cal.input_squares += ring_row(ring, 0)[config.channels :] ** 2
     cal.tried[index] += 1
     if not refused:
         cal.passed[index] += 1
         cal.squares[index] += np.square(window_jets(config, window, coefficients))
 
 
+def _learn_level(cal: Calibration, excess: float) -> None:
+    """One step of the decile; once it is roughly known, what was judged without it is forgotten."""
+    cal.level += (0.9 if excess > cal.level else -0.1) * 4.0 / (cal.heard + 4)
+    cal.heard += 1
+    if cal.heard == HEARD:
+        cal.tried[:] = cal.passed[:] = 0
+        cal.squares[:] = 0.0
+        cal.input_squares[:] = 0.0
+
+
 def calibrate_scatter(cal: Calibration) -> float:
     """A factor on sigma for noise that is uneven: what short windows scatter by must not count against long ones."""
-    return float(np.exp(0.5 * (cal.level - WHITE_LEVEL))) if UNEVEN < cal.level < MOTION else 1.0
+    return float(np.exp(0.5 * cal.level)) if UNEVEN < cal.level < MOTION else 1.0
 
 
 def calibrate_choose(cal: Calibration, config: Config) -> tuple[Window, float, int]:
