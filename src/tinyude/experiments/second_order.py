@@ -86,7 +86,8 @@ def figure(summary: Summary) -> Figure:
     right.axvline(summary["threshold"], color=ORANGE, linewidth=1.2, linestyle="--", label="threshold 12")
     right.set(xscale="log", xlabel="signal-to-noise ratio of the second derivative", title="By signal-to-noise ratio")
     left.set(xlabel="sensor noise", title="By noise and tap spacing")
-    left.legend()
+    left.set_xlim(right=left.get_xlim()[1] + 1.2)  # room for the legend
+    left.legend(loc="upper right")
     right.legend()
     return drawn
 

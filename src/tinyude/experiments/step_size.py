@@ -68,7 +68,8 @@ def figure(summary: Summary) -> Figure:
         rows = [r for r in summary["rows"] if r["kind"] == kind and r["error"]["mean"] is not None]
         axes.plot([r["rate"] for r in rows], [r["error"]["mean"] for r in rows], "o-", color=colour, label=kind)
     axes.plot(list(PAPER), list(PAPER.values()), "o", color=ORANGE, markerfacecolor="none", markersize=8, label="paper")
-    axes.set(xscale="log", yscale="log", xlabel="observations a second [Hz]", ylabel="relative field error")
+    axes.set(xscale="log", xlabel="observations a second [Hz]", ylabel="relative field error")
+    axes.set_ylim(bottom=0.0)
     axes.set_xticks(RATES, [f"{rate:g}" for rate in RATES])
     axes.minorticks_off()
     axes.legend()
