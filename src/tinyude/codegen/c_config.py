@@ -9,8 +9,7 @@ from typing import Any
 import jinja2
 import numpy as np
 
-from tinyude.codegen.c_source import API_VERSION
-from tinyude.errors import TinyUDEError
+from tinyude.codegen.c_source import API_VERSION, check_c_name
 from tinyude.reference.config import Config
 
 _COUNTED = ("on", "sees", "hidden")  # arrays whose length is a field of its own
@@ -54,8 +53,7 @@ def config_header(config: Config, arena_bytes: int, prefix: str, core: str = "",
 
     core: how an include reaches the core's headers, e.g. "tinyude/".
     """
-    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", prefix):
-        raise TinyUDEError(f"The prefix {prefix!r} cannot start a C name; use letters, digits and _, a letter first.")
+    check_c_name(prefix)
     settings = []
     for entry in fields(config):
         value = getattr(config, entry.name)

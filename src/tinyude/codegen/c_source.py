@@ -68,11 +68,15 @@ def c_source(programs: KnownPrograms, prefix: str, core: str = "") -> str:
 
     core: how an include reaches the core's headers, e.g. "tinyude/".
     """
-    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", prefix):
-        raise TinyUDEError(f"The prefix {prefix!r} cannot start a C name; use letters, digits and _, a letter first.")
+    check_c_name(prefix)
     states = len(programs.field.outputs)
     functions = [_function(entry.name, getattr(programs, entry.name), states) for entry in fields(programs)]
     return _TEMPLATE.render(api_version=API_VERSION, prefix=prefix, core=core, functions=functions)
+
+
+def check_c_name(prefix: str) -> None:
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", prefix):
+        raise TinyUDEError(f"The prefix {prefix!r} cannot start a C name; use letters, digits and _, a letter first.")
 
 
 def _function(name: str, program: Program, states: int) -> dict[str, Any]:

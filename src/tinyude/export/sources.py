@@ -13,7 +13,7 @@ import sympy as sp
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from tinyude import native
-from tinyude.codegen import c_literal, c_source, config_header
+from tinyude.codegen import c_literal, c_source, check_c_name, config_header
 from tinyude.errors import TinyUDEError
 from tinyude.export.chip import Chip
 from tinyude.export.core_files import core_files
@@ -48,8 +48,7 @@ def prefix_of(name: str) -> str:
 
 
 def check_prefix(prefix: str) -> None:
-    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", prefix):
-        raise TinyUDEError(f"The prefix {prefix!r} cannot start a C name; use letters, digits and _, a letter first.")
+    check_c_name(prefix)
     if prefix.lower() in _TAKEN or prefix.lower().startswith("tu_"):
         raise TinyUDEError(f"The prefix {prefix!r} is taken by a header or by the core; give another --prefix.")
 
