@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 from dataclasses import asdict, fields
 from os import PathLike
 from pathlib import Path
@@ -24,6 +23,7 @@ from tinyude.parsing import parse_expression
 from tinyude.physics import Physics
 from tinyude.reference.config import Config
 from tinyude.reference.mlp import mlp_count
+from tinyude.whole_file import write_whole
 from tinyude.words import describe
 
 if TYPE_CHECKING:
@@ -72,15 +72,7 @@ def save_model(ude: UDE, path: str | PathLike[str]) -> None:
     content = to_bytes(arrays, {"tinyude": text, "sha256": checksum(text, arrays)})
     target = Path(path)
     try:
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-            os.chmod(temporary, 0o644)
-            os.replace(temporary, target)
-        except BaseException:
-            os.unlink(temporary)
-            raise
+        write_whole(target, content)
     except OSError as error:
         raise TinyUDEError(f"Cannot write {target}: {error.strerror}; choose a folder you may write to.") from None
 

@@ -220,7 +220,7 @@ def test_save_that_fails_keeps_the_old_file(fitted: UDE, tmp_path: Path, monkeyp
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("tinyude.model_file.os.replace", full)
+    monkeypatch.setattr("tinyude.whole_file.os.replace", full)
     with pytest.raises(tu.TinyUDEError, match="No space left on device"):
         fitted.save(path)
     assert path.read_bytes() == b"the old model" and os.listdir(tmp_path) == ["a.tinyude"]

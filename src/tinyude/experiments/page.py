@@ -17,8 +17,8 @@ from matplotlib.figure import Figure
 from tinyude.errors import TinyUDEError
 from tinyude.experiments import NAMES, load
 from tinyude.experiments.experiment import Summary
-from tinyude.experiments.runner import write_atomically
 from tinyude.report.figures import STYLE
+from tinyude.whole_file import write_whole
 
 PIXELS_PER_INCH = 150
 
@@ -30,13 +30,13 @@ def write_pages(folder: Path, docs: Path | None = None) -> Path:
     ]
     parts = [_part(summary, folder / "figures") for summary in summaries]
     page = folder / "index.html"
-    write_atomically(page, _render("index.html.jinja", parts=parts, escape=True))
+    write_whole(page, _render("index.html.jinja", parts=parts, escape=True))
     if docs is not None:
         if any(summary["provenance"]["quick"] for summary in summaries):
             raise TinyUDEError(
                 "The documentation holds full runs only; run without --quick, or into a fresh --out folder."
             )
-        write_atomically(docs, _render("reproduction.md.jinja", parts=parts, escape=False))
+        write_whole(docs, _render("reproduction.md.jinja", parts=parts, escape=False))
     return page
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Sequence
 from functools import cache
 from hashlib import sha256
@@ -17,9 +16,20 @@ import tinyude
 from tinyude import native
 from tinyude.experiments import load
 from tinyude.experiments.experiment import Summary, Unit, plain
+from tinyude.whole_file import write_whole
 
 # Parts of the package that no result depends on; experiments count by the one module that does the work.
-PRESENTATION = ("cli.py", "commands", "demo.py", "experiments", "export", "report", "model_file.py", "tables.py")
+PRESENTATION = (
+    "cli.py",
+    "commands",
+    "demo.py",
+    "experiments",
+    "export",
+    "report",
+    "model_file.py",
+    "tables.py",
+    "whole_file.py",
+)
 
 Progress = Callable[[int, int], None]
 
@@ -43,7 +53,7 @@ def reproduce(
             **summary,
             "provenance": _provenance(units[name], quick),
         }
-        write_atomically(folder / f"{name}.json", dump(summaries[name]))
+        write_whole(folder / f"{name}.json", dump(summaries[name]))
     return summaries
 
 
@@ -56,13 +66,6 @@ def unit_key(unit: Unit) -> str:
 
 def dump(value: Any) -> str:
     return json.dumps(value, indent=1, allow_nan=False) + "\n"
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """The whole file or none of it, however the program ends."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    draft.write_text(text, encoding="utf-8")
-    draft.replace(path)
 
 
 def _do(units: list[Unit], store: Path, jobs: int, progress: Progress | None) -> None:
@@ -80,7 +83,7 @@ def _do(units: list[Unit], store: Path, jobs: int, progress: Progress | None) ->
 
 def _do_one(unit: Unit, key: str, store: Path) -> str:
     result = plain(unit.run(unit.config))
-    write_atomically(store / f"{key}.json", dump({"unit": unit.config, "result": result}))
+    write_whole(store / f"{key}.json", dump({"unit": unit.config, "result": result}))
     return key
 
 

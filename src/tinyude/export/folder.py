@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
 from tinyude.errors import TinyUDEError
+from tinyude.whole_file import write_whole
 
 MANIFEST = "export.json"
 
@@ -36,8 +35,9 @@ def write_folder(folder: Path, files: Mapping[str, str], made_of: Mapping[str, o
         if path not in sums:
             (folder / path).unlink(missing_ok=True)
     for path, text in files.items():
-        _write(folder / path, text)
-    _write(folder / MANIFEST, json.dumps({**made_of, "files": sums}, indent=2) + "\n")
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        write_whole(folder / path, text)
+    write_whole(folder / MANIFEST, json.dumps({**made_of, "files": sums}, indent=2) + "\n")
 
 
 def _earlier(folder: Path) -> dict[str, str]:
@@ -69,17 +69,3 @@ def _checksum(content: bytes) -> str:
 
 def _others(count: int) -> str:
     return f" (and {count} more)" if count else ""
-
-
-def _write(path: Path, text: str) -> None:
-    """Whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
