@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from typing import Any
+from typing import Any, NoReturn
 
 import typer
 
@@ -20,9 +20,10 @@ from tinyude.commands.simulate import simulate
 from tinyude.commands.size import size
 from tinyude.errors import TinyUDEError
 
+UsageError: Any = typer.BadParameter.__base__  # click's, which some versions of typer bring along under its own name
 COMMANDS = (demo, fit, simulate, report, reproduce, bench, export, size)
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 for command in COMMANDS:
     app.command()(command)
 
@@ -39,7 +40,12 @@ def main() -> None:
     """Run the program; what goes wrong is told in one line."""
     warnings.showwarning = _show_warning
     try:
-        app()
+        sys.exit(app(sys.argv[1:] or ["--help"], standalone_mode=False))
+    except UsageError as error:
+        place = error.ctx.command_path if error.ctx else "tinyude"
+        _fail(f"{error.format_message().rstrip('.')}; try `{place} --help`.", error.exit_code)
+    except typer.Abort:
+        _fail("stopped.")
     except TinyUDEError as error:
         _fail(str(error))
     except OSError as error:
@@ -47,9 +53,9 @@ def main() -> None:
         _fail(f"{name}{error.strerror or error}.")
 
 
-def _fail(message: str) -> None:
-    errors.print(f"error: {' '.join(message.split())}", markup=False)
-    sys.exit(1)
+def _fail(message: str, status: int = 1) -> NoReturn:
+    errors.print(f"error: {' '.join(message.split())}", markup=False, soft_wrap=True)
+    sys.exit(status)
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:

@@ -133,10 +133,32 @@ def test_main_tells_errors_in_one_line(
     assert message in told
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["frobnicate"], "No such command 'frobnicate'; try `tinyude --help`."),
+        (["bench", "--nope"], "No such option: --nope; try `tinyude bench --help`."),
+        (["simulate", "a"], "Missing option '--from'; try `tinyude simulate --help`."),
+    ],
+)
+def test_main_tells_wrong_usage_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    assert run_main(monkeypatch, *arguments) == 2
+    assert capsys.readouterr().err == f"error: {message}\n"
+
+
+def test_main_without_arguments_explains_itself(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_main(monkeypatch) == 0
+    assert "Commands:" in capsys.readouterr().out
+
+
 def test_main_tells_an_os_error_in_one_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def failing() -> None:
+    def failing(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied", "page.html")
 
     monkeypatch.setattr(cli, "app", failing)
