@@ -9,6 +9,8 @@
 static const tu_real ALARM = TU_R(4.0);    /* a block's score in units of its usual size, twice in a row */
 static const tu_real CERTAIN = TU_R(8.0);  /* the trial's score against the past, in units of its usual size */
 static const tu_real SERIOUS = TU_R(0.04); /* share of its squared target that a coefficient's change must explain, */
+static const tu_real STEADY = TU_R(5.0);   /* standard errors, from the trial's parts, that the change must exceed */
+static const tu_real PARTS_HEARD = TU_R(4.0); /* parts, or as many as many unequal ones are worth, that have a say */
 static const tu_real MATCHED = TU_R(0.25); /* on this share of its windows: else nobody can tell */
 enum { ALARM_BLOCKS = 8 };                 /* blocks that define what is usual */
 enum { TRIAL_BLOCKS = 6 };                 /* blocks after an alarm that decide whether it was one */
@@ -30,7 +32,8 @@ void tu_library_carve(tu_library *library, tu_arena *arena, const tu_config *con
     library->size = library->columns ? tu_sums_size(library) : 0;
     library->sums = tu_arena_reals(arena, library->groups * library->size);
     tu_real **vectors[] = {&library->coefficients, &library->errors, &library->change, &library->score,
-                           &library->usual,        &library->last,   &library->energy};
+                           &library->usual,        &library->last,   &library->part,   &library->energy,
+                           &library->moments[0],   &library->moments[1], &library->moments[2]};
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
         *vectors[i] = tu_arena_reals(arena, library->columns);
     }
@@ -68,7 +71,7 @@ void tu_library_add(tu_library *library, const tu_real *design, const tu_real *t
                 row[b] += design[a] * design[b];
             }
             products[column] += design[a] * goal;
-            library->score[column] += design[a] * innovation;
+            library->score[column] += library->trial ? 0 : design[a] * innovation;
         }
         products[library->columns] += goal * goal;
     }
@@ -115,11 +118,33 @@ void tu_library_compare(tu_library *library, const tu_real *design, const tu_rea
     for (int i = 0; difference && i < library->outputs; i++, design += width) {
         for (int a = 0; a < width; a++) {
             int column = tu_library_column(library, i, a);
-            library->last[column] += design[a] * difference[i];
-            library->energy[column] += design[a] * design[a];
+            library->score[column] += design[a] * difference[i];
+            library->part[column] += design[a] * design[a];
         }
         library->matched_target += target[i] * target[i];
     }
+}
+
+void tu_library_end_part(tu_library *library)
+{
+    for (int j = 0; library->trial && j < library->columns; j++) {
+        tu_real score = library->score[j], part = library->part[j];
+        library->last[j] += score;
+        library->energy[j] += part;
+        library->moments[0][j] += score * score;
+        library->moments[1][j] += score * part;
+        library->moments[2][j] += part * part;
+        library->score[j] = library->part[j] = 0;
+    }
+}
+
+/* Whether a column's coefficient has changed by about as much in every part of the trial, by least squares. */
+static int steady(const tu_library *library, int j)
+{
+    tu_real energy = library->energy[j], score = library->last[j], energies = library->moments[2][j];
+    tu_real change = score / (energy > (tu_real)FLT_MIN ? energy : (tu_real)FLT_MIN);
+    tu_real scatter = library->moments[0][j] - 2 * change * library->moments[1][j] + change * change * energies;
+    return score * score > STEADY * STEADY * scatter && energy * energy > PARTS_HEARD * energies;
 }
 
 /* Whether the trial differs from what was seen before at the same states, the same way all along. */
@@ -129,9 +154,23 @@ static int contradicted(const tu_library *library)
     int changed = 0;
     for (int j = 0; j < library->columns; j++) {
         tu_real usual = tu_sqrt(library->usual[j] * (TRIAL_BLOCKS * share) + (tu_real)FLT_MIN), score = library->last[j];
-        changed |= tu_abs(score) > CERTAIN * usual && score * score > SERIOUS * library->matched_target * library->energy[j];
+        int serious = score * score > SERIOUS * library->matched_target * library->energy[j];
+        changed |= serious && tu_abs(score) > CERTAIN * usual && steady(library, j);
     }
     return changed && share > MATCHED;
+}
+
+static void start_trial(tu_library *library)
+{
+    library->trial = TRIAL_BLOCKS;
+    clear(library->last, library->columns);
+    clear(library->part, library->columns);
+    clear(library->energy, library->columns);
+    for (int i = 0; i < 3; i++) {
+        clear(library->moments[i], library->columns);
+    }
+    library->matched_target = 0;
+    library->matched = library->compared = 0;
 }
 
 int tu_library_end_block(tu_library *library)
@@ -144,11 +183,7 @@ int tu_library_end_block(tu_library *library)
         }
     } else if (library->solved) {
         if (library->scored >= ALARM_BLOCKS && alarm(library)) {
-            library->trial = TRIAL_BLOCKS;
-            clear(library->last, library->columns);
-            clear(library->energy, library->columns);
-            library->matched_target = 0;
-            library->matched = library->compared = 0;
+            start_trial(library);
         } else if (!is_odd(library)) {
             learn_usual(library);
         }

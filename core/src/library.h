@@ -24,10 +24,12 @@ typedef struct {
     tu_real *coefficients; /* 0 for a term that is out */
     tu_real *errors;       /* jackknife standard errors */
     tu_real *change;       /* what the last solution added to the coefficients */
-    tu_real *score;        /* sum of column times innovation over the current block */
+    tu_real *score;        /* sum of column times innovation over the current block; in a trial, times difference over a part */
     tu_real *usual;        /* mean square of past scores */
     tu_real *last;         /* the previous block's score, in units of its usual size; in a trial, its score */
-    tu_real *energy;       /* squared columns over the trial's windows */
+    tu_real *part;         /* squared columns over the current part of the trial */
+    tu_real *energy;       /* the same over all its parts */
+    tu_real *moments[3];   /* sums over its parts of score^2, score * part, part^2 */
     tu_real matched_target; /* squared targets of the trial */
     uint32_t matched;      /* windows of the trial that have their like in the past, */
     uint32_t compared;     /* of so many */
@@ -71,6 +73,9 @@ tu_real tu_library_dot(const tu_library *library, int output, const tu_real *row
 
 /* A window of the trial against its like in the past; difference: of what the library leaves; NULL: no such past. */
 void tu_library_compare(tu_library *library, const tu_real *design, const tu_real *target, const tu_real *difference);
+
+/* Closes a part of a block: in a trial every part has a say of its own. */
+void tu_library_end_part(tu_library *library);
 
 /* Closes the current block; 1 when the dynamics have changed.
  * Two blocks in a row that contradict the model the same way raise an alarm. That may be a change, or a library without

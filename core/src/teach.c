@@ -5,7 +5,7 @@
 #include "usable.h"
 
 enum { HOLDOUT_EVERY = 8 }; /* one block in so many judges the network instead of teaching it */
-enum { PARTS = 4 };         /* of a held-back block, each with a say of its own */
+enum { PARTS = 4 };         /* of a block, each with a say of its own where the network or a change is judged */
 enum { TAGS = 32768 };      /* parts that a compact entry can tell apart */
 enum { SOLVE_EVERY = 8 };   /* blocks between two looks at the library */
 
@@ -151,7 +151,10 @@ static int all_usable(const tu_real *values, int count)
 static void count_block(tu_learner *l)
 {
     tu_library *library = &l->library;
-    int trial = library->trial;
+    int trial = library->trial, part = l->config.block < PARTS ? 1 : l->config.block / PARTS;
+    if (library->windows % part == 0) {
+        tu_library_end_part(library);
+    }
     if (library->windows < l->config.block) {
         return;
     }

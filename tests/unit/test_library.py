@@ -9,6 +9,7 @@ from tinyude.reference.library import (
     library_clear,
     library_compare,
     library_end_block,
+    library_end_part,
     library_init,
     library_solve,
 )
@@ -32,13 +33,15 @@ def fill(
     alarms = []
     for _ in range(blocks):
         errors = np.repeat(noise * rng.standard_normal(BLOCK // overlap), overlap)
-        for error in errors:
+        for number, error in enumerate(errors, 1):
             design = rng.standard_normal((1, len(weights)))
             target = design @ weights + error
             if library.trial:
                 difference = None if past is None else target - design @ past - noise * rng.standard_normal(1)
                 library_compare(library, design, target, difference)
             library_add(library, design, target)
+            if number % (BLOCK // 4) == 0:
+                library_end_part(library)
         alarms.append(library_end_block(library))
     return alarms
 
@@ -151,6 +154,20 @@ def test_library_end_block_raises_the_alarm_when_a_coefficient_changes() -> None
     library_solve(library, 0, THRESHOLD)
     assert not any(fill(library, before, 0.05, rng, blocks=2 * ALARM_BLOCKS))
     assert sum(fill(library, after, 0.05, rng, blocks=2 + TRIAL_BLOCKS, past=before)) == 1
+
+
+def test_library_end_block_does_not_take_a_stretch_of_noise_for_a_change() -> None:
+    """Far more noise than usual, the same for as long as windows overlap: the parts of the trial do not agree."""
+    changes = 0
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        library = library_init(GROUPS, 1)
+        same = np.array([-0.4])
+        fill(library, same, 0.05, rng, blocks=16)
+        library_solve(library, 0, THRESHOLD)
+        fill(library, same, 0.05, rng, blocks=2 * ALARM_BLOCKS)
+        changes += sum(fill(library, same, 2.0, rng, blocks=40, overlap=BLOCK // 8, past=same))
+    assert changes == 0
 
 
 @pytest.mark.parametrize("past", [None, np.array([-0.8, 0.0, 0.0])])

@@ -24,6 +24,8 @@ ALARM_BLOCKS = 8  # blocks that define what is usual
 TRIAL_BLOCKS = 6  # blocks after an alarm that decide whether it was one
 CERTAIN = 8.0  # the trial's score against the past, in units of its usual size
 SERIOUS = 0.04  # share of the trial's squared target that a change of one coefficient must explain,
+STEADY = 5.0  # standard errors, by how far the trial's parts differ among themselves, that the change must exceed
+PARTS_HEARD = 4.0  # parts, or as many as many unequal ones are worth, that must have a say
 MATCHED = 0.25  # on this share of its windows: where nothing like them was seen before, nobody can tell
 
 
@@ -32,10 +34,12 @@ class Library:
     sums: Array  # (groups, columns + 1, columns + 1), the target last
     coefficients: Array  # 0 for a term that is out
     errors: Array  # jackknife standard errors
-    score: Array  # sum of column times innovation over the current block
+    score: Array  # sum of column times innovation over the current block; in a trial, times difference over a part
     usual: Array  # mean square of past scores
     last: Array  # the previous block's score, in units of its usual size; in a trial, its score against the past
-    energy: Array  # squared columns over the trial's windows
+    part: Array  # squared columns over the current part of the trial
+    energy: Array  # the same over all its parts
+    moments: Array  # (3, columns): sums over its parts of score^2, score * part, part^2
     trial: int = 0  # blocks left of the trial that an alarm starts
     matched_target: float = 0.0  # squared targets of the trial
     matched: int = 0  # windows of the trial that have their like in the past,
@@ -49,8 +53,8 @@ class Library:
 
 def library_init(groups: int, columns: int) -> Library:
     sums = np.zeros((groups, columns + 1, columns + 1))
-    coefficients, errors, score, usual, last, energy = np.zeros((6, columns))
-    return Library(sums, coefficients, errors, score, usual, last, energy)
+    coefficients, errors, score, usual, last, part, energy = np.zeros((7, columns))
+    return Library(sums, coefficients, errors, score, usual, last, part, energy, np.zeros((3, columns)))
 
 
 def library_add(library: Library, design: Array, target: Array) -> None:
@@ -58,7 +62,8 @@ def library_add(library: Library, design: Array, target: Array) -> None:
     rows = np.column_stack([design, target])
     innovation = target - design @ library.coefficients
     library.sums[library.blocks % len(library.sums)] += rows.T @ rows
-    library.score += design.T @ innovation
+    if not library.trial:
+        library.score += design.T @ innovation
     library.windows += 1
 
 
@@ -67,9 +72,18 @@ def library_compare(library: Library, design: Array, target: Array, difference: 
     library.compared += 1
     if difference is not None:
         library.matched += 1
-        library.last += design.T @ difference
-        library.energy += (design**2).sum(axis=0)
+        library.score += design.T @ difference
+        library.part += (design**2).sum(axis=0)
         library.matched_target += float(target @ target)
+
+
+def library_end_part(library: Library) -> None:
+    """Close a part of a block: in a trial every part has a say of its own."""
+    if library.trial:
+        library.last += library.score
+        library.energy += library.part
+        library.moments += [library.score**2, library.score * library.part, library.part**2]
+        library.score[:] = library.part[:] = 0.0
 
 
 def library_end_block(library: Library) -> bool:
@@ -87,7 +101,8 @@ def library_end_block(library: Library) -> bool:
     elif library.solved:
         if library.scored >= ALARM_BLOCKS and _alarm(library):
             library.trial = TRIAL_BLOCKS
-            library.last[:] = library.energy[:] = 0.0
+            library.last[:] = library.part[:] = library.energy[:] = 0.0
+            library.moments[:] = 0.0
             library.matched_target = 0.0
             library.matched = library.compared = 0
         elif not np.any(np.abs(library.last) > ALARM):  # what is odd may be new: it must not pass for the past
@@ -113,7 +128,16 @@ def _contradicted(library: Library) -> bool:
     share = library.matched / max(library.compared, 1)
     usual = np.sqrt(library.usual * (TRIAL_BLOCKS * share) + np.finfo(np.float32).tiny)
     serious = library.last**2 > SERIOUS * library.matched_target * library.energy
-    return share > MATCHED and bool(np.any((np.abs(library.last) > CERTAIN * usual) & serious))
+    certain = np.abs(library.last) > CERTAIN * usual
+    return share > MATCHED and bool(np.any(certain & serious & _steady(library)))
+
+
+def _steady(library: Library) -> Array:
+    """Columns whose coefficient has changed by about as much in every part of the trial, by least squares."""
+    change = library.last / np.maximum(library.energy, np.finfo(np.float32).tiny)
+    scores, mixed, energies = library.moments
+    scatter = scores - 2.0 * change * mixed + change**2 * energies
+    return (library.last**2 > STEADY**2 * scatter) & (library.energy**2 > PARTS_HEARD * energies)
 
 
 def library_clear(library: Library) -> None:

@@ -9,6 +9,7 @@ from tinyude.reference.library import (
     library_add,
     library_clear,
     library_end_block,
+    library_end_part,
     library_solve,
 )
 from tinyude.reference.mlp import mlp_forward
@@ -19,7 +20,7 @@ from tinyude.reference.trial import trial_compare
 from tinyude.reference.window import Nodes, Window
 
 HOLDOUT_EVERY = 8  # one block in so many judges the network instead of teaching it
-PARTS = 4  # of a held-back block, each with a say of its own
+PARTS = 4  # of a block, each with a say of its own where the network or a change is judged
 SOLVE_EVERY = 8  # blocks between two looks at the library
 EARNED = 1.0  # standard errors by which it must improve held-back parts; a network that fits noise makes them worse
 TAGS = 32768  # block numbers that a compact entry can tell apart
@@ -69,6 +70,8 @@ def _count_block(learner: Learner) -> None:
     config, library = learner.config, learner.library
     if not config.columns:
         library.windows += 1
+    if library.windows % max(1, config.block // PARTS) == 0:
+        library_end_part(library)
     if library.windows < config.block:
         return
     trial = library.trial > 0
