@@ -68,6 +68,7 @@ typedef struct tu_config {
     int32_t channel[12];
     int32_t order[12];
     int32_t rate_channel[12]; /* of each channel: 1 + the channel that senses its rate; 0: none does */
+    int32_t circular[12];     /* of each channel: 1 where a whole turn (2 pi) changes nothing */
     tu_real sample_period; /* s */
     int32_t on_count;      /* states whose equation the residual may change */
     int32_t on[12];

@@ -1,6 +1,7 @@
 #include "calibrate.h"
 
 #include "elementary.h"
+#include "turn.h"
 
 enum { SMALLEST = 5 };                          /* half width in samples of the shortest dense window */
 static const tu_real NEARLY_ALL = TU_R(0.95); /* of the windows must pass, relative to the best candidate; */
@@ -144,6 +145,7 @@ void tu_calibrate_window(tu_calibration *cal, const tu_config *config, const tu_
     cal->tried[index]++;
     if (!refused) {
         cal->passed[index]++;
+        tu_turn_window(config->circular, config->channels, config->poly, fit);
         tu_window_jets(config, &window, fit->coefficients, jets);
         for (int i = 0; i < 3 * config->states; i++) {
             cal->squares[index * 3 * config->states + i] += jets[i] * jets[i];

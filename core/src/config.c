@@ -57,7 +57,8 @@ static int system_valid(const tu_config *c)
     return within(c->channels, 1, TU_MAX_STATES) && within(c->states, 1, TU_MAX_STATES) &&
            within(c->inputs, 0, TU_MAX_INPUTS) && within(c->poly, 1, TU_MAX_POLY) &&
            all_within(c->channel, c->states, 0, c->channels - 1) && all_within(c->order, c->states, 0, c->poly - 1) &&
-           all_within(c->rate_channel, c->channels, 0, c->channels) && c->sample_period > 0 && tu_usable(c->sample_period) && within(c->on_count, 1, c->states) &&
+           all_within(c->rate_channel, c->channels, 0, c->channels) && all_within(c->circular, c->channels, 0, 1) &&
+           c->sample_period > 0 && tu_usable(c->sample_period) && within(c->on_count, 1, c->states) &&
            all_within(c->on, c->on_count, 0, c->states - 1);
 }
 

@@ -52,6 +52,16 @@ TU_INLINE float tu_tanh(float x)
 
 #endif
 
+/* How far an angle is from the turn around 0, in radians; 0 where a turn is lost in its rounding. */
+TU_INLINE tu_real tu_whole_turns(tu_real angle)
+{
+    tu_real turns = angle / (2 * TU_PI);
+    if (!(tu_abs(turns) < TU_R(1e6))) {
+        return 0;
+    }
+    return (tu_real)(int32_t)(turns + (turns < 0 ? TU_R(-0.5) : TU_R(0.5))) * (2 * TU_PI);
+}
+
 /* -1, 0 or 1; NaN stays. */
 TU_INLINE tu_real tu_sign(tu_real x) { return x > 0 ? TU_R(1.0) : x < 0 ? TU_R(-1.0) : x; }
 

@@ -5,6 +5,7 @@
 #include "loss.h"
 #include "revise.h"
 #include "teach.h"
+#include "turn.h"
 #include "usable.h"
 
 #include <string.h>
@@ -59,9 +60,9 @@ static int try_window(tu_learner *l)
     } else if (config->gated) {
         reason = tu_gates_median(&l->gates, &settled->window, &l->ring, fit, &l->noise, settled->sigma_scale);
     }
-    if (config->dense) {
-        tu_fuse_rates(&settled->window, config->rate_channel, l->noise.sigma, config->channels, fit);
-    }
+    tu_fuse_rates(&settled->window, config->rate_channel, l->noise.sigma, config->channels, fit);
+    tu_reckon_window(&l->reckon, config, &settled->window, l->noise.sigma, fit);
+    tu_turn_window(config->circular, config->channels, config->poly, fit);
     if (reason == TU_ACCEPTED && !tu_teach_window(l)) {
         reason = TU_NONFINITE;
     }
@@ -91,6 +92,11 @@ static void take(tu_learner *l)
         l->bad_reason = usable ? TU_STUCK : TU_NONFINITE;
     }
     tu_noise_update(&l->noise, &l->ring);
+    if (!l->clean) {
+        tu_reckon_clear(&l->reckon, config);
+    } else if (l->calibrated) {
+        tu_reckon_push(&l->reckon, config, &l->settled.window, l->noise.sigma, &l->ring);
+    }
     l->tick++;
     if (l->tick % (uint32_t)config->stride == 0) {
         if (!l->calibrating) {
@@ -134,6 +140,7 @@ void tu_learner_gap(tu_learner *l)
 {
     tu_ring_clear(&l->ring);
     tu_repair_clear(&l->repair);
+    tu_reckon_clear(&l->reckon, &l->config);
     l->clean = 0;
     memset(l->run, 0, (size_t)l->config.channels * sizeof(int32_t));
 }

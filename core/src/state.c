@@ -8,9 +8,9 @@
 
 /* What the learner's struct takes on a 32-bit chip: the size of an arena is the same wherever it is asked for. */
 #ifdef TU_REAL_DOUBLE
-enum { STATE_BYTES = 1552 };
+enum { STATE_BYTES = 1568 };
 #else
-enum { STATE_BYTES = 1288 };
+enum { STATE_BYTES = 1352 };
 #endif
 typedef char tu_state_must_fit[sizeof(tu_learner) <= STATE_BYTES || sizeof(void *) > 4 ? 1 : -1];
 
@@ -82,6 +82,7 @@ static void carve_state(tu_learner *l, tu_arena *arena)
     l->run = tu_arena_ints(arena, config->channels);
     l->network_on = tu_arena_ints(arena, config->on_count);
     l->entry_scale = config->compact ? tu_arena_reals(arena, tu_config_width(config) + 1) : NULL;
+    tu_reckon_carve(&l->reckon, arena, config);
     tu_repair_carve(&l->repair, arena, config->repair ? columns : 0);
     tu_noise_carve(&l->noise, arena, config->channels);
     tu_gates_carve(&l->gates, arena, config->channels, !config->dense && config->gated);

@@ -7,6 +7,7 @@
 #include "library.h"
 #include "mlp.h"
 #include "nodes.h"
+#include "reckon.h"
 #include "repair.h"
 #include "reservoir.h"
 
@@ -57,6 +58,7 @@ struct tu_learner {
     tu_reservoir reservoir;
     tu_reservoir holdout;
     tu_lesson lesson;
+    tu_reckon reckon;
     tu_real *entry_scale; /* of compact entries, by column */
     tu_real *params;
     tu_real *average;

@@ -9,7 +9,7 @@ import sympy as sp
 
 from tinyude.errors import TinyUDEError
 from tinyude.physics import Physics
-from tinyude.presets import make_config, measured_map, rate_channels, residual_states, seen_columns
+from tinyude.presets import circular_channels, make_config, measured_map, rate_channels, residual_states, seen_columns
 from tinyude.reference.config import Config
 
 _SIZES: dict[str, dict[str, Any]] = {
@@ -56,7 +56,8 @@ def board_config(
     on = residual_states(physics, None, preset)
     return make_config(
         preset, samples, period, {**_SIZES[preset], **overrides},
-        channels=len(names), channel=channel, order=order, rate_channel=rate_channels(physics, measured, on),
+        channels=len(names), channel=channel, order=order, rate_channel=rate_channels(physics, measured, on, preset),
+        circular=circular_channels(physics, measured, preset),
         inputs=physics.n_inputs, on=on, sees=seen_columns(physics, None), hidden=hidden,
         parameters=len(physics.learned), library_terms=len(terms), forced=len(physics.learned), seed=seed,
     )  # fmt: skip

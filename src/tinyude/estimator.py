@@ -21,7 +21,15 @@ from tinyude.fitting import Session, calibrate, move_parameters, push_stream, re
 from tinyude.intervals import residual_error, spread, with_neighbours
 from tinyude.model import Model
 from tinyude.physics import Physics
-from tinyude.presets import PRESETS, make_config, measured_map, rate_channels, residual_states, seen_columns
+from tinyude.presets import (
+    PRESETS,
+    circular_channels,
+    make_config,
+    measured_map,
+    rate_channels,
+    residual_states,
+    seen_columns,
+)
 from tinyude.reference.config import Config
 from tinyude.reference.window import window_make
 from tinyude.rollout import extrapolation, held_rollout, rollout
@@ -249,7 +257,8 @@ class UDE(BaseEstimator):  # type: ignore[misc]
         config = make_config(
             self.preset, samples, stream.period, given,
             channels=len(stream.names), channel=channel, order=order,
-            rate_channel=rate_channels(physics, self.measured, on),
+            rate_channel=rate_channels(physics, self.measured, on, self.preset),
+            circular=circular_channels(physics, self.measured, self.preset),
             inputs=physics.n_inputs, on=on, sees=seen_columns(physics, self.sees),
             hidden=tuple(int(h) for h in self.hidden),
             parameters=len(physics.learned), library_terms=len(terms), forced=len(physics.learned) + forced * len(on),

@@ -131,4 +131,5 @@ def read_model(session: Session, state: Mapping[str, Any]) -> Model:
         coefficients=coefficients[count:].reshape(shape),
         errors=errors[count:].reshape(shape),
         parameter_errors=errors[:count],
+        angles=config.angles,
     )

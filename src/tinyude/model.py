@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from tinyude.expressions import numpy_function
 from tinyude.physics import Physics
 from tinyude.reference.mlp import mlp_forward
+from tinyude.reference.turn import turn_states
 
 Array = NDArray[Any]
 
@@ -35,6 +36,7 @@ class Model:
     coefficients: Array  # (on, terms)
     errors: Array  # (on, terms) standard errors, 0 for a term that is out
     parameter_errors: Array  # (learned parameters,)
+    angles: tuple[int, ...] = ()  # states of which only the turn around 0 was learned: the others are like it
 
     def field(self, x: Array, u: Array | None = None) -> Array:
         """dx/dt, shaped like x."""
@@ -88,6 +90,7 @@ class Model:
         return numpy_function([self.terms[i] for i in self._kept], [sp.Symbol(name, real=True) for name in names])
 
     def _rows(self, x: Array, u: Array | None) -> Array:
+        x = turn_states(x, self.angles)
         if u is None or not self.physics.n_inputs:
             return x
         return np.concatenate([x, np.broadcast_to(u, (*x.shape[:-1], self.physics.n_inputs))], axis=-1)

@@ -119,9 +119,8 @@ def _restore(header: dict[str, Any], arrays: dict[str, Any]) -> UDE:
     symbols = {name: sp.Symbol(name, real=True) for name in (*physics.states, *physics.inputs)}
     terms = tuple(parse_expression(text, symbols, smooth=False) for text in header["terms"])
     config = Config(**_tuples(header["config"]))
-    model = Model(
-        physics, config.on, config.sees, config.hidden, terms=terms, **{name: arrays[name] for name in _ARRAYS}
-    )
+    arrays_of_model = {name: arrays[name] for name in _ARRAYS}
+    model = Model(physics, config.on, config.sees, config.hidden, terms=terms, angles=config.angles, **arrays_of_model)
     _check_config(config, physics)
     _check(model, config)
     ude = UDE(physics, **_tuples(header["estimator"]))

@@ -56,19 +56,28 @@ def measured_map(
     return names, tuple(source[s][0] for s in physics.states), tuple(source[s][1] for s in physics.states)
 
 
-def rate_channels(physics: Physics, measured: Sequence[str] | None, on: Sequence[int]) -> tuple[int, ...]:
-    """For each channel 1 + the channel that senses its rate, where the known rate is all there is to it; else 0."""
+def rate_channels(physics: Physics, measured: Sequence[str] | None, on: Sequence[int], preset: str) -> tuple[int, ...]:
+    """For each channel 1 + the channel that senses its rate, where the known rate is all there is to it; else 0.
+
+    The paper's presets make no use of it.
+    """
     names, _, _ = measured_map(physics, measured)
     senses = {name: 1 + channel for channel, name in enumerate(names)}
     rates = dict(zip(physics.states, physics.kinematic, strict=True))
 
     def rate(name: str) -> int:
         state = rates[name]
-        if state is None or physics.states.index(name) in on:
+        if preset != "default" or state is None or physics.states.index(name) in on:
             return 0
         return senses.get(physics.states[state], 0)
 
     return tuple(rate(name) for name in names)
+
+
+def circular_channels(physics: Physics, measured: Sequence[str] | None, preset: str) -> tuple[int, ...]:
+    """For each channel 1 where it senses an angle that may be taken on any turn (paper: none)."""
+    names, _, _ = measured_map(physics, measured)
+    return tuple(int(preset == "default" and name in physics.angles) for name in names)
 
 
 def residual_states(physics: Physics, on: Sequence[str] | None, preset: str) -> tuple[int, ...]:

@@ -8,7 +8,7 @@ import numpy as np
 from cases import SEED, Outcome, case, exact
 from compiled_core import Array, Core
 
-from tinyude.reference import calibrate, gates, noise, repair, reservoir, ring, rng, window
+from tinyude.reference import calibrate, fuse, gates, noise, reckon, repair, reservoir, ring, rng, turn, window
 from tinyude.reference.config import Config
 
 RANDOM = np.random.default_rng(5)
@@ -213,6 +213,50 @@ def reference_gates() -> Outcome:
             ):
                 found.append(-1 if reason is None else gates.REASONS.index(reason))
     return {"reasons": found}
+
+
+ANGLE = exact(
+    np.column_stack([20.0 * TIME[:, 0], 20.0 + np.sin(TIME[:, 0])]) + RANDOM.normal(0.0, [0.4, 0.01], (400, 2))
+)
+SIGMA = exact(np.array([0.4, 0.01]))
+CARRIED = Config(
+    channels=2, channel=(0, 1), order=(0, 0), sample_period=PERIOD, rate_channel=(2, 0), circular=(1, 0)
+)  # fmt: skip
+
+
+def core_angle(core: Core) -> Outcome:
+    config, state, made = core.new("tu_config"), core.new("tu_reckon"), made_window(core, WINDOWS["dense"])
+    config.channels, config.sample_period = 2, PERIOD
+    config.rate_channel, config.circular = list(CARRIED.rate_channel), list(CARRIED.circular)
+    core.lib.tu_reckon_carve(state, core.arena(), config)
+    samples, sigma, found = core.new("tu_ring"), core.pointer(SIGMA), []
+    core.lib.tu_ring_carve(samples, core.arena(), 41, 2)
+    for number, row in enumerate(ANGLE):
+        core.lib.tu_ring_push(samples, core.pointer(row))
+        core.lib.tu_reckon_push(state, config, made, sigma, samples)
+        if number % 50 == 49:
+            fit = fitted(core, made, samples)
+            core.lib.tu_fuse_rates(made, config.rate_channel, sigma, 2, fit)
+            core.lib.tu_reckon_window(state, config, made, sigma, fit)
+            core.lib.tu_turn_window(config.circular, 2, made.poly, fit)
+            found.append(core.read(fit.coefficients, 2, made.poly + 1))
+    return {"coefficients": found, "count": core.read(state.count, 2)}
+
+
+@case("fuse, reckon, turn", core_angle)
+def reference_angle() -> Outcome:
+    half, spacing, poly = WINDOWS["dense"]
+    made, state, samples = window.window_make(half, spacing, poly, PERIOD), reckon.reckon_init(2), ring.ring_init(41, 2)
+    found = []
+    for number, row in enumerate(ANGLE):
+        ring.ring_push(samples, row)
+        reckon.reckon_push(state, CARRIED, made, SIGMA, row, ANGLE[max(number - 1, 0)])
+        if number % 50 == 49:
+            coefficients, _, _ = window.window_fit(made, ring.ring_window(samples, half, spacing))
+            coefficients = fuse.fuse_rates(made, coefficients, CARRIED.rate_channel, SIGMA)
+            coefficients = reckon.reckon_window(state, CARRIED, made, coefficients, SIGMA)
+            found.append(turn.turn_window(coefficients, CARRIED.circular).T)
+    return {"coefficients": found, "count": state.count}
 
 
 SPOILT = STREAM[:80].copy()

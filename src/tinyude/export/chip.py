@@ -112,7 +112,7 @@ def chip_of_physics(
     config = chip_config(board_config(physics, preset, period=period, terms=terms, measured=measured), len(terms))
     acts = residual_states(physics, on, preset)
     config = replace(
-        config, on=acts, sees=seen_columns(physics, sees), rate_channel=rate_channels(physics, measured, acts)
+        config, on=acts, sees=seen_columns(physics, sees), rate_channel=rate_channels(physics, measured, acts, preset)
     )
     names, _, _ = measured_map(physics, measured)
     return Chip(physics, names, terms, config)

@@ -12,6 +12,7 @@ from tinyude.reference.config import Config
 from tinyude.reference.gates import Gates, gates_median, gates_noise
 from tinyude.reference.noise import Noise, noise_ready, noise_sigma
 from tinyude.reference.ring import Ring, ring_row, ring_window
+from tinyude.reference.turn import turn_window
 from tinyude.reference.window import Window, window_centre, window_fit, window_make
 
 Array = NDArray[Any]
@@ -90,7 +91,7 @@ def calibrate_window(cal: Calibration, config: Config, ring: Ring, noise: Noise,
     cal.tried[index] += 1
     if not refused:
         cal.passed[index] += 1
-        cal.squares[index] += np.square(window_jets(config, window, coefficients))
+        cal.squares[index] += np.square(window_jets(config, window, turn_window(coefficients, config.circular)))
 
 
 def _learn_level(cal: Calibration, excess: float) -> None:

@@ -15,6 +15,7 @@ class Config:
     order: tuple[int, ...]
     sample_period: float
     rate_channel: tuple[int, ...] = ()  # of each channel: 1 + the channel that senses its rate; 0: none does
+    circular: tuple[int, ...] = ()  # of each channel: 1 where a whole turn (2 pi) changes nothing
     inputs: int = 0
     on: tuple[int, ...] = ()  # states whose equation the residual may change
     sees: tuple[int, ...] = ()  # what the network sees: states first, then inputs
@@ -66,6 +67,12 @@ class Config:
     def sizes(self) -> tuple[int, ...]:
         """Layer sizes of the network, input first."""
         return (len(self.sees), *self.hidden, len(self.on))
+
+    @property
+    def angles(self) -> tuple[int, ...]:
+        """States that live on a circle."""
+        pairs = enumerate(zip(self.channel, self.order, strict=True))
+        return tuple(i for i, (c, order) in pairs if order == 0 and any(self.circular[c : c + 1]))
 
     @property
     def columns(self) -> int:

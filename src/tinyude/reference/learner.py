@@ -11,12 +11,14 @@ from tinyude.reference.gates import STUCK_RUN, gates_median, gates_noise
 from tinyude.reference.loss import SecondOrder, loss_first, loss_second
 from tinyude.reference.mlp import mlp_forward
 from tinyude.reference.noise import noise_ready, noise_sigma, noise_update
+from tinyude.reference.reckon import reckon_push, reckon_window
 from tinyude.reference.repair import repair_push
 from tinyude.reference.reservoir import reservoir_count, reservoir_draw
 from tinyude.reference.revise import revise_finish, revise_watch
 from tinyude.reference.ring import ring_clear, ring_push, ring_row, ring_window, usable
 from tinyude.reference.state import Array, Counters, Learner
 from tinyude.reference.teach import design_rows, network_batch, scaled_row, teach_judge, teach_solve, teach_window
+from tinyude.reference.turn import turn_states, turn_window
 from tinyude.reference.window import nodes_centre, nodes_gauss, nodes_intervals, window_fit
 
 
@@ -76,6 +78,7 @@ def learner_gap(learner: Learner) -> None:
     """The next sample does not follow on the last one: a new run, or a hole in the record."""
     ring_clear(learner.ring)
     learner.repair.held = 0
+    learner.reckon.count[:] = 0
     learner.bad = -1
     learner.run[:] = 0
 
@@ -95,6 +98,7 @@ def learner_residual(learner: Learner, x: Array, u: Array) -> Array:
     if scales is None:
         return answer
     unit = scales.dx[list(config.on)]
+    x = turn_states(x, config.angles)
     if config.hidden and learner.network_on.any():
         seen = scaled_row(learner, x, u)[:, list(config.sees)]
         answer += np.where(learner.network_on, unit * mlp_forward(learner.average, config.sizes, seen)[-1], 0.0)
@@ -114,6 +118,11 @@ def _take(learner: Learner, row: Array) -> None:
     if not good.all():
         learner.bad, learner.bad_reason = ring.pushed - 1, "nonfinite"
     noise_update(learner.noise, ring)
+    if learner.bad >= ring.pushed - 1:
+        learner.reckon.count[:] = 0
+    elif learner.window:
+        before = ring_row(ring, 1) if ring.pushed > 1 else row
+        reckon_push(learner.reckon, config, learner.window, noise_sigma(learner.noise), row, before)
     learner.tick += 1
     if learner.tick % config.stride == 0:
         if learner.calibrating:
@@ -195,10 +204,11 @@ def _try_window(learner: Learner) -> str | None:
     reason = None
     if config.dense:
         reason = gates_noise(window, misfit, segments, sigma, learner.noise.step)
-        coefficients = fuse_rates(window, coefficients, config.rate_channel, sigma)
     elif config.gated:
         reason = gates_median(learner.gates, window, misfit, samples, sigma)
-    if reason is None and not teach_window(learner, window, coefficients):
+    coefficients = fuse_rates(window, coefficients, config.rate_channel, sigma)
+    coefficients = reckon_window(learner.reckon, config, window, coefficients, noise_sigma(learner.noise))
+    if reason is None and not teach_window(learner, window, turn_window(coefficients, config.circular)):
         return "nonfinite"
     return reason
 

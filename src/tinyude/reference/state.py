@@ -16,6 +16,7 @@ from tinyude.reference.gates import Gates, gates_init
 from tinyude.reference.library import Library, library_init
 from tinyude.reference.mlp import mlp_init
 from tinyude.reference.noise import Noise, noise_init
+from tinyude.reference.reckon import Reckon, reckon_init
 from tinyude.reference.repair import Repair, repair_init
 from tinyude.reference.reservoir import Reservoir, reservoir_init
 from tinyude.reference.ring import Ring, ring_init
@@ -56,6 +57,7 @@ class Learner:
     rng: Rng
     ring: Ring
     repair: Repair
+    reckon: Reckon
     noise: Noise
     gates: Gates
     calibration: Calibration
@@ -98,6 +100,7 @@ def learner_init(config: Config, known: Known) -> Learner:
         rng,
         ring_init(config.span, columns),
         repair_init(columns),
+        reckon_init(config.channels),
         noise_init(config.channels),
         gates_init(config.channels),
         calibrate_init(config),
