@@ -119,7 +119,7 @@ def state_at(ude: Any, log: Log, time: float) -> Array:
     """The full state at a moment of the log, by the polynomial through the samples of one window around it."""
     first, last = float(log.t[0]), float(log.t[-1])
     if not first <= time <= last:
-        raise TinyUDEError(f"{time:g} s is outside the log, which runs from {first:g} s to {last:g} s.")
+        raise TinyUDEError(f"{time:.10g} s is outside the log, which runs from {first:.10g} s to {last:.10g} s.")
     half = float(ude.diagnostics_["window"]["half_width_seconds"])
     centre = min(max(time, first + half), max(last - half, first))
     near = np.abs(log.t - centre) <= half * (1.0 + 1e-9)
@@ -128,6 +128,6 @@ def state_at(ude: Any, log: Log, time: float) -> Array:
     for name, samples in zip(ude.measured or ude.physics.states, log.Y[near].T, strict=True):
         good = np.isfinite(samples)
         if np.count_nonzero(good) <= DEGREE + 1:
-            raise TinyUDEError(f"There are too few samples of {name} around {time:g} s; choose another moment.")
+            raise TinyUDEError(f"There are too few samples of {name} around {time:.10g} s; choose another moment.")
         fits.append(Polynomial.fit(log.t[near][good], samples[good], DEGREE))
     return np.array([fits[c].deriv(k)(time) if k else fits[c](time) for c, k in zip(channel, order, strict=True)])
