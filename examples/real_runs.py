@@ -26,16 +26,6 @@ def noisy(runs: Sequence[Run], share: float, seed: int = 0) -> list[Run]:
     return [replace(run, Y=run.Y + sigma * rng.standard_normal(run.Y.shape)) for run in runs]
 
 
-def averaged(run: Run, count: int) -> Run:
-    """The means of every `count` samples: as many times fewer, each with less of an encoder's steps."""
-    rows = len(run.t) // count * count
-
-    def means(values: np.ndarray) -> np.ndarray:
-        return values[:rows].reshape(-1, count, *values.shape[1:]).mean(axis=1)
-
-    return Run(means(run.t), means(run.Y), None if run.u is None else means(run.u))
-
-
 def white_box(physics: tu.Physics) -> Simulate:
     """A model without anything learned: Runge-Kutta steps from sample to sample, inputs held between them."""
 

@@ -13,7 +13,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 import sympy as sp
-from real_runs import NOISE_SHARES, Run, averaged, folder_and_table, free_run, noisy, table_row, white_box
+from real_runs import NOISE_SHARES, Run, folder_and_table, free_run, noisy, table_row, white_box
 
 import tinyude as tu
 from tinyude.datasets import Dataset
@@ -57,7 +57,7 @@ def authors(record: Dataset, friction: bool = True) -> tu.Physics:
 
 def fit(record: Dataset, run: Run, **options: object) -> tu.UDE:
     learned = {name: tu.Parameter(guess, learn=True) for name, guess in LEARNED.items()}
-    part = averaged(run.between(*TRAINING), 2)
+    part = run.between(*TRAINING)
     ude = tu.UDE(physics({**record.parameters, **learned}), measured=["q1", "q2"], **options)
     return ude.fit(part.Y, t=part.t, u=part.u)
 

@@ -316,7 +316,7 @@ class UDE(BaseEstimator):  # type: ignore[misc]
         self.diagnostics_ = diagnose(self.model_, session.config, state, stream, seen, **made)
         self.diagnostics_["seconds"] = time.perf_counter() - session.started
         if not live:
-            self.spread_ = spread(self.model_, seen)
+            self.spread_ = spread(model, seen)
             self.record_ = record_excerpt(session.config, state, stream)
         self.n_features_in_ = len(stream.names)
 

@@ -32,16 +32,15 @@ class Spread:
 
 
 def with_neighbours(model: Model, seen: Visited) -> Model:
-    """The model with errors of its learned parameters that know of neighbouring blocks.
+    """The model with errors of its terms and learned parameters that know of neighbouring blocks.
 
     For records without the rates: the noise of a second derivative is a difference of differences, so what it adds
-    to one block it takes from the next. The learner's groups are blind to that, and their errors too large. Those of
-    terms stay as they are: small terms also carry a bias of the windows, which the larger error covers.
+    to one block it takes from the next. The learner's groups are blind to that, and their errors too large.
     """
-    if len(seen.x) < 4 * GROUPS * BLOCKS or not model.physics.learned:
+    if len(seen.x) < 4 * GROUPS * BLOCKS or not (model.physics.learned or model.errors.any()):
         return model
     none = np.zeros((*seen.node_x.shape[:-1], 0))
-    design, _ = _design(model, seen, model.term_values(seen.node_x, seen.node_u), none)
+    design, owner = _design(model, seen, model.term_values(seen.node_x, seen.node_u), none)
     target = _leftover(model, seen)
     size = np.sqrt(np.einsum("nik,nik->k", design, design)) + np.finfo(np.float64).tiny
     design = design / size
@@ -51,7 +50,13 @@ def with_neighbours(model: Model, seen: Visited) -> Model:
     moved = np.array([np.linalg.solve(total, part.sum(axis=0)) for part in parts])  # by each block
     own, shared = (moved**2).sum(axis=0), 2.0 * (moved[1:] * moved[:-1]).sum(axis=0)
     factor = np.sqrt(np.clip(1.0 + shared / np.where(own > 0.0, own, 1.0), LEAST_SHARE, 1.0))
-    return replace(model, parameter_errors=model.parameter_errors * factor[: len(model.physics.learned)])
+    errors, parameter_errors = model.errors.copy(), model.parameter_errors.copy()
+    for (kind, row, index), share in zip(owner, factor, strict=True):
+        if kind == "term":
+            errors[row, index] *= share
+        else:
+            parameter_errors[index] *= share
+    return replace(model, errors=errors, parameter_errors=parameter_errors)
 
 
 def spread(model: Model, seen: Visited) -> Spread:

@@ -74,16 +74,24 @@ class Log:
 
 
 def read_log(path: str | Path, columns: Columns) -> Log:
-    """The signals of a log file, angles that wrap unwrapped; rows without a time are left out."""
-    pieces = list(_pieces(path, columns, ROWS))
-    Y = np.concatenate([piece.samples for piece in pieces])
-    stamps = [piece.stamps for piece in pieces if piece.stamps is not None]
-    t = np.concatenate(stamps) if stamps else float(columns.time) * np.arange(len(Y), dtype=np.float64)
-    u = np.concatenate([piece.inputs for piece in pieces])
-    timed = np.isfinite(t)
-    if np.count_nonzero(timed) < 2:
-        raise TinyUDEError(f"{path} has {np.count_nonzero(timed)} rows with a time; at least 2 are needed.")
-    return Log(t[timed], Y[timed], u[timed] if columns.inputs else None)
+    """The signals of a whole log file, angles that wrap unwrapped."""
+    parts = list(iter_log(path, columns))
+    t, Y = np.concatenate([part.t for part in parts]), np.concatenate([part.Y for part in parts])
+    if len(t) < 2:
+        raise TinyUDEError(f"{path} has {len(t)} rows with a time; at least 2 are needed.")
+    return Log(t, Y, np.concatenate([part.u for part in parts if part.u is not None]) if columns.inputs else None)
+
+
+def iter_log(path: str | Path, columns: Columns, rows: int = ROWS) -> Iterator[Log]:
+    """The same in pieces of at most `rows` rows, one of them in memory at a time; rows without a time are left out."""
+    start = 0
+    for piece in _pieces(path, columns, rows):
+        count = len(piece.samples)
+        ticks = np.arange(start, start + count, dtype=np.float64)
+        t = ticks * float(columns.time) if piece.stamps is None else piece.stamps
+        timed = np.isfinite(t)
+        yield Log(t[timed], piece.samples[timed], piece.inputs[timed] if columns.inputs else None)
+        start += count
 
 
 def log_stream(paths: Sequence[str | Path], columns: Columns, rows: int = ROWS) -> Stream:
@@ -111,7 +119,7 @@ def state_at(ude: Any, log: Log, time: float) -> Array:
     """The full state at a moment of the log, by the polynomial through the samples of one window around it."""
     first, last = float(log.t[0]), float(log.t[-1])
     if not first <= time <= last:
-        raise TinyUDEError(f"{time:g} s is outside the log, which runs from {first:g} s to {last:g} s.")
+        raise TinyUDEError(f"{time:.10g} s is outside the log, which runs from {first:.10g} s to {last:.10g} s.")
     half = float(ude.diagnostics_["window"]["half_width_seconds"])
     centre = min(max(time, first + half), max(last - half, first))
     near = np.abs(log.t - centre) <= half * (1.0 + 1e-9)
@@ -120,6 +128,6 @@ def state_at(ude: Any, log: Log, time: float) -> Array:
     for name, samples in zip(ude.measured or ude.physics.states, log.Y[near].T, strict=True):
         good = np.isfinite(samples)
         if np.count_nonzero(good) <= DEGREE + 1:
-            raise TinyUDEError(f"There are too few samples of {name} around {time:g} s; choose another moment.")
+            raise TinyUDEError(f"There are too few samples of {name} around {time:.10g} s; choose another moment.")
         fits.append(Polynomial.fit(log.t[near][good], samples[good], DEGREE))
     return np.array([fits[c].deriv(k)(time) if k else fits[c](time) for c, k in zip(channel, order, strict=True)])

@@ -21,6 +21,7 @@ Table = dict[str, Array]
 ROWS = 200_000
 _CSV_ENDINGS = (".csv", ".tsv", ".txt", ".dat", ".log")
 _COMMENTS = ("#", "%")
+_ISO_DATE = r"^\d{4}-\d{2}-\d{2}[T ]"
 _MISSING = ["", "NA", "N/A", "na", "null", "None", "-"]
 
 
@@ -129,7 +130,8 @@ def _is_numeric(line: str, separator: str) -> bool:
 
 
 def _csv_block(lines: list[str], names: list[str], chosen: list[str], separator: str, where: str) -> pl.DataFrame:
-    source = io.BytesIO("".join(lines).encode())
+    short = len(names) - 1 - lines[0].count(separator)  # polars counts the columns in the first line
+    source = io.BytesIO("".join([lines[0].rstrip("\r\n") + separator * short + "\n", *lines[1:]]).encode())
     options: dict[str, Any] = {"has_header": False, "separator": separator, "null_values": _MISSING}
     options["columns"] = sorted(names.index(name) for name in chosen)
     try:
@@ -222,13 +224,14 @@ def _flattened(name: str, value: Any) -> Iterator[tuple[str, Array]]:
 
 
 def _numbers(frame: pl.DataFrame, path: Path, first_row: int) -> Table:
-    """Every column as float64, missing values as NaN; text that is no number is an error that names it."""
+    """Every column as float64, missing values as NaN, dates in seconds; other text is an error that names it."""
     table = {}
     for name in frame.columns:
         column = frame[name]
-        if not (column.dtype.is_numeric() or column.dtype in (pl.String, pl.Boolean, pl.Null)):
+        plain = _dates_in_seconds(column)
+        if not (plain.dtype.is_numeric() or plain.dtype in (pl.String, pl.Boolean, pl.Null)):
             raise TinyUDEError(f"{path}: the column {name!r} is of type {column.dtype}; give numbers, time in seconds.")
-        cast = column.cast(pl.Float64, strict=False)
+        cast = plain.cast(pl.Float64, strict=False)
         if column.dtype == pl.String:
             wrong = (cast.is_null() & column.is_not_null() & ~column.is_in(_MISSING)).arg_true()
             if len(wrong):
@@ -238,3 +241,14 @@ def _numbers(frame: pl.DataFrame, path: Path, first_row: int) -> Table:
                 )
         table[name] = cast.fill_null(np.nan).to_numpy().astype(np.float64, copy=False)
     return table
+
+
+def _dates_in_seconds(column: pl.Series) -> pl.Series:
+    """Dates, ISO 8601 text among them, as seconds since 1970, spans of time as seconds; anything else as it is."""
+    if column.dtype == pl.String and column.str.contains(_ISO_DATE).any():
+        column = column.str.to_datetime(time_unit="us", time_zone="UTC", strict=False)
+    if column.dtype == pl.Duration:
+        return column.dt.total_microseconds() / 1e6
+    if column.dtype in (pl.Date, pl.Datetime):
+        return column.cast(pl.Datetime("us")).dt.epoch("us") / 1e6
+    return column

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
@@ -16,6 +17,7 @@ Array = NDArray[np.float64]
 
 VALID_ERROR = 0.4  # standard deviations: the error at which a prediction is no longer one
 HOLE = 4.5  # sample periods without a sample that end a free run
+LONGEST = 100_000  # samples of a free run, so that a log of any length is judged in bounded memory
 
 
 def free_run(
@@ -62,21 +64,46 @@ def run_scores(t: Array, model: Array, reference: Array) -> dict[str, Any]:
 
 
 def validate(ude: Any, log: Log) -> dict[str, Any]:
-    """A free run over a log that the model has not seen: its longest stretch without a hole."""
-    part = longest_stretch(log)
+    """A free run over a log that the model has not seen, without a hole."""
     half = float(ude.diagnostics_["window"]["half_width_seconds"])
-    start = int(np.searchsorted(part.t, part.t[0] + half))  # the first moment with a whole window around it
-    if start >= len(part.t) - 1:
-        raise TinyUDEError(f"The held-out log has {len(part.t)} samples in a row; it needs more than a window's worth.")
-    held = None if part.u is None else part.u[start:]
-    x0 = state_at(ude, part, float(part.t[start]))
-    return free_run(ude, part.t[start:], part.Y[start:], name="measured", x0=x0, u=held)
+    start = int(np.searchsorted(log.t, log.t[0] + half))  # the first moment with a whole window around it
+    if start >= len(log.t) - 1:
+        raise TinyUDEError(f"The held-out log has {len(log.t)} samples in a row; it needs more than a window's worth.")
+    held = None if log.u is None else log.u[start:]
+    x0 = state_at(ude, log, float(log.t[start]))
+    return free_run(ude, log.t[start:], log.Y[start:], name="measured", x0=x0, u=held)
 
 
-def longest_stretch(log: Log) -> Log:
-    """The longest part of a log whose time rises steadily."""
-    steps = np.diff(log.t)
-    usual = float(np.median(steps)) if len(steps) else 0.0
-    breaks = np.flatnonzero((steps <= 0.0) | (steps > HOLE * usual)) + 1
-    rows = max(np.split(np.arange(len(log.t)), breaks), key=len)
+def longest_stretch(pieces: Iterable[Log], most: int = LONGEST) -> Log:
+    """The longest part of a log whose time rises steadily, or the first that is long enough: at most `most` rows."""
+    best: list[Log] = []
+    stretch: list[Log] = []
+    usual = 0.0
+    for piece in pieces:
+        if not len(piece.t):
+            continue
+        usual = usual or (float(np.median(np.diff(piece.t))) if len(piece.t) > 1 else 0.0)
+        steps = np.diff(piece.t, prepend=stretch[-1].t[-1] if stretch else piece.t[:1])
+        breaks = np.flatnonzero((steps <= 0.0) | (steps > HOLE * usual))
+        for number, rows in enumerate(np.split(np.arange(len(piece.t)), breaks)):
+            stretch = [*(stretch if number == 0 else []), _rows(piece, rows)]
+            best = max(best, stretch, key=_length)
+            if _length(best) >= most:
+                return _rows(_joined(best), slice(most))
+    if not best:
+        raise TinyUDEError("The held-out log has no row with a time; check its column of times.")
+    return _joined(best)
+
+
+def _length(parts: list[Log]) -> int:
+    return sum(len(part.t) for part in parts)
+
+
+def _rows(log: Log, rows: Any) -> Log:
     return Log(log.t[rows], log.Y[rows], None if log.u is None else log.u[rows])
+
+
+def _joined(parts: list[Log]) -> Log:
+    inputs = [part.u for part in parts if part.u is not None]
+    t, Y = np.concatenate([part.t for part in parts]), np.concatenate([part.Y for part in parts])
+    return Log(t, Y, np.concatenate(inputs) if inputs else None)

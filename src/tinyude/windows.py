@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tinyude.reference.config import Config
 from tinyude.reference.gates import gates_noise
+from tinyude.reference.repair import BENT, OUTLIER, REACH
 from tinyude.reference.window import SEGMENTS, Window, legendre, nodes_centre, nodes_gauss, window_make
 from tinyude.streams import Stream
 
@@ -66,6 +67,8 @@ def good_windows(
     reach = window.reach
     if len(samples) <= 2 * reach:
         return np.empty(0, dtype=np.intp), np.empty((0, config.channels, window.poly + 1))
+    if config.repair:
+        samples = mended(samples, sigma)
     views = sliding_window_view(samples, 2 * reach + 1, axis=0)[::stride, :, :: window.spacing]
     coefficients = views @ window.rows.T
     residual = views - coefficients @ window.basis.T
@@ -78,6 +81,23 @@ def good_windows(
         good &= np.array([gates_noise(window, m, s, sigma, step) is None for m, s in pairs])
     centres = np.arange(len(views)) * stride + reach
     return centres[good], coefficients[good]
+
+
+def mended(samples: Array, sigma: Array) -> Array:
+    """The samples with lone dropouts filled and lone outliers replaced, as the learner's `repair_push` does."""
+    count = len(samples)
+    padded = np.pad(samples, ((REACH, REACH), (0, 0)), constant_values=np.nan)
+    beside = 0.5 * (padded[REACH - 1 : REACH - 1 + count] + padded[REACH + 1 : REACH + 1 + count])
+    rows, channels = np.nonzero(~(np.abs(samples - beside) <= OUTLIER * sigma))
+    away = np.arange(1, REACH + 1)[:, None]
+    pairs = 0.5 * (padded[rows + REACH - away, channels] + padded[rows + REACH + away, channels])
+    whole, pairs = np.isfinite(pairs).sum(axis=0), np.sort(pairs, axis=0)  # those that are not whole come last
+    low, high = (pairs[middle, np.arange(len(rows))] for middle in ((whole - 1) // 2, whole // 2))
+    guess, limit = 0.5 * (low + high), OUTLIER * sigma[channels] + BENT * (high - low)
+    bad = np.isfinite(guess) & ~(np.abs(samples[rows, channels] - guess) <= limit)
+    repaired = samples.copy()
+    repaired[rows[bad], channels[bad]] = guess[bad]
+    return repaired
 
 
 def window_jets(config: Config, window: Window, coefficients: Array) -> tuple[Array, Array]:

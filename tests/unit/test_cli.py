@@ -95,7 +95,23 @@ def test_simulate_refuses_a_moment_outside_the_log(
     model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run_main(monkeypatch, "simulate", model, "--from", model.parent / "held.csv", "--at", "99") == 1
-    assert "outside the log, which runs from 3 s to 10.99 s" in capsys.readouterr().err
+    assert "choose a moment of the log, from 3 s to 10.99 s" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("step", "message"), [(-0.01, "goes back from 3 to 2.99 s"), (0.0, "from 3 s to 3 s")])
+def test_simulate_refuses_a_log_whose_time_does_not_rise(
+    model: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    step: float,
+    message: str,
+) -> None:
+    table = pl.read_csv(model.parent / "held.csv")
+    times = pl.Series(table.columns[0], 3.0 + step * np.arange(len(table)))
+    table.with_columns(times).write_csv(tmp_path / "odd.csv")
+    assert run_main(monkeypatch, "simulate", model, "--from", tmp_path / "odd.csv", "--at", "3") == 1
+    assert message in capsys.readouterr().err
 
 
 def test_report_writes_the_page_of_a_saved_model(model: Path, tmp_path: Path) -> None:

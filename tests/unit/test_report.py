@@ -1,3 +1,4 @@
+import itertools
 import re
 from dataclasses import replace
 
@@ -199,4 +200,17 @@ def test_validate_runs_freely_over_a_log_it_never_saw(fitted: UDE, plant: System
 
 def test_longest_stretch_ends_at_holes_and_steps_back() -> None:
     t = np.concatenate([np.arange(10.0), 30.0 + np.arange(25.0), np.arange(5.0)])
-    assert longest_stretch(Log(t, t[:, None], None)).t.tolist() == (30.0 + np.arange(25.0)).tolist()
+    log = Log(t, t[:, None], None)
+    assert longest_stretch([log]).t.tolist() == (30.0 + np.arange(25.0)).tolist()
+
+
+def test_longest_stretch_is_the_same_in_pieces() -> None:
+    t = np.concatenate([np.arange(10.0), 30.0 + np.arange(25.0), np.arange(5.0)])
+    pieces = [Log(part, part[:, None], part[:, None]) for part in np.split(t, range(3, len(t), 3))]
+    found = longest_stretch(pieces)
+    assert found.t.tolist() == found.u[:, 0].tolist() == (30.0 + np.arange(25.0)).tolist()
+
+
+def test_longest_stretch_reads_no_further_than_it_needs() -> None:
+    endless = (Log(10.0 * k + np.arange(10.0), np.zeros((10, 1)), None) for k in itertools.count())
+    assert longest_stretch(endless, most=25).t.tolist() == np.arange(25.0).tolist()

@@ -74,10 +74,32 @@ def test_read_table_never_unpickles(tmp_path: Path) -> None:
         read_table(tmp_path / "log.npz")
 
 
-def test_read_table_refuses_dates_in_parquet(tmp_path: Path) -> None:
+def test_read_table_gives_dates_in_seconds(tmp_path: Path) -> None:
+    text = "t,x\n2024-05-01T10:00:00.250Z,1\n2024-05-01 10:00:01.5Z,2\n,3\n"
+    from_text = read_table(written(tmp_path, text))["t"]
+    assert from_text[0] == 1714557600.25 and from_text[1] - from_text[0] == 1.25 and np.isnan(from_text[2])
     path = tmp_path / "log.parquet"
-    pl.DataFrame({"t": ["2024-01-01"]}).select(pl.col("t").str.to_date()).write_parquet(path)
-    with pytest.raises(TinyUDEError, match="'t' is of type Date"):
+    dates = pl.Series([1.25, 3.0]).cast(pl.Int64).cast(pl.Datetime("ms"))
+    pl.DataFrame({"t": dates, "span": pl.Series([1500, 2500]).cast(pl.Duration("ms"))}).write_parquet(path)
+    table = read_table(path)
+    np.testing.assert_array_equal(table["t"], [0.001, 0.003])
+    np.testing.assert_array_equal(table["span"], [1.5, 2.5])
+
+
+def test_read_table_names_the_date_that_is_none(tmp_path: Path) -> None:
+    with pytest.raises(TinyUDEError, match=r"'t' holds '2024-13-01T10:00:01' near line 3"):
+        read_table(written(tmp_path, "t,x\n2024-05-01T10:00:00,1\n2024-13-01T10:00:01,2\n"))
+
+
+def test_read_table_fills_short_rows_wherever_they_stand(tmp_path: Path) -> None:
+    for text in ("t,x\n0\n1,2\n", "t,x\n1,2\n0\n"):
+        assert np.isnan(read_table(written(tmp_path, text))["x"]).sum() == 1
+
+
+def test_read_table_refuses_times_of_day(tmp_path: Path) -> None:
+    path = tmp_path / "log.parquet"
+    pl.DataFrame({"t": pl.Series([1]).cast(pl.Time)}).write_parquet(path)
+    with pytest.raises(TinyUDEError, match="is of type Time; give numbers, time in seconds"):
         read_table(path)
 
 

@@ -5,6 +5,7 @@ import pytest
 from scipy.signal import savgol_coeffs
 
 from tinyude.reference.config import Config
+from tinyude.reference.repair import REACH, repair_init, repair_push
 from tinyude.reference.window import (
     SEGMENTS,
     Nodes,
@@ -19,7 +20,7 @@ from tinyude.reference.window import (
     window_fit,
     window_make,
 )
-from tinyude.windows import run_jets
+from tinyude.windows import mended, run_jets
 
 PERIOD = 1e-3
 WINDOWS = [(5, 1, 4), (60, 1, 4), (250, 1, 4), (5, 20, 4), (7, 3, 2)]  # half, spacing, poly: dense and spaced
@@ -217,3 +218,22 @@ def test_run_jets_of_a_run_shorter_than_the_window_are_none() -> None:
     config = Config(channels=1, channel=(0,), order=(0,), sample_period=PERIOD)
     centres, x, dx = run_jets(config, window_make(20, 1, 4, PERIOD), np.zeros((40, 1)), np.ones(1), np.ones(1), 1)
     assert len(centres) == len(x) == len(dx) == 0
+
+
+def test_mended_equals_the_learners_repair_of_lone_bad_samples() -> None:
+    sigma = np.array([1e-3, 1e-2])
+    rng = np.random.default_rng(4)
+    samples = np.column_stack([np.sin(np.arange(300) * 0.02), np.cos(np.arange(300) * 0.02)])
+    samples += sigma * rng.standard_normal(samples.shape)
+    samples[40, 0] = samples[90, 1] = samples[2, 0] = np.nan
+    samples[150, 0] += 0.5
+    samples[200:212] = np.nan  # an outage, which stays one
+    repair, expected = repair_init(2), []
+    for row in np.vstack([samples, np.full((REACH, 2), np.nan)]):
+        done = repair_push(repair, row, sigma)
+        if done is not None:
+            expected.append(done[0])
+    found = mended(samples, sigma)
+    ends = slice(REACH, -REACH)  # where the learner has yet to see what comes
+    np.testing.assert_allclose(found[ends], np.array(expected)[ends], atol=1e-12)
+    assert np.isfinite(found[[40, 90, 150]]).all() and np.isnan(found[200:212]).all()

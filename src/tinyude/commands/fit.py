@@ -19,10 +19,10 @@ from tinyude.commands.console import (
 from tinyude.commands.options import JsonFile, PhysicsPath, Preset, Seed
 from tinyude.errors import TinyUDEError
 from tinyude.estimator import UDE
-from tinyude.logs import Columns, Log, log_stream, read_log
+from tinyude.logs import Columns, Log, iter_log, log_stream
 from tinyude.physics_file import PhysicsFile, load_physics_file
 from tinyude.report.sentences import diagnostics_table, joined
-from tinyude.validation import VALID_ERROR, validate
+from tinyude.validation import LONGEST, VALID_ERROR, longest_stretch, validate
 
 
 def fit(
@@ -48,7 +48,7 @@ def fit(
     columns = Columns.of(rig)
     with progress_bar(f"reading {joined([log.name for log in logs])}"):
         stream = log_stream(logs, columns)
-    unseen = None if held_out is None else read_log(held_out, columns)
+    unseen = None if held_out is None else longest_stretch(iter_log(held_out, columns))
     ude = _estimator(rig, preset, seed, updates)
     with progress_bar("learning what is missing") as moved:
         ude.fit(stream, progress=moved)
@@ -89,9 +89,10 @@ def _validated(ude: UDE, unseen: Log | None, path: Path | None) -> tuple[dict[st
         run = validate(ude, unseen)
     except TinyUDEError as error:
         return None, [f"The free run over {path.name} did not come to its end: {error}"]
+    part = f"{LONGEST:,} samples of " if len(unseen.t) == LONGEST else ""
     return run, [
-        f"Left alone over the held-out {path.name}, the model has RMSE / std {run['total_error']:.2g}, and is a valid "
-        f"prediction (error below {VALID_ERROR:g} std) for {run['valid_seconds']:.4g} of {run['t'][-1]:.4g} s.",
+        f"Left alone over {part}the held-out {path.name}, the model has RMSE / std {run['total_error']:.2g}, and is "
+        f"a valid prediction (error below {VALID_ERROR:g} std) for {run['valid_seconds']:.4g} of {run['t'][-1]:.4g} s.",
         *(f"On the way {warning}" for warning in run["warnings"]),
     ]
 

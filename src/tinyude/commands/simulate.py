@@ -41,7 +41,7 @@ def simulate(
     states = ude.simulate(start, times, inputs)
     scores = _scores(ude, record, times, states)
     names = ude.physics.states
-    rows = [("from", f"{times[0]:g} s to {times[-1]:g} s, {len(times):,} steps")]
+    rows = [("from", f"{times[0]:.10g} s to {times[-1]:.10g} s, {len(times):,} steps")]
     rows += [
         (f"{name}", f"{first:.5g} -> {last:.5g}") for name, first, last in zip(names, start, states[-1], strict=True)
     ]
@@ -70,9 +70,13 @@ def _columns(ude: Any, physics: Path | None) -> Columns:
 
 def _horizon(record: Log, at: float, seconds: float) -> tuple[np.ndarray, np.ndarray | None]:
     """The log's times from the sample nearest to `at`, and the inputs; without inputs a run may outlast the log."""
+    back = np.flatnonzero(np.diff(record.t) < 0.0)
+    if len(back):
+        before, after = record.t[back[0] : back[0] + 2]
+        raise TinyUDEError(f"The log's time goes back from {before:.10g} to {after:.10g} s; sort or split its rows.")
     first, last = float(record.t[0]), float(record.t[-1])
-    if not first <= at <= last:
-        raise TinyUDEError(f"--at is {at:g}, outside the log, which runs from {first:g} s to {last:g} s.")
+    if not first <= at <= last or first == last:
+        raise TinyUDEError(f"--at is {at:.10g}; choose a moment of the log, from {first:.10g} s to {last:.10g} s.")
     start = float(record.t[np.argmin(np.abs(record.t - at))])
     times, rows = np.unique(record.t, return_index=True)
     inside = (times >= start) & (times <= start + seconds)
@@ -82,7 +86,7 @@ def _horizon(record: Log, at: float, seconds: float) -> tuple[np.ndarray, np.nda
         return np.concatenate([times[inside], beyond]), None
     if last < start + seconds - period:
         raise TinyUDEError(
-            f"The log holds inputs until {last:g} s, but the run would end at {start + seconds:g} s; "
+            f"The log holds inputs until {last:.10g} s, but the run would end at {start + seconds:.10g} s; "
             f"give --seconds {last - start:g} or less."
         )
     return times[inside], record.u[rows[inside]]

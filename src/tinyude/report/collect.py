@@ -13,7 +13,7 @@ from tinyude.report.sentences import diagnostics_table, sentences
 Array = NDArray[Any]
 Data = dict[str, Any]
 
-SIGNAL_SECONDS_SHOWN = 8.0
+WINDOWS_SHOWN = 100  # of those in the record's excerpt
 SLICE_POINTS = 121
 PLANE_POINTS = 41
 RUN_POINTS = 1000
@@ -77,9 +77,9 @@ def _inputs(record: Mapping[str, Any], count: int) -> Array | None:
 
 
 def _signals(ude: Any, record: Mapping[str, Any], inputs: Array | None, channels: list[str]) -> Data:
-    """The record's excerpt, with the windows that lie in its first seconds."""
+    """The beginning of the record's excerpt, with its first windows."""
     t, window_t = np.asarray(record["t"]), np.asarray(record["window_t"])
-    end = min(t[-1], t[0] + SIGNAL_SECONDS_SHOWN)
+    end = window_t[WINDOWS_SHOWN] if len(window_t) > WINDOWS_SHOWN else t[-1]
     rows, inside = t <= end, (window_t >= t[0]) & (window_t <= end)
     x = record["x"][inside]
     return {

@@ -58,9 +58,11 @@ def _data_sentence(diagnostics: Diagnostics) -> str:
     levels = np.atleast_1d(diagnostics["noise_relative"])
     low, high = percent(float(np.min(levels))), percent(float(np.max(levels)))
     noise = low if low == high else f"{low} to {high}"
+    width = 2.0 * window["half_width_seconds"]
+    length = f"{width:.4g} s" if width >= 1.0 else f"{1e3 * width:.4g} ms"
     return (
         f"The sensors carry {noise} noise, so derivatives were read from windows of {window['samples']} samples "
-        f"({2e3 * window['half_width_seconds']:.4g} ms); {rejections(diagnostics)}."
+        f"({length}); {rejections(diagnostics)}."
     )
 
 
