@@ -51,7 +51,7 @@ def size(
     limit = found.ram_bytes if ram is None else parse_bytes(ram)
     chip = _chip(model, physics, preset, not no_weights).reduced(reservoir, compact, kept_terms, no_network)
     memory = native.memory(chip.config, "float32")
-    built, lacking = _built(chip, found.cpu, board)
+    built, lacking = _built(chip, found.core)
     rest = built.ram_bytes - memory["total"] - STACK_RESERVED if built else 0
     needed = memory["total"] + STACK_RESERVED + rest
     fits = limit is None or needed <= limit
@@ -84,15 +84,15 @@ def _chip(model: Path | None, physics: Path | None, preset: str, weights: bool) 
     return chip_of_physics(rig.physics, preset, period, tuple(rig.measured), on, sees)
 
 
-def _built(chip: Chip, cpu: str | None, board: str) -> tuple[Footprint | None, list[str]]:
+def _built(chip: Chip, core: str) -> tuple[Footprint | None, list[str]]:
     """What the linker says; or, in a line, why it was not asked."""
-    from tinyude.export.footprint import footprint, missing_tools
+    from tinyude.boards import board
+    from tinyude.export.footprint import footprint, missing_for
 
-    if cpu is None:
-        return None, [f"Flash and stack on {board}: export for esp-idf and ask `idf.py size`."]
-    if lacking := missing_tools():
-        return None, [f"No flash and stack: {', '.join(lacking)} not found (packages gcc-arm-none-eabi, make)."]
-    return footprint(chip, cpu), []
+    if lacking := missing_for(core):
+        remedy = f"install {board(core).toolchain.packages}"
+        return None, [f"No flash and stack: {', '.join(lacking)} not found; {remedy}."]
+    return footprint(chip, core), []
 
 
 def _rows(memory: dict[str, int], built: Footprint | None, rest: int, needed: int) -> list[tuple[str, str]]:
