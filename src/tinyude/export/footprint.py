@@ -36,18 +36,26 @@ def missing_for(core: str) -> list[str]:
     return make + missing_tools(core)
 
 
-def footprint(chip: Chip, core: str, prefix: str = "model") -> Footprint:
-    """Build the cortex-m export for one of the cores of boards.BOARDS and ask the linker."""
+def footprint(chip: Chip, core: str) -> Footprint:
+    """What the learner's program takes on one of the cores of boards.BOARDS."""
     with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary).resolve()
-        write_folder(folder, export_files(chip, "cortex-m", prefix), {})
-        elf = folder / f"{prefix}.elf"
-        if board(core).toolchain is ARM:
-            _make(folder, core)
-        else:
-            _build_bare(folder, core, elf)
-        flash, ram = linked_bytes(core, elf)
-        return Footprint(flash, ram, deepest_stack(read_call_graph(folder), "main", handlers="startup.c"))
+        return image_footprint(core, build_image(chip, core, Path(temporary).resolve()))
+
+
+def image_footprint(core: str, elf: Path) -> Footprint:
+    """What the linker tells of an image, and the call graph beside it."""
+    return Footprint(*linked_bytes(core, elf), deepest_stack(read_call_graph(elf.parent), "main", handlers="startup.c"))
+
+
+def build_image(chip: Chip, core: str, folder: Path, inference_only: bool = False) -> Path:
+    """The cortex-m export, built in an empty folder for a core of any kind."""
+    write_folder(folder, export_files(chip, "cortex-m", "model", inference_only), {})
+    elf = folder / "model.elf"
+    if board(core).toolchain is ARM:
+        _make(folder, core)
+    else:
+        _build_bare(folder, core, elf)
+    return elf
 
 
 def _make(folder: Path, core: str) -> None:
@@ -69,7 +77,7 @@ def _build_bare(folder: Path, core: str, elf: Path) -> None:
         ("core", "-O2", [path for path in inner if path not in hot]),
         ("program", "-O2", sorted(outer)),
     ):
-        (folder / "build" / name).mkdir(parents=True)
-        options = [optimise, "-fdata-sections", "-I", folder / "src"]
-        objects += compile_objects(core, sources, options, folder / "build" / name)
+        made = folder / "build" / name
+        made.mkdir(parents=True)
+        objects += compile_objects(core, sources, [optimise, "-fdata-sections", "-I", folder / "src"], made)
     link(core, objects, firmware_file("board.ld"), elf, STACK_RESERVED, _ROOM)
