@@ -104,7 +104,7 @@ def compile_objects(core: str, sources: Sequence[Path], options: Sequence[str | 
     if chosen.toolchain.llvm:
         for source, made in zip(sources, objects, strict=True):
             _compile_with_llvm(chosen.toolchain, source, flags, made)
-    else:
+    elif sources:
         call([f"{chosen.toolchain.prefix}gcc", *flags, "-fcallgraph-info=su", "-c", *sources], folder)
     return objects
 
