@@ -1,6 +1,7 @@
 """What an export takes on some processors before a compiler is asked, for a README that is the same on every machine.
 
-Fitted to what linkers and emulators told of a dozen models; `footprint` tells a model's own bytes.
+Flash is fitted to linked images of six learners and six predictors, instructions to emulated updates of five networks
+(three, the largest of 12-12 units, on RV32). `footprint` tells a model's own bytes.
 """
 
 from __future__ import annotations
