@@ -75,6 +75,9 @@ class BuildWithCore(build_py):
             for folder in ("include", "src"):
                 shutil.copytree(Path("core") / folder, bundled / folder)
             shutil.copy("LICENSE", bundled)
+            firmware = bundled.parent / "firmware"  # for `tinyude size`
+            shutil.rmtree(firmware, ignore_errors=True)
+            shutil.copytree("firmware", firmware)
 
 
 setup(

@@ -21,23 +21,32 @@ class Toolchain:
 
     prefix: str  # of GNU's tools
     qemu: str
+    packages: str  # Debian's, that bring the compiler and its library
     folders: tuple[str, ...]  # of firmware/
     flags: tuple[str, ...] = ()
     link_flags: tuple[str, ...] = ()
     llvm: tuple[str, ...] = ()  # options of llc, where LLVM compiles and GNU's tools only link
+    completed_by: tuple[str, ...] = ()  # files of firmware/ with what its libraries leave out
 
     @property
-    def tools(self) -> tuple[str, ...]:
+    def builders(self) -> tuple[str, ...]:
         compilers = ("clang-22", "llc-22", "llvm-mc-22") if self.llvm else ()
-        return (*compilers, *(self.prefix + tool for tool in ("gcc", "ar", "size", "nm")), self.qemu)
+        return (*compilers, *(self.prefix + tool for tool in ("gcc", "ar", "size", "nm")))
 
 
-ARM = Toolchain("arm-none-eabi-", "qemu-system-arm", ("arm", "semihosting"), ("-mthumb",), ("--specs=nano.specs",))
-RISCV = Toolchain("riscv64-unknown-elf-", "qemu-system-riscv32", ("riscv", "semihosting"), ("--specs=picolibc.specs",))
+ARM = Toolchain(
+    "arm-none-eabi-", "qemu-system-arm", "gcc-arm-none-eabi libnewlib-arm-none-eabi", ("arm", "semihosting"),
+    ("-mthumb",), ("--specs=nano.specs",),
+)  # fmt: skip
+RISCV = Toolchain(
+    "riscv64-unknown-elf-", "qemu-system-riscv32", "gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf",
+    ("riscv", "semihosting"), ("--specs=picolibc.specs",),
+)  # fmt: skip
 # GNU's compiler for the ESP8266 knows no FPU; its libraries do for any Xtensa without register windows.
 XTENSA = Toolchain(
-    "xtensa-lx106-elf-", "qemu-system-xtensa", ("xtensa",), ("-isystem", "/usr/lib/xtensa-lx106-elf/include"),
-    ("-Wl,--no-relax",), ("-mcpu=esp32", "-mattr=-windowed,-mul32high"),
+    "xtensa-lx106-elf-", "qemu-system-xtensa", "clang-22 llvm-22 gcc-xtensa-lx106 picolibc-xtensa-lx106-elf",
+    ("xtensa",), ("-isystem", "/usr/lib/xtensa-lx106-elf/include"), ("-Wl,--no-relax",),
+    ("-mcpu=esp32", "-mattr=-windowed,-mul32high"), ("xtensa/arithmetic.c",),
 )  # fmt: skip
 
 
@@ -83,21 +92,49 @@ def board(core: str) -> Board:
 
 
 def missing_tools(core: str) -> list[str]:
-    """The tools that a board needs and that are not installed."""
-    return [tool for tool in board(core).toolchain.tools if shutil.which(tool) is None]
+    """The tools that a board's programs are built with, as far as they are not installed."""
+    return [tool for tool in board(core).toolchain.builders if shutil.which(tool) is None]
 
 
 def compile_objects(core: str, sources: Sequence[Path], options: Sequence[str | Path], folder: Path) -> list[Path]:
-    """The sources as object files for a board, in the folder given."""
+    """The sources as object files for a board, in the folder given, with what call_graph reads beside them."""
     chosen = board(core)
     flags = [*FLAGS, *chosen.toolchain.flags, *chosen.flags, *options]
     objects = [folder / f"{source.stem}.o" for source in sources]
     if chosen.toolchain.llvm:
         for source, made in zip(sources, objects, strict=True):
             _compile_with_llvm(chosen.toolchain, source, flags, made)
-    else:
-        call([f"{chosen.toolchain.prefix}gcc", *flags, "-c", *sources], folder)
+    elif sources:
+        call([f"{chosen.toolchain.prefix}gcc", *flags, "-fcallgraph-info=su", "-c", *sources], folder)
     return objects
+
+
+def link(
+    core: str, parts: Sequence[Path], script: Path, elf: Path, stack_bytes: int, ram_bytes: int | None = None
+) -> None:
+    """Objects and libraries as one image; refused when it needs more than ram_bytes."""
+    chosen, toolchain = board(core), board(core).toolchain
+    layout = {
+        "FLASH_START": chosen.flash_start,
+        "RAM_START": chosen.ram_start,
+        "RAM_LIMIT": chosen.ram_bytes if ram_bytes is None else ram_bytes,
+        "STACK_BYTES": stack_bytes,
+    }
+    call(
+        [
+            f"{toolchain.prefix}gcc", *chosen.flags, *toolchain.flags, *toolchain.link_flags, *parts,
+            "-nostartfiles", "-Wl,--gc-sections", "-T", script,
+            *(f"-Wl,--defsym={name}={value}" for name, value in layout.items()), "-lm", "-o", elf,
+        ],
+        elf.parent,
+    )  # fmt: skip
+
+
+def linked_bytes(core: str, elf: Path) -> tuple[int, int]:
+    """Flash and RAM that an image takes, as the linker placed it."""
+    sizes = call([f"{board(core).toolchain.prefix}size", elf], elf.parent)
+    text, data, bss = (int(number) for number in sizes.splitlines()[1].split()[:3])
+    return text + data, data + bss
 
 
 def _compile_with_llvm(toolchain: Toolchain, source: Path, flags: Sequence[str | Path], made: Path) -> None:
@@ -105,7 +142,9 @@ def _compile_with_llvm(toolchain: Toolchain, source: Path, flags: Sequence[str |
     folder, code, assembly = made.parent, made.with_suffix(".ll"), made.with_suffix(".s")
     call(["clang-22", "--target=xtensa", *flags, "-S", "-emit-llvm", source, "-o", code], folder)
     code.write_text(_without_float_choices(code.read_text()))
-    call(["llc-22", "-mtriple=xtensa", *toolchain.llvm, "-function-sections", code, "-o", assembly], folder)
+    stack = [f"--pass-remarks-output={made.with_suffix('.stack')}", "--pass-remarks-filter=prologepilog"]
+    sections = ["-function-sections", "-data-sections"]
+    call(["llc-22", "-mtriple=xtensa", *toolchain.llvm, *sections, *stack, code, "-o", assembly], folder)
     call(["llvm-mc-22", "-triple=xtensa", *toolchain.llvm, "-filetype=obj", assembly, "-o", made], folder)
 
 

@@ -6,6 +6,7 @@ counts instructions, never cycles.
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tinyude import native
-from tinyude.boards import ARM, BOARDS, Board, board, call, compile_objects, missing_tools
+from tinyude.boards import ARM, BOARDS, Board, board, call, compile_objects, link, linked_bytes, missing_tools
 from tinyude.codegen import c_source, config_header
 from tinyude.errors import TinyUDEError
 from tinyude.known import KnownPrograms
@@ -60,7 +61,8 @@ class Run:
 
 def missing(core: str = "cortex-m4") -> list[str]:
     """What a run on that board needs and does not find here."""
-    found = missing_tools(core)
+    qemu = board(core).toolchain.qemu
+    found = missing_tools(core) + ([] if shutil.which(qemu) else [qemu])
     if not (ROOT / "firmware" / "main.c").is_file():
         found.append("firmware/ and core/ of a source tree")
     return found if native.available() else [*found, "the compiled core"]
@@ -92,8 +94,7 @@ def build_firmware(
     stack_bytes: int = STACK_BYTES,
 ) -> Firmware:
     """Firmware that learns with this configuration; refused by the linker when it needs more than ram_bytes."""
-    chosen, folder = board(library.core), folder.resolve()
-    toolchain = chosen.toolchain
+    folder = folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "plant.c").write_text(c_source(programs, "plant"))
     arena = native.memory(config, "float32")["total"]
@@ -101,23 +102,9 @@ def build_firmware(
     objects = compile_objects(
         library.core, [*firmware_sources(library.core), folder / "plant.c"], ["-O2", *includes(), "-I", folder], folder
     )
-    layout = {
-        "FLASH_START": chosen.flash_start,
-        "RAM_START": chosen.ram_start,
-        "RAM_LIMIT": chosen.ram_bytes if ram_bytes is None else ram_bytes,
-        "STACK_BYTES": stack_bytes,
-    }
     elf = folder / "firmware.elf"
-    call(
-        [
-            f"{toolchain.prefix}gcc", *chosen.flags, *toolchain.flags, *toolchain.link_flags, *objects,
-            library.archive, "-nostartfiles", "-Wl,--gc-sections", "-T", ROOT / "firmware" / "board.ld",
-            *(f"-Wl,--defsym={name}={value}" for name, value in layout.items()), "-lm", "-o", elf,
-        ],
-        folder,
-    )  # fmt: skip
-    text, data, bss = (int(n) for n in call([f"{toolchain.prefix}size", elf], folder).splitlines()[1].split()[:3])
-    return Firmware(elf, library.core, config, text + data, data + bss)
+    link(library.core, [*objects, library.archive], ROOT / "firmware" / "board.ld", elf, stack_bytes, ram_bytes)
+    return Firmware(elf, library.core, config, *linked_bytes(library.core, elf))
 
 
 def firmware_sources(core: str) -> list[Path]:

@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +12,17 @@ import numpy as np
 import pytest
 
 import tinyude as tu
-from tinyude import native
+from tinyude import boards, emulator, native
 from tinyude.export import TARGETS, Chip, chip_of_model, export_files, write_folder
-from tinyude.export.boards import CHIPSETS
-from tinyude.export.footprint import footprint, missing_tools
+from tinyude.export.estimate import PROCESSORS, estimates
+from tinyude.export.footprint import build_image, footprint, image_footprint, missing_for
 
 HERE = Path(__file__).parent
 STUBS = HERE / "stubs"
 STRICT = ["-Wall", "-Wextra", "-Wdouble-promotion", "-Wconversion", "-Werror", "-O1", "-c"]
-M4 = str(CHIPSETS["cortex-m4"].cpu)
+M4 = " ".join(boards.BOARDS["cortex-m4"].flags)
+# Heap, stdio and double precision; picolibc's __math_invalidf is in single precision.
+FORBIDDEN = r" (_?malloc\w*|_?free\w*|_?sbrk\w*|\w*printf\w*|_?write\w*|__aeabi_d\w+|__(?!math_)\w+df\w*)$"
 EXAMPLES = {
     "arduino": "examples/rig/rig.ino",
     "platformio": "examples/rig/src/main.cpp",
@@ -129,26 +132,74 @@ def test_header_is_valid_cpp(plate: tuple[Chip, Any], tmp_path: Path) -> None:
 @pytest.mark.parametrize("board", ["cortex-m4", "cortex-m0plus"])
 def test_cortex_m_builds_from_its_folder_alone(board: str, swing: tuple[Chip, Any], tmp_path: Path) -> None:
     """No heap, no stdio, no double in the image, with an FPU and without."""
-    folder, cpu = exported(swing[0], "cortex-m", tmp_path), str(CHIPSETS[board].cpu)
-    call(["make", "--silent", f"CPU={cpu}"], folder)
+    folder = exported(swing[0], "cortex-m", tmp_path)
+    call(["make", "--silent", f"CPU={' '.join(boards.BOARDS[board].flags)}"], folder)
     symbols = call(["arm-none-eabi-nm", "rig.elf"], folder)
     assert "rig_start" in symbols
-    forbidden = r" (_?malloc\w*|_?free\w*|_?sbrk\w*|\w*printf\w*|_?write\w*|__aeabi_d\w+|__\w+df\w*)$"
-    assert re.findall(forbidden, symbols, re.MULTILINE) == []
+    assert re.findall(FORBIDDEN, symbols, re.MULTILINE) == []
+    ram = placed(call(["arm-none-eabi-readelf", "-SW", "rig.elf"], folder))[1]
+    assert ram - native.memory(swing[0].config)["total"] - 2048 < 400  # the C library's own state is small
 
 
-def test_footprint_is_what_the_linker_reports(swing: tuple[Chip, Any], tmp_path: Path, record_property: Record) -> None:
+def placed(sections: str) -> tuple[int, int]:
+    """Flash and RAM by readelf's list of sections: what is loaded, and what can be written or is only reserved."""
+    rows = re.findall(r"\] \S+ +(PROGBITS|NOBITS|INIT_ARRAY) +\w+ \w+ (\w+) \w+ +(W?)A", sections)
+    flash = sum(int(size, 16) for kind, size, _ in rows if kind != "NOBITS")
+    return flash, sum(int(size, 16) for kind, size, written in rows if kind == "NOBITS" or written)
+
+
+def test_footprint_is_what_the_makefile_builds(swing: tuple[Chip, Any], tmp_path: Path) -> None:
     folder = exported(swing[0], "cortex-m", tmp_path)
     call(["make", "--silent"], folder)
-    text, data, bss = (int(n) for n in call(["arm-none-eabi-size", "rig.elf"], folder).splitlines()[1].split()[:3])
-    found = footprint(swing[0], M4, "rig")
-    assert (found.flash_bytes, found.ram_bytes) == (text + data, data + bss)
-    assert 500 < found.stack_bytes < 2048
+    found = footprint(swing[0], "cortex-m4")
+    assert (found.flash_bytes, found.ram_bytes) == boards.linked_bytes("cortex-m4", folder / "rig.elf")
+
+
+@pytest.mark.parametrize("core", PROCESSORS)
+def test_footprint_is_what_the_linker_reports(
+    core: str, swing: tuple[Chip, Any], tmp_path: Path, record_property: Record
+) -> None:
+    """And what the README estimates is near it."""
+    if lacking := missing_for(core):
+        pytest.skip(f"{', '.join(lacking)} not found")
+    chip, prefix = swing[0], boards.BOARDS[core].toolchain.prefix
+    elf = build_image(chip, core, tmp_path)
+    found = image_footprint(core, elf)
+    assert (found.flash_bytes, found.ram_bytes) == placed(call([f"{prefix}readelf", "-SW", elf], tmp_path))
+    symbols = call([f"{prefix}nm", "-S", elf], tmp_path)
+    assert int(re.findall(r" (\w+) b arena$", symbols, re.MULTILINE)[0], 16) == native.memory(chip.config)["total"]
+    assert re.findall(FORBIDDEN, symbols, re.MULTILINE) == []
+    told = estimates(chip, inference_only=False)[core]
+    assert told.flash_bytes == pytest.approx(found.flash_bytes, rel=0.03)
+    assert 0.9 * told.stack_bytes < found.stack_bytes <= told.stack_bytes
     record_property(
         "figure",
-        f"export on cortex-m4: flash {found.flash_bytes:,}, RAM {found.ram_bytes:,} of which the arena takes "
-        f"{native.memory(swing[0].config)['total']:,}, deepest stack {found.stack_bytes:,} bytes",
+        f"export on {core}: flash {found.flash_bytes:,}, RAM {found.ram_bytes:,} of which the arena takes "
+        f"{native.memory(chip.config)['total']:,}, deepest stack {found.stack_bytes:,} bytes",
     )
+
+
+@pytest.mark.parametrize("core", PROCESSORS)
+def test_predictor_takes_what_its_readme_estimates(core: str, plate: tuple[Chip, Any], tmp_path: Path) -> None:
+    if lacking := missing_for(core):
+        pytest.skip(f"{', '.join(lacking)} not found")
+    found = image_footprint(core, build_image(plate[0], core, tmp_path, inference_only=True))
+    told = estimates(plate[0], inference_only=True)[core]
+    assert told.flash_bytes == pytest.approx(found.flash_bytes, abs=1000)
+    assert 0.4 * told.stack_bytes < found.stack_bytes <= told.stack_bytes
+
+
+def test_update_takes_what_its_readme_estimates(
+    plate: tuple[Chip, np.ndarray], core_library: Callable[..., emulator.CoreLibrary], tmp_path: Path
+) -> None:
+    if lacking := emulator.missing():
+        pytest.skip(f"{', '.join(lacking)} not found")
+    chip, rows = plate
+    config = replace(chip.config, calibration=1000, updates=40)
+    firmware = emulator.build_firmware(core_library("cortex-m4"), config, chip.programs, tmp_path)
+    counted = emulator.run(firmware, rows).figures["update_instructions"]
+    told = estimates(chip, inference_only=False)["cortex-m4"].update_instructions
+    assert told == pytest.approx(counted, rel=0.05)
 
 
 def test_predictor_takes_no_ram(plate: tuple[Chip, Any], tmp_path: Path, record_property: Record) -> None:
@@ -278,7 +329,7 @@ def run_on(machine: str, folder: Path, *defines: str) -> list[str]:
         flags = f"CFLAGS=-std=c99 -O1 -ffp-contract=off {' '.join(defines)}"
         call(["make", "--silent", flags], folder)
         return call([folder / "model"], folder).split()
-    if lacking := missing_tools():
+    if lacking := missing_for("cortex-m4"):
         pytest.skip(f"{', '.join(lacking)} not found")
     call(["make", "--silent", "FLASH_START=0", f"EXTRA_CFLAGS={' '.join(['-std=gnu99', *defines])}"], folder)
     emulator = ["qemu-system-arm", "-machine", "mps2-an386", "-kernel", "model.elf"]

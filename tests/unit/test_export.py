@@ -11,9 +11,10 @@ from typer.testing import CliRunner
 
 import tinyude as tu
 from tinyude import native
+from tinyude.boards import BOARDS
 from tinyude.cli import app, main
 from tinyude.errors import TinyUDEError
-from tinyude.export import TARGETS, Chip, chip_of_model, chip_of_physics, export_files, footprint, write_folder
+from tinyude.export import TARGETS, Chip, chip_of_model, chip_of_physics, export_files, write_folder
 from tinyude.export.advice import STEP, arena_bytes, fitting, idle_network
 from tinyude.export.boards import CHIPSETS, chipset, parse_bytes
 from tinyude.export.core_files import core_files
@@ -225,7 +226,7 @@ def test_parse_bytes_refuses_what_is_no_amount(text: str) -> None:
 def test_chipset_lists_the_boards_it_knows() -> None:
     with pytest.raises(TinyUDEError, match=r"'z80'; use one of .*cortex-m4.*esp32"):
         chipset("z80")
-    assert [name for name, found in CHIPSETS.items() if not found.cpu] == ["esp32", "esp32c3"]
+    assert {found.core for found in CHIPSETS.values()} <= set(BOARDS)
 
 
 def test_fitting_proposes_the_largest_reservoir_that_fits(fitted: tu.UDE) -> None:
@@ -262,7 +263,25 @@ def test_deepest_stack_follows_pointers_and_survives_cycles(tmp_path: Path) -> N
         edge("push", "__indirect_call"), edge("k.c:at", "__indirect_call"), edge("look", "memcpy"),
     ]  # fmt: skip
     (tmp_path / "a.ci").write_text("\n".join(lines))
-    assert deepest_stack(read_call_graph([tmp_path / "a.ci"]), "main", "startup.c") == 10 + 100 + 5 + 40
+    assert deepest_stack(read_call_graph(tmp_path), "main", "startup.c") == 10 + 100 + 5 + 40
+
+
+def test_deepest_stack_reads_what_llvm_leaves(tmp_path: Path) -> None:
+    def frame(name: str, count: int) -> str:
+        return f"--- !Analysis\nFunction:        {name}\nArgs:\n  - NumStackBytes:   '{count}'\n"
+
+    (tmp_path / "a.ll").write_text(
+        "define dso_local range(i32 0, 2) i32 @main(ptr %0) {\n  %1 = tail call float @llvm.fabs.f32(float %0)\n"
+        "  tail call void %9(ptr noundef %11)\n  %2 = call fastcc range(i32 0, 2) i32 @step(ptr %0)\n}\n"
+        "define internal fastcc i32 @step(ptr %0) {\n  %3 = call %struct.pair @far(ptr sret(%struct.pair) %1)\n}\n"
+    )
+    (tmp_path / "b.ll").write_text("define %struct.pair @far() {\n}\ndefine internal void @field() {\n}\n")
+    (tmp_path / "a.stack").write_text(frame("main", 10) + frame("step", 20))
+    (tmp_path / "b.stack").write_text(frame("far", 300) + frame("field", 40))
+    graph = read_call_graph(tmp_path)
+    assert graph.calls["main"] == {"llvm.fabs.f32", "__indirect_call", "a.c:step"}
+    assert deepest_stack(graph, "main", "startup.c") == 10 + 20 + 300
+    assert deepest_stack(graph, "a.c:step", "startup.c") == 20 + 300
 
 
 def test_export_command_writes_a_package(model: Path, tmp_path: Path) -> None:
@@ -279,27 +298,42 @@ def test_export_command_writes_a_package(model: Path, tmp_path: Path) -> None:
 def test_size_command_tells_ram_by_array_without_a_compiler(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(footprint, "missing_tools", lambda: ["arm-none-eabi-gcc"])
+    monkeypatch.setattr("tinyude.commands.size.missing_for", lambda core: ["arm-none-eabi-gcc"])
     figures = tmp_path / "size.json"
     told = run("size", model, "--ram", "8k", "--json", figures)
     found = json.loads(figures.read_text())
     parts = {name: count for name, count in found["memory"].items() if name != "total"}
     assert sum(parts.values()) == found["memory"]["total"]
     assert all(f"{count:,}" in told for count in parts.values() if count)
-    assert "arm-none-eabi-gcc not found" in told
+    assert "arm-none-eabi-gcc not found; install gcc-arm-none-eabi" in told
     assert "it does not fit" in told and not found["fits"]
 
 
 def test_size_command_needs_no_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(footprint, "missing_tools", lambda: ["make"])
+    monkeypatch.setattr("tinyude.commands.size.missing_for", lambda core: ["its compiler"])
     (tmp_path / "rig.toml").write_text(
         '[states]\nx = "v"\nv = "-k*x + f"\n[measured]\nx = "x"\n[inputs]\nf = "force"\n[parameters]\nk = 4.0\n'
     )
     assert "RAM in all" in run("size", "--preset", "paper-v2")
-    for board, ram in (("esp32", "163,840"), ("esp32c3", "327,680")):
+    for board, ram, package in (("esp32", "163,840", "clang-22"), ("esp32c3", "327,680", "gcc-riscv64-unknown-elf")):
         told = run("size", "--physics", tmp_path / "rig.toml", "--board", board)
-        assert f"of {ram} bytes of RAM" in told and f"Flash and stack on {board}" in told
+        assert f"of {ram} bytes of RAM" in told and f"its compiler not found; install {package}" in told
     assert "RAM in all" in run("size", "--physics", tmp_path / "rig.toml", "--preset", "paper-v2")
+
+
+def test_size_command_gives_ram_when_the_compiler_fails(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> None:
+        raise TinyUDEError("make failed with status 2:\nno math.h")
+
+    monkeypatch.setattr("tinyude.commands.size.missing_for", lambda core: [])
+    monkeypatch.setattr("tinyude.commands.size.footprint", fails)
+    told = run("size", model)
+    assert "RAM in all" in told and "libnewlib-arm-none-eabi installed? make failed with status 2: no math.h" in told
+
+
+def test_size_command_lists_its_boards() -> None:
+    told = " ".join(run("size", "--help").split())
+    assert all(f"{name}," in told or f"{name}." in told for name in CHIPSETS)
 
 
 @pytest.mark.parametrize(

@@ -7,14 +7,18 @@ from typing import Annotated
 
 import typer
 
+from tinyude import native
 from tinyude.commands.console import console, print_lines, print_table, refuse_unwritable, write_json
 from tinyude.commands.options import Compact, JsonFile, KeptTerms, NoNetwork, NoWeights, Reservoir
+from tinyude.export import TARGETS, chip_of_model, export_files, write_folder
+from tinyude.export.advice import idle_network
+from tinyude.export.sources import prefix_of
 from tinyude.model_file import load
 
 
 def export(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model written by `tinyude fit --out`.")],
-    target: Annotated[str, typer.Option(help="arduino, platformio, esp-idf, zephyr, cortex-m or c.")],
+    target: Annotated[str, typer.Option(help=f"One of {', '.join(TARGETS)}.")],
     out: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write; empty, or an earlier export.")],
     prefix: Annotated[
         str | None, typer.Option(metavar="NAME", help="Start of every generated name; by default the model's own.")
@@ -29,11 +33,6 @@ def export(
 ) -> None:
     """Write a fitted model as a package for a board: core, physics, configuration, weights and an example."""
     refuse_unwritable(json)
-    from tinyude import native
-    from tinyude.export import chip_of_model, export_files, write_folder
-    from tinyude.export.advice import idle_network
-    from tinyude.export.sources import prefix_of
-
     name = prefix or prefix_of(model.stem)
     chip = chip_of_model(load(model), weights=not no_weights).reduced(reservoir, compact, kept_terms, no_network)
     files = export_files(chip, target, name, inference_only)

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from tinyude import boards, native
 from tinyude.commands.console import print_lines, print_table, refuse_unwritable, write_json
 from tinyude.commands.options import Compact, JsonFile, KeptTerms, NoNetwork, NoWeights, Preset, Reservoir
 from tinyude.errors import TinyUDEError
+from tinyude.export import Chip, chip_of_model, chip_of_physics
+from tinyude.export.advice import fitting, idle_network
+from tinyude.export.boards import CHIPSETS, chipset, parse_bytes
+from tinyude.export.footprint import STACK_RESERVED, Footprint, footprint, missing_for
 from tinyude.model_file import load
 from tinyude.physics_file import load_physics_file
-
-if TYPE_CHECKING:
-    from tinyude.export import Chip
-    from tinyude.export.footprint import Footprint
+from tinyude.systems import pendulum
 
 
 def size(
@@ -26,7 +28,7 @@ def size(
         Path | None, typer.Option(metavar="FILE", help="Physics instead of a model, before there is any data.")
     ] = None,
     preset: Preset = "default",
-    board: Annotated[str, typer.Option(help="A core or a board, e.g. cortex-m4, rp2040, esp32.")] = "cortex-m4",
+    board: Annotated[str, typer.Option(help=f"A core or a board: {', '.join(CHIPSETS)}.")] = "cortex-m4",
     ram: Annotated[
         str | None, typer.Option(metavar="BYTES", help="RAM that there is, e.g. 32k; by default the board's.")
     ] = None,
@@ -42,21 +44,16 @@ def size(
     Without a model or physics: of the demo's pendulum.
     """
     refuse_unwritable(json)
-    from tinyude import native
-    from tinyude.export.advice import fitting, idle_network
-    from tinyude.export.boards import chipset, parse_bytes
-    from tinyude.export.footprint import STACK_RESERVED
-
     found = chipset(board)
     limit = found.ram_bytes if ram is None else parse_bytes(ram)
     chip = _chip(model, physics, preset, not no_weights).reduced(reservoir, compact, kept_terms, no_network)
     memory = native.memory(chip.config, "float32")
-    built, lacking = _built(chip, found.cpu, board)
+    built, notes = _built(chip, board)
     rest = built.ram_bytes - memory["total"] - STACK_RESERVED if built else 0
     needed = memory["total"] + STACK_RESERVED + rest
     fits = limit is None or needed <= limit
     print_table(_rows(memory, built, rest, needed))
-    lines = lacking + idle_network(chip)
+    lines = notes + idle_network(chip)
     if limit is not None:
         lines.append(f"{needed:,} of {limit:,} bytes of RAM: {'it fits.' if fits else 'it does not fit.'}")
         lines += [] if fits else fitting(chip, limit - (needed - memory["total"]), limit)
@@ -67,15 +64,11 @@ def size(
 
 
 def _chip(model: Path | None, physics: Path | None, preset: str, weights: bool) -> Chip:
-    from tinyude.export import chip_of_model, chip_of_physics
-
     if model is not None and physics is not None:
         raise TinyUDEError("Give a model or --physics, not both: a model brings its own physics.")
     if model is not None:
         return chip_of_model(load(model), weights)
     if physics is None:
-        from tinyude.systems import pendulum
-
         return chip_of_physics(pendulum().physics, preset)
     rig = load_physics_file(physics)
     period = rig.time if isinstance(rig.time, float) else 1e-3
@@ -84,20 +77,19 @@ def _chip(model: Path | None, physics: Path | None, preset: str, weights: bool) 
     return chip_of_physics(rig.physics, preset, period, tuple(rig.measured), on, sees)
 
 
-def _built(chip: Chip, cpu: str | None, board: str) -> tuple[Footprint | None, list[str]]:
+def _built(chip: Chip, board: str) -> tuple[Footprint | None, list[str]]:
     """What the linker says; or, in a line, why it was not asked."""
-    from tinyude.export.footprint import footprint, missing_tools
-
-    if cpu is None:
-        return None, [f"Flash and stack on {board}: export for esp-idf and ask `idf.py size`."]
-    if lacking := missing_tools():
-        return None, [f"No flash and stack: {', '.join(lacking)} not found (packages gcc-arm-none-eabi, make)."]
-    return footprint(chip, cpu), []
+    found = CHIPSETS[board]
+    packages = boards.board(found.core).toolchain.packages
+    if lacking := missing_for(found.core):
+        return None, [f"No flash and stack: {', '.join(lacking)} not found; install {packages}."]
+    try:
+        return footprint(chip, found.core), [found.note] if found.note else []
+    except TinyUDEError as error:
+        return None, [f"No flash and stack; are {packages} installed? {' '.join(str(error).split())}"]
 
 
 def _rows(memory: dict[str, int], built: Footprint | None, rest: int, needed: int) -> list[tuple[str, str]]:
-    from tinyude.export.footprint import STACK_RESERVED
-
     parts: dict[str, Any] = {part: count for part, count in memory.items() if count and part != "total"}
     rows = [(part, f"{count:>9,}") for part, count in parts.items()]
     rows += [("arena", f"{memory['total']:>9,}")]

@@ -32,7 +32,7 @@ def fitting(chip: Chip, arena_limit: int, ram_bytes: int) -> list[str]:
         entries = smaller.config.reservoir
         if options and arena_bytes(smaller) <= arena_limit:
             found.append(f"{words} {room}")
-        elif smaller.config.hidden and (fewer := _entries(smaller, arena_limit)):
+        elif smaller.config.reservoir > 1 and (fewer := _entries(smaller, arena_limit)):
             found.append(f"{f'{words} and ' if words else ''}reservoir {entries} -> {fewer} {room}")
     if found:
         return found[:2]

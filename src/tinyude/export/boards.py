@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from tinyude import emulator
 from tinyude.errors import TinyUDEError
 
 KILO = 1024
@@ -13,18 +12,15 @@ KILO = 1024
 
 @dataclass(frozen=True)
 class Chipset:
-    """What a program finds on a board; no core: no compiler for it is driven from here."""
+    """What a program finds on a board."""
 
-    core: str | None
+    core: str  # of boards.BOARDS
     ram_bytes: int | None = None
-
-    @property
-    def cpu(self) -> str | None:
-        """The compiler's options for the core."""
-        return None if self.core is None else " ".join(emulator.BOARDS[self.core].flags)
+    note: str = ""  # on its figures
 
 
-_CORES = ("cortex-m0", "cortex-m0plus", "cortex-m4", "cortex-m7", "cortex-m33", "cortex-m55")
+_CORES = ("cortex-m0", "cortex-m0plus", "cortex-m4", "cortex-m7", "cortex-m33", "cortex-m55", "rv32imac", "rv32imafc")
+_BARE = "Flash and stack are the learner's and its example's, without ESP-IDF around them (`idf.py size` tells those)"
 CHIPSETS = {core: Chipset(core) for core in _CORES} | {
     "microbit": Chipset("cortex-m0", 16 * KILO),
     "samd21": Chipset("cortex-m0plus", 32 * KILO),
@@ -35,8 +31,8 @@ CHIPSETS = {core: Chipset(core) for core in _CORES} | {
     "teensy40": Chipset("cortex-m7", 512 * KILO),
     # What ESP-IDF lets static variables take: of the ESP32's 520 kB, where the rest is heap and caches; and of the
     # ESP32-C3's 400 kB, where code that runs from RAM takes its share of it.
-    "esp32": Chipset(None, 160 * KILO),
-    "esp32c3": Chipset(None, 320 * KILO),
+    "esp32": Chipset("esp32", 160 * KILO, f"{_BARE}, by LLVM without register windows."),
+    "esp32c3": Chipset("rv32imac", 320 * KILO, f"{_BARE}."),  # no atomic instructions there, and none used
 }
 
 

@@ -1,4 +1,4 @@
-"""The C core's sources, wherever this package keeps them."""
+"""The C core's sources, and what sizes need of the firmware, wherever this package keeps them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,11 @@ def core_folder() -> Path:
     """`include` and `src` of the core: inside an installed package, else in the source tree around it."""
     bundled = Path(__file__).parent / "core"
     return bundled if bundled.is_dir() else Path(__file__).parents[3] / "core"
+
+
+def firmware_file(path: str) -> Path:
+    """A file of `firmware`, where the core is."""
+    return core_folder().parent / "firmware" / path
 
 
 def core_files(inference_only: bool) -> dict[str, str]:

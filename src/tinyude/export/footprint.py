@@ -2,52 +2,82 @@
 
 from __future__ import annotations
 
+import os
 import shutil
-import subprocess
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from tinyude.errors import TinyUDEError
+from tinyude.boards import ARM, board, call, compile_objects, link, linked_bytes, missing_tools
 from tinyude.export.chip import Chip
+from tinyude.export.core_files import firmware_file
 from tinyude.export.folder import write_folder
 from tinyude.export.packages import export_files
+from tinyude.export.sources import environment
 from tinyude.export.stack import deepest_stack, read_call_graph
 
-TOOLS = ("make", "arm-none-eabi-gcc", "arm-none-eabi-size")
+HOT = ("kernel.c", "outer.c")  # of the core: training spends its time there, and the build files optimise them further
 STACK_RESERVED = 2048  # the export's Makefile reserves so much
 _ROOM = 1 << 24  # memory of a board that everything fits
 
 
 @dataclass(frozen=True)
 class Footprint:
-    """Of the cortex-m export's own program."""
+    """Of the cortex-m export's program, or of the same program on another processor without the way from reset."""
 
     flash_bytes: int
     ram_bytes: int  # arena, reserved stack and everything else
     stack_bytes: int  # the deepest path of calls, without interrupts
 
 
-def missing_tools() -> list[str]:
-    return [tool for tool in TOOLS if shutil.which(tool) is None]
+def missing_for(core: str) -> list[str]:
+    """The tools that a footprint on that core needs and that are not installed."""
+    make = ["make"] if board(core).toolchain is ARM and shutil.which("make") is None else []
+    return make + missing_tools(core)
 
 
-def footprint(chip: Chip, cpu: str, prefix: str = "model") -> Footprint:
-    """Build the cortex-m export with its own Makefile and ask the linker."""
+def footprint(chip: Chip, core: str) -> Footprint:
+    """What the learner's program takes on one of the cores of boards.BOARDS."""
     with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary)
-        write_folder(folder, export_files(chip, "cortex-m", prefix), {})
-        _make(folder, cpu)
-        sizes = subprocess.run(
-            ["arm-none-eabi-size", f"{prefix}.elf"], cwd=folder, capture_output=True, text=True, check=True
-        )
-        text, data, bss = (int(number) for number in sizes.stdout.splitlines()[1].split()[:3])
-        graph = read_call_graph(sorted(folder.glob("build/**/*.ci")))
-        return Footprint(text + data, data + bss, deepest_stack(graph, "main", handlers="startup.c"))
+        return image_footprint(core, build_image(chip, core, Path(temporary).resolve()))
 
 
-def _make(folder: Path, cpu: str) -> None:
-    settings = [f"CPU={cpu}", f"RAM_BYTES={_ROOM}", f"FLASH_BYTES={_ROOM}", "EXTRA_CFLAGS=-fcallgraph-info=su"]
-    done = subprocess.run(["make", "--silent", *settings], cwd=folder, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise TinyUDEError(f"The export does not build with {cpu}: {done.stderr.strip()[-1000:]}")
+def image_footprint(core: str, elf: Path) -> Footprint:
+    """What the linker tells of an image, and the call graph beside it."""
+    return Footprint(*linked_bytes(core, elf), deepest_stack(read_call_graph(elf.parent), "main", handlers="startup.c"))
+
+
+def build_image(chip: Chip, core: str, folder: Path, inference_only: bool = False) -> Path:
+    """The cortex-m export, built in an empty folder for a core of any kind."""
+    write_folder(folder, export_files(chip, "cortex-m", "model", inference_only), {})
+    elf = folder / "model.elf"
+    if board(core).toolchain is ARM:
+        _make(folder, core)
+    else:
+        _build_bare(folder, core, elf)
+    return elf
+
+
+def _make(folder: Path, core: str) -> None:
+    """With the export's own Makefile."""
+    memory = [f"RAM_BYTES={_ROOM}", f"FLASH_BYTES={_ROOM}"]
+    settings = [f"CPU={' '.join(board(core).flags)}", *memory, "EXTRA_CFLAGS=-fcallgraph-info=su"]
+    call(["make", "--silent", f"-j{os.cpu_count() or 1}", *settings], folder)
+
+
+def _build_bare(folder: Path, core: str, elf: Path) -> None:
+    """As the Makefile does, with the compiler of another processor."""
+    (folder / "startup.c").write_text(environment().get_template("bare.c.jinja").render())
+    inner = sorted((folder / "src" / "tinyude").glob("*.c"))
+    hot = [path for path in inner if path.name in HOT]
+    outer = [*folder.glob("*.c"), *folder.glob("src/*.c"), *map(firmware_file, board(core).toolchain.completed_by)]
+    objects = []
+    for name, optimise, sources in (
+        ("hot", "-O3", hot),
+        ("core", "-O2", [path for path in inner if path not in hot]),
+        ("program", "-O2", sorted(outer)),
+    ):
+        made = folder / "build" / name
+        made.mkdir(parents=True)
+        objects += compile_objects(core, sources, [optimise, "-fdata-sections", "-I", folder / "src"], made)
+    link(core, objects, firmware_file("board.ld"), elf, STACK_RESERVED, _ROOM)

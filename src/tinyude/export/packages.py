@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tinyude import __version__, native
 from tinyude.errors import TinyUDEError
 from tinyude.export.chip import Chip
+from tinyude.export.estimate import Estimate, estimates
 from tinyude.export.sources import check_prefix, chip_facts, environment, learner_files, predictor_files
-from tinyude.reference.mlp import mlp_count
 
 LONGEST_LAG = 16  # samples, of the difference that stands for a rate in an example
+_CORES: dict[str, str | tuple[str, ...]] = {"cortex-m": "cortex-m", "esp-idf": ("esp32", "rv32")}  # others: any
 # Path in the package: template. {name} is the prefix.
 TARGETS: dict[str, dict[str, str]] = {
     "arduino": {
@@ -67,7 +66,7 @@ def export_files(chip: Chip, target: str, prefix: str, inference_only: bool = Fa
         "version": __version__,
         "sources": sorted(path.removeprefix("src/") for path in files if path.endswith(".c")),
         "memory": {} if inference_only else native.memory(chip.config, "float32"),
-        "work": None if inference_only else _work(chip),
+        "estimates": _estimates_for(target, chip, inference_only),
         "lag": min(chip.start.window_half, LONGEST_LAG) if chip.start else LONGEST_LAG,
     }
     around = {"README.md": "README.md.jinja", **TARGETS[target]}
@@ -76,9 +75,7 @@ def export_files(chip: Chip, target: str, prefix: str, inference_only: bool = Fa
     }
 
 
-def _work(chip: Chip) -> int:
-    """Multiply-accumulates of the network in one update: forward, cotangents, gradients."""
-    config: Any = chip.config
-    if not config.hidden:
-        return 0
-    return 3 * mlp_count(config.sizes) * config.batch * config.network_nodes
+def _estimates_for(target: str, chip: Chip, inference_only: bool) -> list[Estimate]:
+    """On the processors that a package may be built for."""
+    cores = _CORES.get(target, "")
+    return [told for core, told in estimates(chip, inference_only).items() if core.startswith(cores)]
