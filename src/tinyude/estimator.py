@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator
 from tinyude.diagnosis import diagnose, record_excerpt
 from tinyude.engines import make_engine
 from tinyude.errors import TinyUDEError
+from tinyude.first_look import going_round, rough_rms, two_way
 from tinyude.fitting import Session, calibrate, move_parameters, push_stream, read_model, restart, run_updates
 from tinyude.intervals import residual_error, spread, with_neighbours
 from tinyude.model import Model
@@ -258,7 +259,7 @@ class UDE(BaseEstimator):  # type: ignore[misc]
             self.preset, samples, stream.period, given,
             channels=len(stream.names), channel=channel, order=order,
             rate_channel=rate_channels(physics, self.measured, on, self.preset),
-            circular=circular_channels(physics, self.measured, self.preset),
+            circular=circular_channels(physics, self.measured, self.preset, None if live else going_round(stream)),
             inputs=physics.n_inputs, on=on, sees=seen_columns(physics, self.sees),
             hidden=tuple(int(h) for h in self.hidden),
             parameters=len(physics.learned), library_terms=len(terms), forced=len(physics.learned) + forced * len(on),
@@ -277,8 +278,8 @@ class UDE(BaseEstimator):  # type: ignore[misc]
         if isinstance(self.library, str):
             if self.library != "auto":
                 raise TinyUDEError(f"library is {self.library!r}; use 'auto', a list of terms, or None.")
-            rms = _rough_rms(self.physics, self.measured, stream)
-            return default_terms(self.physics, rms, _two_way(stream)), 0
+            rms = rough_rms(self.physics, self.measured, stream)
+            return default_terms(self.physics, rms, two_way(stream)), 0
         return given_terms(self.physics, list(self.library)), 0
 
     def _learn_parameters(self, session: Session, stream: Stream) -> Session:
@@ -359,26 +360,6 @@ def _none_passed(state: Mapping[str, Any]) -> TinyUDEError:
         f"None of {state['windows']} windows passed the gates ({counts or 'record too short'}); "
         "check the sample period and the units, or give a longer record."
     )
-
-
-def _rough_rms(physics: Physics, measured: Sequence[str] | None, stream: Stream) -> dict[str, float]:
-    """RMS of each state, for the sharpness of a smooth sign; of an unmeasured rate from coarse differences."""
-    _, channel, order = measured_map(physics, measured)
-    run = stream.longest
-    lag = max(1, len(run.samples) // 400)
-    values = {}
-    for name, source, derivative in zip(physics.states, channel, order, strict=True):
-        column = run.samples[:, source]
-        for _ in range(derivative):
-            column = (column[lag:] - column[:-lag]) / (lag * stream.period)
-        values[name] = float(np.sqrt(np.nanmean(column**2))) or 1.0
-    return values
-
-
-def _two_way(stream: Stream) -> list[str]:
-    """Channels that go both ways, as a speed does and a level does not."""
-    forward = np.nanmean(stream.longest.samples > 0.0, axis=0)
-    return [name for name, share in zip(stream.names, forward, strict=True) if 0.05 < share < 0.95]
 
 
 def _numbers(values: Any, what: str) -> Array:

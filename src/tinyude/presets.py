@@ -74,10 +74,16 @@ def rate_channels(physics: Physics, measured: Sequence[str] | None, on: Sequence
     return tuple(rate(name) for name in names)
 
 
-def circular_channels(physics: Physics, measured: Sequence[str] | None, preset: str) -> tuple[int, ...]:
-    """For each channel 1 where it senses an angle that may be taken on any turn (paper: none)."""
+def circular_channels(
+    physics: Physics, measured: Sequence[str] | None, preset: str, turning: Sequence[str] | None = None
+) -> tuple[int, ...]:
+    """For each channel 1 where it senses an angle that may be taken on any turn (paper: none).
+
+    turning: channels that were seen to go round; None: any angle may.
+    """
     names, _, _ = measured_map(physics, measured)
-    return tuple(int(preset == "default" and name in physics.angles) for name in names)
+    angles = set(physics.angles) if turning is None else set(physics.angles) & set(turning)
+    return tuple(int(preset == "default" and name in angles) for name in names)
 
 
 def residual_states(physics: Physics, on: Sequence[str] | None, preset: str) -> tuple[int, ...]:

@@ -28,11 +28,20 @@ def test_turn_states_leaves_the_given_array_alone() -> None:
 def test_ude_answers_alike_on_every_turn(engine: str) -> None:
     plant = tu.systems.pendulum("A")
     t, Y = plant.stream(noise=0.01, seed=0, seconds=6.0)
+    Y = Y + np.outer(4.0 * t, [1.0, 0.0])  # it goes round; that the rate does not say so is no matter here
     settings = {"library": None, "skip": False, "updates": 20, "engine": engine}
     ude = tu.UDE(plant.physics, hidden=(4,), random_state=0, **settings).fit(Y, t=t)
     x = np.array([[0.7, 1.0], [-2.0, 0.3]])
     np.testing.assert_allclose(ude.residual(x + np.array([5.0 * TURN, 0.0])), ude.residual(x), atol=1e-12)
     assert np.abs(ude.residual(x + np.array([1.0, 0.0])) - ude.residual(x)).max() > 1e-3
+
+
+def test_ude_takes_an_angle_that_never_goes_round_as_a_number() -> None:
+    """Around upright, where an angle of pi is in the middle of things, there is no seam."""
+    plant = tu.systems.pendulum("A")
+    t, Y = plant.stream(noise=0.01, seed=0, seconds=6.0)
+    ude = tu.UDE(plant.physics, random_state=0, updates=20).fit(Y + np.array([np.pi, 0.0]), t=t)
+    assert np.ptp(Y[:, 0]) < TURN and ude.model_.angles == ()
 
 
 def test_paper_presets_take_an_angle_as_a_number() -> None:

@@ -1,0 +1,39 @@
+"""What a stream shows at first glance, before anything is estimated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tinyude.physics import Physics
+from tinyude.presets import measured_map
+from tinyude.reference.turn import TURN
+from tinyude.streams import Stream
+
+
+def rough_rms(physics: Physics, measured: Sequence[str] | None, stream: Stream) -> dict[str, float]:
+    """RMS of each state, for the sharpness of a smooth sign; of an unmeasured rate from coarse differences."""
+    _, channel, order = measured_map(physics, measured)
+    run = stream.longest
+    lag = max(1, len(run.samples) // 400)
+    values = {}
+    for name, source, derivative in zip(physics.states, channel, order, strict=True):
+        column = run.samples[:, source]
+        for _ in range(derivative):
+            column = (column[lag:] - column[:-lag]) / (lag * stream.period)
+        values[name] = float(np.sqrt(np.nanmean(column**2))) or 1.0
+    return values
+
+
+def two_way(stream: Stream) -> list[str]:
+    """Channels that go both ways, as a speed does and a level does not."""
+    forward = np.nanmean(stream.longest.samples > 0.0, axis=0)
+    return [name for name, share in zip(stream.names, forward, strict=True) if 0.05 < share < 0.95]
+
+
+def going_round(stream: Stream) -> list[str]:
+    """Channels that cover more than a turn: only there does it matter that an angle lives on a circle."""
+    column = stream.longest.samples
+    covered = np.nanmax(column, axis=0, initial=-np.inf) - np.nanmin(column, axis=0, initial=np.inf)
+    return [name for name, reach in zip(stream.names, covered, strict=True) if reach > TURN]
