@@ -4,7 +4,7 @@
 /* Adds the averaged network's answer, where it is on, in units of dx_scale. */
 static void add_network(tu_learner *l, const tu_real *x, const tu_real *u, tu_real *residual)
 {
-    const tu_config *config = &l->config;
+    const tu_config *config = l->config;
     tu_real *acts = l->loss_scratch;
     const tu_real *answer = acts + tu_mlp_offset(&l->net, l->net.layers);
     for (int i = 0; i < config->sees_count; i++) {
@@ -22,18 +22,18 @@ static void add_network(tu_learner *l, const tu_real *x, const tu_real *u, tu_re
 static void add_library(tu_learner *l, const tu_real *x, const tu_real *u, tu_real *residual)
 {
     static const tu_real ones[TU_MAX_STATES] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
-    for (int i = 0; i < l->config.states; i++) {
+    for (int i = 0; i < l->config->states; i++) {
         l->lesson.node[i] = x[i];
     }
-    for (int i = 0; i < l->config.inputs; i++) {
-        l->lesson.node[l->config.states + i] = u[i];
+    for (int i = 0; i < l->config->inputs; i++) {
+        l->lesson.node[l->config->states + i] = u[i];
     }
     tu_teach_library_at(l, l->library.coefficients, ones, residual);
 }
 
 int tu_learner_residual(tu_learner *l, const tu_real *x, const tu_real *u, tu_real *residual)
 {
-    const tu_config *config = &l->config;
+    const tu_config *config = l->config;
     for (int i = 0; i < config->on_count; i++) {
         residual[i] = 0;
     }

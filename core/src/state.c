@@ -8,9 +8,9 @@
 
 /* What the learner's struct takes on a 32-bit chip: the size of an arena is the same wherever it is asked for. */
 #ifdef TU_REAL_DOUBLE
-enum { STATE_BYTES = 1552 };
+enum { STATE_BYTES = 1016 };
 #else
-enum { STATE_BYTES = 1288 };
+enum { STATE_BYTES = 840 };
 #endif
 typedef char tu_state_must_fit[sizeof(tu_learner) <= STATE_BYTES || sizeof(void *) > 4 ? 1 : -1];
 
@@ -34,7 +34,7 @@ static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
 /* One stretch of memory that lessons, updates and library solutions use in turn. */
 static void carve_scratch(tu_learner *l, tu_arena *arena)
 {
-    const tu_config *config = &l->config;
+    const tu_config *config = l->config;
     size_t start = arena->used, end;
     carve_lesson(&l->lesson, arena, config);
     end = arena->used;
@@ -60,7 +60,7 @@ static void carve_store(tu_reservoir *store, tu_arena *arena, const tu_config *c
 
 static void carve_network(tu_learner *l, tu_arena *arena, tu_memory *memory)
 {
-    int count = l->config.hidden_count ? (int)tu_mlp_count(&l->net) : 0;
+    int count = l->config->hidden_count ? (int)tu_mlp_count(&l->net) : 0;
     size_t start = arena->used;
     l->params = tu_arena_reals(arena, count);
     l->average = tu_arena_reals(arena, count);
@@ -76,7 +76,7 @@ static void carve_network(tu_learner *l, tu_arena *arena, tu_memory *memory)
 
 static void carve_state(tu_learner *l, tu_arena *arena)
 {
-    const tu_config *config = &l->config;
+    const tu_config *config = l->config;
     int columns = config->channels + config->inputs;
     l->row = tu_arena_reals(arena, columns);
     l->run = tu_arena_ints(arena, config->channels);
@@ -93,7 +93,7 @@ static void carve_state(tu_learner *l, tu_arena *arena)
 static void carve(tu_learner *l, const tu_config *config, tu_arena *arena, tu_memory *memory)
 {
     int width = tu_config_width(config);
-    l->config = *config;
+    l->config = config;
     l->net = tu_config_net(config);
     size_t wider = larger(sizeof(tu_learner), STATE_BYTES) - STATE_BYTES; /* pointers of 64 bits */
     tu_arena_take(arena, STATE_BYTES + wider);
@@ -150,16 +150,16 @@ static int functions_given(const tu_config *config, const tu_known *known)
 static void start(tu_learner *l, const tu_known *known)
 {
     l->known = *known;
-    tu_rng_seed(&l->rng, l->config.seed, 0);
+    tu_rng_seed(&l->rng, l->config->seed, 0);
     tu_noise_init(&l->noise);
     l->calibrating = 1;
-    l->until = (uint32_t)l->config.calibration;
-    if (l->config.hidden_count) {
+    l->until = (uint32_t)l->config->calibration;
+    if (l->config->hidden_count) {
         tu_mlp_init(&l->net, &l->rng, l->params);
     }
     memcpy(l->average, l->params, (size_t)l->adam.count * sizeof(tu_real));
     tu_adam_init(&l->adam, l->adam.first, l->adam.second, l->adam.count);
-    for (int i = 0; i < l->config.on_count; i++) {
+    for (int i = 0; i < l->config->on_count; i++) {
         l->network_on[i] = 1;
     }
 }
