@@ -31,6 +31,28 @@ static void carve_lesson(tu_lesson *lesson, tu_arena *arena, const tu_config *co
 
 static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
 
+/* Where the loss works on blocks of this many samples. */
+static void carve_loss(tu_learner *l, tu_arena *arena, int block)
+{
+    int order = l->config->second_order > 0 ? 2 : 1;
+    l->loss_scratch = tu_arena_reals(arena, (int)tu_loss_scratch(&l->net, order, block));
+}
+
+static void carve_indices(tu_learner *l, tu_arena *arena, int block)
+{
+    l->indices = tu_arena_take(arena, (size_t)block * sizeof(uint32_t));
+}
+
+/* What a machine with vector units takes beyond a chip: longer blocks, and weights transposed. */
+static void carve_host(tu_learner *l, tu_arena *arena)
+{
+    if (l->config->hidden_count && TU_BLOCK > TU_CHIP_BLOCK) {
+        carve_indices(l, arena, TU_BLOCK);
+        carve_loss(l, arena, TU_BLOCK);
+    }
+    l->net.turned = tu_arena_reals(arena, l->config->hidden_count ? (int)tu_mlp_turned(&l->net) : 0);
+}
+
 /* One stretch of memory that lessons, updates and library solutions use in turn. */
 static void carve_scratch(tu_learner *l, tu_arena *arena)
 {
@@ -40,7 +62,7 @@ static void carve_scratch(tu_learner *l, tu_arena *arena)
     end = arena->used;
     if (config->hidden_count) {
         arena->used = start;
-        l->loss_scratch = tu_arena_reals(arena, (int)tu_loss_scratch(&l->net, config->second_order > 0 ? 2 : 1));
+        carve_loss(l, arena, TU_CHIP_BLOCK);
         end = larger(end, arena->used);
     }
     if (l->library.columns) {
@@ -70,7 +92,7 @@ static void carve_network(tu_learner *l, tu_arena *arena, tu_memory *memory)
     l->adam.first = tu_arena_reals(arena, count);
     l->adam.second = tu_arena_reals(arena, count);
     l->adam.count = count;
-    l->indices = tu_arena_take(arena, count ? TU_BLOCK * sizeof(uint32_t) : 0);
+    carve_indices(l, arena, count ? TU_CHIP_BLOCK : 0);
     memory->optimiser = arena->used - start;
 }
 
@@ -120,7 +142,7 @@ static void carve(tu_learner *l, const tu_config *config, tu_arena *arena, tu_me
     carve_scratch(l, arena);
     memory->scratch = arena->used - start;
     memory->total = arena->used - wider;
-    l->net.turned = tu_arena_reals(arena, config->hidden_count ? (int)tu_mlp_turned(&l->net) : 0);
+    carve_host(l, arena);
     memory->host = arena->used - memory->total;
 }
 
