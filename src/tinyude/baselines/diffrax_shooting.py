@@ -73,11 +73,11 @@ class DiffraxShooting(MultipleShooting):
                 shooting = self._batch(windows, rng)
                 observed = jax.numpy.asarray(shooting.observed, "float32")
             params, state, value = step(params, state, observed)
-            losses.append(value)
+            losses.append(float(value))  # waits for it, so that progress tells the truth
             if progress is not None:
                 progress(done + 1, self.iterations)
         self.params_ = np.asarray(params, dtype=float)
-        self.history_ = {"update": np.arange(1, self.iterations + 1), "loss": np.asarray(losses, dtype=float)}
+        self.history_ = {"update": np.arange(1, self.iterations + 1), "loss": np.array(losses)}
         if not np.isfinite(self.params_).all():
             raise TinyUDEError(f"the integration diverged with learning_rate {self.learning_rate}: lower it")
         return shooting
@@ -110,7 +110,7 @@ def shooting_loss(shooting: Shooting) -> Callable[[Any, Any], Any]:
             dt0=None,
             y0=observed[0],
             args=params,
-            saveat=diffrax.SaveAt(ts=times[1:]),
+            saveat=diffrax.SaveAt(steps=True),  # quicker than at given times, which it would interpolate
             stepsize_controller=diffrax.StepTo(ts=times),
             adjoint=diffrax.RecursiveCheckpointAdjoint(checkpoints=shooting.steps),  # no step is computed twice
             max_steps=shooting.steps,
