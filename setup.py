@@ -24,6 +24,7 @@ FLAGS = [
     "-fno-math-errno",
     "-fno-trapping-math",
     "-fno-wrapv",  # some Pythons add -fwrapv, under which loops are not put into lanes
+    "-fno-tree-loop-distribute-patterns",  # GCC: tiles go from registers to memory, not by way of memcpy
     "-fopenmp-simd",
     "-fvisibility=hidden",
 ]

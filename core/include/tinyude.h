@@ -196,7 +196,9 @@ int tu_learner_memory(const tu_config *config, tu_memory *memory);
 
 typedef struct tu_learner tu_learner;
 
-/* Sets a learner up in the arena (aligned to 8 bytes). Nothing outside the given bytes is ever written. */
+/* Sets a learner up in the arena (aligned to 8 bytes). Nothing outside the given bytes is ever written.
+ * The configuration is not copied: it must stay as it is for as long as the learner is used, and may live in flash.
+ */
 int tu_learner_init(tu_learner **learner, const tu_config *config, const tu_known *known, void *arena, size_t bytes);
 
 /* Lets a learner that has seen nothing yet start from a fitted model: it need not calibrate, predicts as the model does

@@ -18,8 +18,8 @@ static judgement place(const tu_learner *l)
     j.weights = tu_mlp_weights(&l->net, l->average);
     j.acts = l->loss_scratch;
     j.gain = j.acts + tu_mlp_block(&l->net);
-    j.mean = j.gain + l->config.on_count;
-    j.spread = j.mean + l->config.on_count;
+    j.mean = j.gain + l->config->on_count;
+    j.spread = j.mean + l->config->on_count;
     return j;
 }
 
@@ -33,7 +33,7 @@ static tu_real column_of(const tu_learner *l, uint32_t index, int column)
 /* Adds what the network gains on one entry: squared rest without it minus squared rest with it. */
 static void add_gain(const tu_learner *l, const judgement *j, uint32_t index)
 {
-    const tu_config *config = &l->config;
+    const tu_config *config = l->config;
     const tu_nodes *nodes = &l->network_nodes;
     int columns = config->states + config->inputs, on = config->on_count;
     const tu_real *answer = j->acts + tu_mlp_offset(&l->net, l->net.layers);
@@ -64,7 +64,7 @@ static int part_gain(const tu_learner *l, const judgement *j, uint32_t index)
             return 0;
         }
     }
-    for (int i = 0; i < l->config.on_count; i++) {
+    for (int i = 0; i < l->config->on_count; i++) {
         j->gain[i] = 0;
     }
     for (uint32_t other = index; other < tu_reservoir_count(&l->holdout); other++) {
@@ -73,7 +73,7 @@ static int part_gain(const tu_learner *l, const judgement *j, uint32_t index)
             entries += 1;
         }
     }
-    for (int i = 0; i < l->config.on_count; i++) {
+    for (int i = 0; i < l->config->on_count; i++) {
         j->gain[i] /= entries;
     }
     return 1;
@@ -81,7 +81,7 @@ static int part_gain(const tu_learner *l, const judgement *j, uint32_t index)
 
 void tu_teach_judge(tu_learner *l)
 {
-    const tu_config *config = &l->config;
+    const tu_config *config = l->config;
     uint32_t count = tu_reservoir_count(&l->holdout);
     if (!config->hidden_count || !l->library.columns || count == 0) {
         return;

@@ -9,8 +9,14 @@
 
 #include "real.h"
 
-#define TU_BLOCK 16 /* samples in a block */
-#define TU_ROWS 4   /* rows (samples) of a register tile */
+/* Samples in a block, on a chip and here: on wide machines long blocks save calls. A whole number of a chip's. */
+#define TU_CHIP_BLOCK 16
+#ifdef TU_BY_UNIT
+#define TU_BLOCK TU_CHIP_BLOCK
+#else
+#define TU_BLOCK 64
+#endif
+#define TU_ROWS 4 /* rows (samples) of a register tile */
 
 /* A block holds layer after layer, TU_BLOCK rows of its units each: [row][unit], which vector units take in lanes, or
  * with TU_BY_UNIT (narrow tiles) [unit][row], whose steps a scalar chip knows at compile time. No result depends on the choice.

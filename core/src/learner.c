@@ -27,10 +27,10 @@ static int hold_last(tu_learner *l)
 static int is_stuck(tu_learner *l)
 {
     int stuck = 0;
-    if (!l->config.repair || !l->ring.held) {
+    if (!l->config->repair || !l->ring.held) {
         return 0;
     }
-    for (int c = 0; c < l->config.channels; c++) {
+    for (int c = 0; c < l->config->channels; c++) {
         int same = l->row[c] == tu_ring_at(&l->ring, c, 0);
         l->run[c] = !same ? 0 : l->run[c] < TU_STUCK_RUN ? l->run[c] + 1 : TU_STUCK_RUN;
         if (l->run[c] == TU_STUCK_RUN) {
@@ -44,7 +44,7 @@ static int is_stuck(tu_learner *l)
 /* Estimates the newest window and, where it passes the gates, lets it teach library and network. */
 static int try_window(tu_learner *l)
 {
-    const tu_config *config = &l->config;
+    const tu_config *config = l->config;
     const tu_settled *settled = &l->settled;
     const tu_fit *fit = &l->lesson.fit;
     int reach = 2 * tu_window_reach(&settled->window), reason = TU_ACCEPTED;
@@ -84,7 +84,7 @@ static void window(tu_learner *l)
 /* Algorithm 1, lines 3 to 14, for a sample that has been looked after: learner->row. */
 static void take(tu_learner *l)
 {
-    const tu_config *config = &l->config;
+    const tu_config *config = l->config;
     int usable = hold_last(l), stuck = is_stuck(l);
     tu_ring_push(&l->ring, l->row);
     l->clean = usable && !stuck ? l->clean + (l->clean < l->ring.span) : 0;
@@ -117,9 +117,9 @@ void tu_learner_push(tu_learner *l, const tu_real *row)
 {
     l->counters.samples++;
     memcpy(l->row, row, (size_t)l->ring.columns * sizeof(tu_real));
-    if (l->config.repair) {
+    if (l->config->repair) {
         const tu_real *sigma = tu_noise_ready(&l->noise) ? l->noise.sigma : NULL;
-        int done = tu_repair_push(&l->repair, sigma, l->settled.sigma_scale, l->config.channels, l->row);
+        int done = tu_repair_push(&l->repair, sigma, l->settled.sigma_scale, l->config->channels, l->row);
         if (done == TU_WAITING) {
             return;
         }
@@ -140,9 +140,9 @@ void tu_learner_gap(tu_learner *l)
 {
     tu_ring_clear(&l->ring);
     tu_repair_clear(&l->repair);
-    tu_reckon_clear(&l->reckon, &l->config);
+    tu_reckon_clear(&l->reckon, l->config);
     l->clean = 0;
-    memset(l->run, 0, (size_t)l->config.channels * sizeof(int32_t));
+    memset(l->run, 0, (size_t)l->config->channels * sizeof(int32_t));
 }
 
 void tu_learner_rewind(tu_learner *l)
@@ -157,7 +157,7 @@ void tu_learner_rewind(tu_learner *l)
 /* Compact entries span +-8 scales of each column. */
 static void set_entry_scale(tu_learner *l)
 {
-    const tu_config *config = &l->config;
+    const tu_config *config = l->config;
     int width = tu_config_width(config), ddx = config->second_order > 0 ? width - config->states : width;
     for (int column = 0; column < width; column++) {
         tu_real scale = column < ddx ? 1 : l->settled.scales.ddx[column - ddx];
@@ -168,7 +168,7 @@ static void set_entry_scale(tu_learner *l)
 
 void tu_learner_settle(tu_learner *l)
 {
-    const tu_config *config = &l->config;
+    const tu_config *config = l->config;
     const tu_window *settled = &l->settled.window;
     int32_t orders[TU_MAX_STATES];
     l->calibrated = 1;
@@ -201,7 +201,7 @@ void tu_learner_calibrated(tu_learner *l)
     if (l->calibrated) {
         tu_revise_finish(l);
     } else {
-        tu_calibrate_finish(&l->calibration, &l->config, &l->noise, &l->settled);
+        tu_calibrate_finish(&l->calibration, l->config, &l->noise, &l->settled);
     }
     tu_learner_settle(l);
 }
@@ -210,7 +210,7 @@ void tu_learner_calibrated(tu_learner *l)
 static void known_at(void *context, const tu_real *node, tu_real *field, tu_real *jacobian)
 {
     const tu_learner *l = context;
-    const tu_real *inputs = node + l->config.states;
+    const tu_real *inputs = node + l->config->states;
     l->known.field(l->known.context, node, inputs, field);
     l->known.jacobian(l->known.context, node, inputs, jacobian);
 }
@@ -218,7 +218,7 @@ static void known_at(void *context, const tu_real *node, tu_real *field, tu_real
 /* Loss and gradient of a minibatch. */
 static tu_real loss(tu_learner *l)
 {
-    const tu_config *config = &l->config;
+    const tu_config *config = l->config;
     const tu_scales *scales = &l->settled.scales;
     tu_batch batch = {&l->reservoir, &l->rng, l->indices, config->batch, config->states + config->inputs, config->sees};
     int whole = config->sees_count == batch.columns;
@@ -237,7 +237,7 @@ static tu_real loss(tu_learner *l)
 /* One update: a minibatch, its exact gradient, clip, Adam, average. Skipped while there is too little data. */
 static void step(tu_learner *l)
 {
-    const tu_config *config = &l->config;
+    const tu_config *config = l->config;
     size_t bytes = (size_t)l->adam.count * sizeof(tu_real);
     l->counters.updates++;
     l->since_change++;
@@ -295,7 +295,7 @@ void tu_learner_finish(tu_learner *l)
         return;
     }
     tu_teach_solve(l);
-    while (l->since_change < (uint32_t)l->config.updates) {
+    while (l->since_change < (uint32_t)l->config->updates) {
         step(l);
     }
     tu_teach_judge(l);

@@ -11,15 +11,14 @@ static void clear(tu_real *values, size_t count)
 
 static int smaller(int a, int b) { return a < b ? a : b; }
 
-size_t tu_loss_scratch(const tu_mlp *net, int order)
+size_t tu_loss_scratch(const tu_mlp *net, int order, int block)
 {
-    size_t block = tu_mlp_block(net), outputs = (size_t)net->sizes[net->layers];
-    size_t residual = TU_BLOCK * outputs;
+    size_t rows = (size_t)block, units = tu_mlp_block(net) / TU_BLOCK, outputs = (size_t)net->sizes[net->layers];
     if (order < 2) {
-        return block + residual;
+        return rows * (units + outputs);
     }
-    size_t known = 2 * outputs + TU_MAX_INPUTS + TU_BLOCK * outputs * outputs; /* a node, a field, Jacobians */
-    return 3 * block + 2 * residual + known;
+    size_t known = 2 * outputs + TU_MAX_INPUTS + rows * outputs * outputs; /* a node, a field, Jacobians */
+    return rows * (3 * units + 2 * outputs) + known;
 }
 
 /* Columns of the block's entries, one entry after the other. */
@@ -87,7 +86,8 @@ tu_real tu_loss_first(const tu_mlp *net, const tu_real *params, const tu_batch *
                       const tu_real *weights, tu_real *scratch, tu_real *grad)
 {
     int inputs = net->sizes[0], outputs = net->sizes[net->layers];
-    int group = TU_BLOCK / nodes; /* whole windows in a block */
+    int part = TU_CHIP_BLOCK / nodes; /* whole windows in a chip's block: losses are summed by such parts everywhere */
+    int group = TU_BLOCK / TU_CHIP_BLOCK * part;
     const tu_real *forward = tu_mlp_weights(net, params);
     tu_real *acts = scratch;
     tu_real *residual = acts + tu_mlp_block(net);
@@ -109,7 +109,9 @@ tu_real tu_loss_first(const tu_mlp *net, const tu_real *params, const tu_batch *
         }
         tu_mlp_pad(rows, outputs, answer);
         tu_mlp_backward(net, params, rows, acts, NULL, grad);
-        loss += tu_sum_squares(residual, windows * outputs);
+        for (int from = 0; from < windows; from += part) {
+            loss += tu_sum_squares(residual + from * outputs, smaller(part, windows - from) * outputs);
+        }
     }
     return loss / (tu_real)batch->size;
 }
@@ -200,9 +202,9 @@ static void known_inputs(const tu_batch *batch, int entry, int n, const tu_real 
     }
 }
 
-/* Loss (times the batch) and gradient of one gathered block. */
-static tu_real block_second(const tu_mlp *net, const tu_real *params, const tu_real *forward, const tu_batch *batch,
-                            const tu_second_order *second, int rows, const block *b, tu_real *grad)
+/* Adds loss (times the batch) and gradient of one gathered block. */
+static void block_second(const tu_mlp *net, const tu_real *params, const tu_real *forward, const tu_batch *batch,
+                         const tu_second_order *second, int rows, const block *b, tu_real *loss, tu_real *grad)
 {
     int n = net->sizes[0];
     tu_real scale = TU_R(-2.0) / (tu_real)batch->size;
@@ -219,9 +221,13 @@ static tu_real block_second(const tu_mlp *net, const tu_real *params, const tu_r
     }
     tu_mlp_pad(rows, n, b->tans);
     tu_mlp_jvp(net, forward, rows, b->acts, b->tans);
-    tu_real loss2 = 0;
-    for (int row = 0, at = 0; row < rows; row++, at += n) {
-        loss2 += lie_part(second, n, scale, b->r2 + at, tan + row * TU_ROW_STEP(n));
+    for (int from = 0; from < rows; from += TU_CHIP_BLOCK) {
+        int part = smaller(TU_CHIP_BLOCK, rows - from);
+        tu_real loss2 = 0;
+        for (int row = from; row < from + part; row++) {
+            loss2 += lie_part(second, n, scale, b->r2 + row * n, tan + row * TU_ROW_STEP(n));
+        }
+        *loss += tu_sum_squares(b->r1 + from * n, part * n) + second->weight * loss2;
     }
     tu_mlp_pad(rows, n, tan);
     tu_mlp_jvp_backward(net, params, rows, b->acts, b->tans, b->bend, grad);
@@ -231,7 +237,6 @@ static tu_real block_second(const tu_mlp *net, const tu_real *params, const tu_r
     }
     tu_mlp_pad(rows, n, answer);
     tu_mlp_backward(net, params, rows, b->acts, b->bend, grad);
-    return tu_sum_squares(b->r1, rows * n) + second->weight * loss2;
 }
 
 tu_real tu_loss_second(const tu_mlp *net, const tu_real *params, const tu_batch *batch, const tu_second_order *second,
@@ -250,7 +255,7 @@ tu_real tu_loss_second(const tu_mlp *net, const tu_real *params, const tu_batch 
         tu_reservoir_spread(batch->reservoir, batch->indices, rows, 0, n, TU_ROW_STEP(n), TU_UNIT_STEP, b.acts);
         gather(batch, rows, target, n, b.r1);
         gather(batch, rows, target + n, n, b.r2);
-        loss += block_second(net, params, forward, batch, second, rows, &b, grad);
+        block_second(net, params, forward, batch, second, rows, &b, &loss, grad);
     }
     return loss / (tu_real)batch->size;
 }

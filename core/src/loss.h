@@ -22,8 +22,8 @@ typedef struct {
     const int32_t *sees; /* the columns that are the network's inputs; NULL: all */
 } tu_batch;
 
-/* Where a loss works: tu_loss_scratch(net, order) numbers of the caller's. */
-size_t tu_loss_scratch(const tu_mlp *net, int order);
+/* Where a loss works: tu_loss_scratch(net, order, TU_BLOCK) numbers of the caller's. */
+size_t tu_loss_scratch(const tu_mlp *net, int order, int block);
 
 /* Mean over the batch of |target - sum_q w_q N(x_q)|^2; writes its gradient.
  *

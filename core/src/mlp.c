@@ -48,12 +48,12 @@ const tu_real *tu_mlp_weights(const tu_mlp *net, const tu_real *params)
     }
     for (int l = 0; l < net->layers; l++) {
         int inputs = net->sizes[l], outputs = net->sizes[l + 1];
-        for (int j = 0; j < outputs; j++) {
-            tu_real *column = turned + j;
-            for (const tu_real *end = params + inputs; params != end; column += outputs) {
-                *column = *params++;
+        for (int k = 0; k < inputs; k++) {
+            for (int j = 0; j < outputs; j++) {
+                turned[k * outputs + j] = params[j * inputs + k];
             }
         }
+        params += inputs * outputs;
         turned += inputs * outputs;
         for (int j = 0; j < outputs; j++) {
             *turned++ = *params++;

@@ -5,7 +5,7 @@
 /* States and inputs as windows teach them: angles on the turn around 0. */
 static void look_at(tu_learner *l, const tu_real *x, const tu_real *u)
 {
-    const tu_config *config = &l->config;
+    const tu_config *config = l->config;
     for (int i = 0; i < config->states; i++) {
         int angle = config->order[i] == 0 && config->circular[config->channel[i]];
         l->lesson.node[i] = angle ? x[i] - tu_whole_turns(x[i]) : x[i];
@@ -18,7 +18,7 @@ static void look_at(tu_learner *l, const tu_real *x, const tu_real *u)
 /* Adds the averaged network's answer, where it is on, in units of dx_scale. */
 static void add_network(tu_learner *l, tu_real *residual)
 {
-    const tu_config *config = &l->config;
+    const tu_config *config = l->config;
     tu_real *acts = l->loss_scratch;
     const tu_real *answer = acts + tu_mlp_offset(&l->net, l->net.layers);
     for (int i = 0; i < config->sees_count; i++) {
@@ -40,7 +40,7 @@ static void add_library(tu_learner *l, tu_real *residual)
 
 int tu_learner_residual(tu_learner *l, const tu_real *x, const tu_real *u, tu_real *residual)
 {
-    const tu_config *config = &l->config;
+    const tu_config *config = l->config;
     for (int i = 0; i < config->on_count; i++) {
         residual[i] = 0;
     }

@@ -6,8 +6,9 @@
 #include <float.h>
 
 enum { HALF = 5 };
-enum { WARM = 64 };   /* residuals whose median starts the average off */
-enum { READY = 256 }; /* residuals averaged before outliers are judged by the estimate */
+enum { WARM = 64 };            /* residuals whose median starts the average off, */
+enum { LOWER = WARM / 2 + 1 }; /* and the smallest of them, which are enough to find it */
+enum { READY = 256 };          /* residuals averaged before outliers are judged by the estimate */
 
 /* Centre minus D0 of the quartic on eleven samples, times 429: the newest five mirror the oldest. */
 static const tu_real ROW[HALF + 1] = {TU_R(-18.0), TU_R(45.0), TU_R(10.0), TU_R(-60.0), TU_R(-120.0), TU_R(286.0)};
@@ -20,7 +21,7 @@ static const tu_real RELATIVE_FLOOR = TU_R(1e-6); /* of the channel's RMS */
 void tu_noise_carve(tu_noise *noise, tu_arena *arena, int channels)
 {
     noise->channels = channels;
-    noise->start = tu_arena_reals(arena, channels * WARM);
+    noise->start = tu_arena_reals(arena, channels * LOWER);
     noise->variance = tu_arena_reals(arena, channels);
     noise->power = tu_arena_reals(arena, channels);
     noise->step = tu_arena_reals(arena, channels);
@@ -64,17 +65,19 @@ static tu_real squared_residual(const tu_ring *ring, int channel)
     return sum * sum / ROW_POWER;
 }
 
-/* Keeps the first residuals in order; the last of them settles where the average starts. */
+/* Keeps the smaller half of the first residuals in order; the last of them all settles where the average starts. */
 static void warm_up(tu_noise *noise, int channel, tu_real squared, tu_real floor)
 {
-    tu_real *start = noise->start + channel * WARM;
-    int place = noise->seen;
-    for (; place > 0 && start[place - 1] > squared; place--) {
-        start[place] = start[place - 1];
+    tu_real *start = noise->start + channel * LOWER;
+    int place = noise->seen < LOWER ? noise->seen : LOWER - 1;
+    if (noise->seen < LOWER || squared < start[place]) {
+        for (; place > 0 && start[place - 1] > squared; place--) {
+            start[place] = start[place - 1];
+        }
+        start[place] = squared;
     }
-    start[place] = squared;
     if (noise->seen + 1 == WARM) {
-        noise->variance[channel] = larger(start[WARM / 2] / CHI_MEDIAN, floor * floor);
+        noise->variance[channel] = larger(start[LOWER - 1] / CHI_MEDIAN, floor * floor);
         noise->count[channel] = WARM / 4; /* a median is worth that many averaged squares */
     }
 }

@@ -12,7 +12,7 @@ typedef struct {
     int channels;
     int seen; /* residuals computed, until there are enough to start the average off */
     uint32_t samples;
-    tu_real *start;    /* channels x the first squared residuals, ascending */
+    tu_real *start;    /* channels x the smaller half of the first squared residuals, ascending */
     tu_real *variance; /* by channel, as all that follows */
     tu_real *power;    /* running mean square of the signal */
     tu_real *step;     /* smallest change seen: the quantisation step; infinite before any */

@@ -78,25 +78,20 @@ void tu_reservoir_draw(const tu_reservoir *res, int batch, tu_rng *rng, uint32_t
 void tu_reservoir_spread(const tu_reservoir *res, const uint32_t *indices, int count, int first, int columns,
                          int entry_step, int column_step, tu_real *out)
 {
-    const tu_real *scale = res->scale;
     const size_t width = res->width;
-    if (!scale) {
-        const tu_real *entries = (const tu_real *)res->entries + first;
-        for (int i = 0; i < count; i++, out += entry_step) {
-            const tu_real *values = entries + indices[i] * width;
-            tu_real *place = out;
-            for (int left = columns; left > 0; left--, place += column_step) {
-                *place = *values++;
-            }
-        }
-        return;
-    }
-    const int16_t *entries = (const int16_t *)res->entries + first;
-    for (int i = 0; i < count; i++, out += entry_step) {
-        const int16_t *steps = entries + indices[i] * width;
+    for (int column = first; column < first + columns; column++, out += column_step) {
         tu_real *place = out;
-        for (int column = first; column < first + columns; column++, place += column_step) {
-            *place = (tu_real)*steps++ * scale[column];
+        if (res->scale) {
+            const int16_t *steps = (const int16_t *)res->entries + column;
+            const tu_real scale = res->scale[column];
+            for (int i = 0; i < count; i++, place += entry_step) {
+                *place = (tu_real)steps[indices[i] * width] * scale;
+            }
+        } else {
+            const tu_real *values = (const tu_real *)res->entries + column;
+            for (int i = 0; i < count; i++, place += entry_step) {
+                *place = values[indices[i] * width];
+            }
         }
     }
 }

@@ -11,17 +11,17 @@ void tu_revise_watch(tu_learner *l, int reason)
     if (l->stretch < STRETCH) {
         return;
     }
-    if (l->config.dense && l->refused > REFUSED) {
-        tu_calibrate_clear(&l->calibration, &l->config);
+    if (l->config->dense && l->refused > REFUSED) {
+        tu_calibrate_clear(&l->calibration, l->config);
         tu_noise_init(&l->noise);
         l->calibrating = 1;
-        l->until = l->tick + (uint32_t)l->config.calibration / SHARE;
+        l->until = l->tick + (uint32_t)l->config->calibration / SHARE;
     }
     l->stretch = l->refused = 0;
 }
 
 void tu_revise_finish(tu_learner *l)
 {
-    tu_calibrate_choose(&l->calibration, &l->config, &l->settled);
+    tu_calibrate_choose(&l->calibration, l->config, &l->settled);
     l->counters.revisions++;
 }

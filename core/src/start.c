@@ -34,7 +34,7 @@ static void copy(tu_real *to, const tu_real *from, int count)
  */
 static void rehearse(tu_learner *l)
 {
-    const tu_config *config = &l->config;
+    const tu_config *config = l->config;
     tu_library *library = &l->library;
     for (int group = 0; group < library->groups; group++) {
         for (int window = 0; window < config->block / 2; window++) {
@@ -51,7 +51,7 @@ static void rehearse(tu_learner *l)
 
 int tu_learner_start(tu_learner *l, const tu_model *model)
 {
-    const tu_config *config = &l->config;
+    const tu_config *config = l->config;
     tu_settled *settled = &l->settled;
     if (!fits(config, model)) {
         return TU_BAD_CONFIG;

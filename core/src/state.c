@@ -8,9 +8,9 @@
 
 /* What the learner's struct takes on a 32-bit chip: the size of an arena is the same wherever it is asked for. */
 #ifdef TU_REAL_DOUBLE
-enum { STATE_BYTES = 1568 };
+enum { STATE_BYTES = 1040 };
 #else
-enum { STATE_BYTES = 1352 };
+enum { STATE_BYTES = 864 };
 #endif
 typedef char tu_state_must_fit[sizeof(tu_learner) <= STATE_BYTES || sizeof(void *) > 4 ? 1 : -1];
 
@@ -31,16 +31,38 @@ static void carve_lesson(tu_lesson *lesson, tu_arena *arena, const tu_config *co
 
 static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
 
+/* Where the loss works on blocks of this many samples. */
+static void carve_loss(tu_learner *l, tu_arena *arena, int block)
+{
+    int order = l->config->second_order > 0 ? 2 : 1;
+    l->loss_scratch = tu_arena_reals(arena, (int)tu_loss_scratch(&l->net, order, block));
+}
+
+static void carve_indices(tu_learner *l, tu_arena *arena, int block)
+{
+    l->indices = tu_arena_take(arena, (size_t)block * sizeof(uint32_t));
+}
+
+/* What a machine with vector units takes beyond a chip: longer blocks, and weights transposed. */
+static void carve_host(tu_learner *l, tu_arena *arena)
+{
+    if (l->config->hidden_count && TU_BLOCK > TU_CHIP_BLOCK) {
+        carve_indices(l, arena, TU_BLOCK);
+        carve_loss(l, arena, TU_BLOCK);
+    }
+    l->net.turned = tu_arena_reals(arena, l->config->hidden_count ? (int)tu_mlp_turned(&l->net) : 0);
+}
+
 /* One stretch of memory that lessons, updates and library solutions use in turn. */
 static void carve_scratch(tu_learner *l, tu_arena *arena)
 {
-    const tu_config *config = &l->config;
+    const tu_config *config = l->config;
     size_t start = arena->used, end;
     carve_lesson(&l->lesson, arena, config);
     end = arena->used;
     if (config->hidden_count) {
         arena->used = start;
-        l->loss_scratch = tu_arena_reals(arena, (int)tu_loss_scratch(&l->net, config->second_order > 0 ? 2 : 1));
+        carve_loss(l, arena, TU_CHIP_BLOCK);
         end = larger(end, arena->used);
     }
     if (l->library.columns) {
@@ -60,7 +82,7 @@ static void carve_store(tu_reservoir *store, tu_arena *arena, const tu_config *c
 
 static void carve_network(tu_learner *l, tu_arena *arena, tu_memory *memory)
 {
-    int count = l->config.hidden_count ? (int)tu_mlp_count(&l->net) : 0;
+    int count = l->config->hidden_count ? (int)tu_mlp_count(&l->net) : 0;
     size_t start = arena->used;
     l->params = tu_arena_reals(arena, count);
     l->average = tu_arena_reals(arena, count);
@@ -70,13 +92,13 @@ static void carve_network(tu_learner *l, tu_arena *arena, tu_memory *memory)
     l->adam.first = tu_arena_reals(arena, count);
     l->adam.second = tu_arena_reals(arena, count);
     l->adam.count = count;
-    l->indices = tu_arena_take(arena, count ? TU_BLOCK * sizeof(uint32_t) : 0);
+    carve_indices(l, arena, count ? TU_CHIP_BLOCK : 0);
     memory->optimiser = arena->used - start;
 }
 
 static void carve_state(tu_learner *l, tu_arena *arena)
 {
-    const tu_config *config = &l->config;
+    const tu_config *config = l->config;
     int columns = config->channels + config->inputs;
     l->row = tu_arena_reals(arena, columns);
     l->run = tu_arena_ints(arena, config->channels);
@@ -94,7 +116,7 @@ static void carve_state(tu_learner *l, tu_arena *arena)
 static void carve(tu_learner *l, const tu_config *config, tu_arena *arena, tu_memory *memory)
 {
     int width = tu_config_width(config);
-    l->config = *config;
+    l->config = config;
     l->net = tu_config_net(config);
     size_t wider = larger(sizeof(tu_learner), STATE_BYTES) - STATE_BYTES; /* pointers of 64 bits */
     tu_arena_take(arena, STATE_BYTES + wider);
@@ -121,7 +143,7 @@ static void carve(tu_learner *l, const tu_config *config, tu_arena *arena, tu_me
     carve_scratch(l, arena);
     memory->scratch = arena->used - start;
     memory->total = arena->used - wider;
-    l->net.turned = tu_arena_reals(arena, config->hidden_count ? (int)tu_mlp_turned(&l->net) : 0);
+    carve_host(l, arena);
     memory->host = arena->used - memory->total;
 }
 
@@ -151,16 +173,16 @@ static int functions_given(const tu_config *config, const tu_known *known)
 static void start(tu_learner *l, const tu_known *known)
 {
     l->known = *known;
-    tu_rng_seed(&l->rng, l->config.seed, 0);
+    tu_rng_seed(&l->rng, l->config->seed, 0);
     tu_noise_init(&l->noise);
     l->calibrating = 1;
-    l->until = (uint32_t)l->config.calibration;
-    if (l->config.hidden_count) {
+    l->until = (uint32_t)l->config->calibration;
+    if (l->config->hidden_count) {
         tu_mlp_init(&l->net, &l->rng, l->params);
     }
     memcpy(l->average, l->params, (size_t)l->adam.count * sizeof(tu_real));
     tu_adam_init(&l->adam, l->adam.first, l->adam.second, l->adam.count);
-    for (int i = 0; i < l->config.on_count; i++) {
+    for (int i = 0; i < l->config->on_count; i++) {
         l->network_on[i] = 1;
     }
 }

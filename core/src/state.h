@@ -39,7 +39,7 @@ typedef struct {
 } tu_counters;
 
 struct tu_learner {
-    tu_config config;
+    const tu_config *config; /* the caller's */
     tu_known known;
     tu_counters counters;
     tu_rng rng;

@@ -12,7 +12,7 @@ enum { SOLVE_EVERY = 8 };   /* blocks between two looks at the library */
 /* States from the window's polynomial and inputs from the ring, at one node. */
 static void node_at(tu_learner *l, const tu_nodes *nodes, int q)
 {
-    const tu_config *config = &l->config;
+    const tu_config *config = l->config;
     const tu_window *window = &l->settled.window;
     tu_real buffer[TU_MAX_POLY + 1];
     const tu_real *basis = NULL;
@@ -36,18 +36,18 @@ static void node_at(tu_learner *l, const tu_nodes *nodes, int q)
 static tu_real derivative_of(const tu_learner *l, int state, int derivative)
 {
     const tu_window *window = &l->settled.window;
-    const tu_real *coefficients = l->lesson.fit.coefficients + l->config.channel[state] * (window->poly + 1);
-    return tu_window_at(window, coefficients, 0, l->config.order[state] + derivative);
+    const tu_real *coefficients = l->lesson.fit.coefficients + l->config->channel[state] * (window->poly + 1);
+    return tu_window_at(window, coefficients, 0, l->config->order[state] + derivative);
 }
 
 /* The library's terms and sensitivities at the node, of which design_row makes rows. */
 static void evaluate_library(tu_learner *l)
 {
-    const tu_real *x = l->lesson.node, *u = x + l->config.states;
-    if (l->config.parameters) {
+    const tu_real *x = l->lesson.node, *u = x + l->config->states;
+    if (l->config->parameters) {
         l->known.sensitivity(l->known.context, x, u, l->lesson.sensitivity);
     }
-    if (l->config.library_terms) {
+    if (l->config->library_terms) {
         l->known.terms(l->known.context, x, u, l->lesson.terms);
     }
 }
@@ -55,12 +55,12 @@ static void evaluate_library(tu_learner *l)
 /* One residual state's row, in units of its scale: parameters first, then its own terms. */
 static const tu_real *design_row(tu_learner *l, int output)
 {
-    int parameters = l->config.parameters;
-    tu_real unit = l->settled.scales.dx[l->config.on[output]];
+    int parameters = l->config->parameters;
+    tu_real unit = l->settled.scales.dx[l->config->on[output]];
     for (int k = 0; k < parameters; k++) {
         l->lesson.row[k] = l->lesson.sensitivity[output * parameters + k] / unit;
     }
-    for (int k = 0; k < l->config.library_terms; k++) {
+    for (int k = 0; k < l->config->library_terms; k++) {
         l->lesson.row[parameters + k] = l->lesson.terms[k] / unit;
     }
     return l->lesson.row;
@@ -69,7 +69,7 @@ static const tu_real *design_row(tu_learner *l, int output)
 void tu_teach_library_at(tu_learner *l, const tu_real *coefficients, const tu_real *weights, tu_real *out)
 {
     evaluate_library(l);
-    for (int i = 0; i < l->config.on_count; i++) {
+    for (int i = 0; i < l->config->on_count; i++) {
         out[i] += weights[i] * tu_library_dot(&l->library, i, design_row(l, i), coefficients);
     }
 }
@@ -77,7 +77,7 @@ void tu_teach_library_at(tu_learner *l, const tu_real *coefficients, const tu_re
 /* The window's target and design: derivative minus filtered physics, and the filtered library. */
 static void filter_physics(tu_learner *l)
 {
-    const tu_config *config = &l->config;
+    const tu_config *config = l->config;
     const tu_nodes *nodes = &l->physics_nodes;
     tu_lesson *lesson = &l->lesson;
     int on = config->on_count, width = config->parameters + config->library_terms;
@@ -109,7 +109,7 @@ static void filter_physics(tu_learner *l)
 /* An entry: scaled nodes, what the library leaves of the target, second derivatives, the block's tag. Its length. */
 static int write_entry(tu_learner *l)
 {
-    const tu_config *config = &l->config;
+    const tu_config *config = l->config;
     const tu_nodes *nodes = &l->network_nodes;
     int columns = config->states + config->inputs, on = config->on_count;
     tu_real *entry = l->lesson.entry, *rest = entry + nodes->count * columns, *end = rest + on;
@@ -151,14 +151,14 @@ static int all_usable(const tu_real *values, int count)
 static void count_block(tu_learner *l)
 {
     tu_library *library = &l->library;
-    int trial = library->trial, part = l->config.block < PARTS ? 1 : l->config.block / PARTS;
+    int trial = library->trial, part = l->config->block < PARTS ? 1 : l->config->block / PARTS;
     if (library->windows % part == 0) {
         tu_library_end_part(library);
     }
-    if (library->windows < l->config.block) {
+    if (library->windows < l->config->block) {
         return;
     }
-    if (tu_library_end_block(library) && l->config.follow) {
+    if (tu_library_end_block(library) && l->config->follow) {
         l->counters.changed_at[l->counters.changes++ % TU_MAX_CHANGES] = l->tick;
         tu_library_clear(library);
         tu_reservoir_clear(&l->reservoir);
@@ -172,16 +172,16 @@ static void count_block(tu_learner *l)
 /* Keeps the window for the network; those of every eighth block to judge it instead. */
 static void store(tu_learner *l)
 {
-    if (l->config.holdout && l->library.blocks % HOLDOUT_EVERY == HOLDOUT_EVERY - 1) {
+    if (l->config->holdout && l->library.blocks % HOLDOUT_EVERY == HOLDOUT_EVERY - 1) {
         tu_reservoir_offer(&l->holdout, l->lesson.entry, &l->rng);
-    } else if (l->config.reservoir) {
+    } else if (l->config->reservoir) {
         tu_reservoir_offer(&l->reservoir, l->lesson.entry, &l->rng);
     }
 }
 
 int tu_teach_window(tu_learner *l)
 {
-    const tu_config *config = &l->config;
+    const tu_config *config = l->config;
     const tu_lesson *lesson = &l->lesson;
     filter_physics(l);
     int length = write_entry(l);
@@ -204,7 +204,7 @@ int tu_teach_window(tu_learner *l)
 
 void tu_teach_rehearse(tu_learner *l)
 {
-    const tu_config *config = &l->config;
+    const tu_config *config = l->config;
     const tu_lesson *lesson = &l->lesson;
     int width = config->parameters + config->library_terms;
     evaluate_library(l);
@@ -223,7 +223,7 @@ void tu_teach_rehearse(tu_learner *l)
 /* Takes the library's change out of every stored rest. */
 static void take_out_change(tu_learner *l, tu_reservoir *store)
 {
-    const tu_config *config = &l->config;
+    const tu_config *config = l->config;
     const tu_nodes *nodes = &l->network_nodes;
     int columns = config->states + config->inputs, on = config->on_count;
     uint32_t count = tu_reservoir_count(store);
@@ -250,7 +250,7 @@ void tu_teach_solve(tu_learner *l)
 {
     int changed = 0;
     if (!l->library.columns ||
-        !tu_library_solve(&l->library, &l->library_work, l->config.forced, l->config.threshold)) {
+        !tu_library_solve(&l->library, &l->library_work, l->config->forced, l->config->threshold)) {
         return;
     }
     for (int j = 0; j < l->library.columns; j++) {

@@ -24,7 +24,7 @@ static uint32_t nearest_entry(tu_learner *l, const tu_real *here, int first, int
 
 int tu_trial_compare(tu_learner *l)
 {
-    const tu_config *config = &l->config;
+    const tu_config *config = l->config;
     const tu_lesson *lesson = &l->lesson;
     int columns = config->states + config->inputs, first = config->network_nodes / 2 * columns;
     int rest = config->network_nodes * columns;

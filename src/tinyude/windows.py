@@ -11,7 +11,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from tinyude.reference.config import Config
-from tinyude.reference.gates import gates_noise
+from tinyude.reference.gates import noise_limits
 from tinyude.reference.repair import BENT, OUTLIER, REACH
 from tinyude.reference.window import SEGMENTS, Window, legendre, nodes_centre, nodes_gauss, window_make
 from tinyude.streams import Stream
@@ -77,8 +77,8 @@ def good_windows(
     misfit = (residual**2).sum(axis=-1)
     good = np.isfinite(misfit).all(axis=1)
     if config.gated:
-        pairs = zip(misfit, segments, strict=True)
-        good &= np.array([gates_noise(window, m, s, sigma, step) is None for m, s in pairs])
+        most_misfit, most_segments = noise_limits(window, sigma, step)
+        good &= ((misfit <= most_misfit) & (segments <= most_segments)).all(axis=1)
     centres = np.arange(len(views)) * stride + reach
     return centres[good], coefficients[good]
 

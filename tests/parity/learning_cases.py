@@ -13,6 +13,7 @@ from tinyude.reference import adam, library, loss, mlp, reservoir, rng
 RANDOM = np.random.default_rng(5)
 SIZES = (3, 7, 5, 3)
 ROWS, BATCH = 6, 20
+BLOCK = 64  # samples in a block, at most
 PARAMS = exact(RANDOM.standard_normal(mlp.mlp_count(SIZES)))
 X, TAN, Y_BAR, TAN_BAR = exact(RANDOM.standard_normal((4, ROWS, 3)))
 ENTRIES = exact(RANDOM.standard_normal((ROWS, 9)))
@@ -128,7 +129,7 @@ def core_loss(core: Core) -> Outcome:
     found: Outcome = {}
     for nodes, weights in ((1, core.ffi.NULL), (2, core.pointer(NODE_WEIGHTS))):
         network, (batch, _alive) = Network(core), core_batch(core)
-        scratch = core.pointer(np.zeros(core.lib.tu_loss_scratch(network.net, 1)))
+        scratch = core.pointer(np.zeros(core.lib.tu_loss_scratch(network.net, 1, BLOCK)))
         grad = core.pointer(network.grad)
         value = core.lib.tu_loss_first(network.net, network.params, batch, nodes, weights, scratch, grad)
         found |= {f"{nodes} nodes: loss": value, f"{nodes} nodes: gradient": network.grad}
@@ -158,7 +159,7 @@ def core_loss_second(core: Core) -> Outcome:
     network, (batch, _alive), second = Network(core), core_batch(core), core.new("tu_second_order")
     second.known, second.weight = known, WEIGHT
     second.x_scale, second.s1, second.s2 = (core.pointer(scale) for scale in (X_SCALE, S1, S2))
-    scratch, grad = core.pointer(np.zeros(core.lib.tu_loss_scratch(network.net, 2))), core.pointer(network.grad)
+    scratch, grad = core.pointer(np.zeros(core.lib.tu_loss_scratch(network.net, 2, BLOCK))), core.pointer(network.grad)
     value = core.lib.tu_loss_second(network.net, network.params, batch, second, scratch, grad)
     return {"loss": value, "gradient": network.grad}
 

@@ -27,6 +27,7 @@ def bench(
     refuse_unwritable(json)
     refuse_unwritable(plot)
     from tinyude import emulator
+    from tinyude.baselines import diffrax_shooting
     from tinyude.benchmark import measure, over_budget
     from tinyude.cost_curve import plot_cost_curve
 
@@ -43,6 +44,10 @@ def bench(
         _print_columns(f"Arena with 2048 reservoir entries in {kind}: bytes", parts)
     console.print("This host, the paper's learner (paper-v2) on a minute at 1 kHz; slow ones scaled from a part")
     print_table([(name, f"{value:,.4g}") for name, value in figures["host"].items()])
+    if lacking := diffrax_shooting.missing():
+        console.print(
+            f"No Diffrax shooting: {', '.join(lacking)} not found; pip install 'tinyude[bench]'.", markup=False
+        )
     _print_growth(figures["growth"])
     write_json(json, figures)
     if plot is not None:

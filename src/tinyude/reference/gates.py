@@ -46,16 +46,23 @@ def gates_median(gates: Gates, window: Window, misfit: Array, samples: Array, si
 
 
 def gates_noise(window: Window, misfit: Array, segments: Array, sigma: Array, step: Array) -> str | None:
-    """Residuals against the noise: their total (chi-square) and their sums over segments, which see a step or a kink.
+    """Residuals against the noise: total (chi-square) and sums over segments, which see a step or a kink."""
+    most_misfit, most_segments = noise_limits(window, sigma, step)
+    if np.any(misfit > most_misfit):
+        return "misfit"
+    return "jump" if np.any(segments > most_segments) else None
+
+
+def noise_limits(window: Window, sigma: Array, step: Array) -> tuple[Array, Array]:
+    """What misfit and segment sums of each channel may reach.
 
     Where the sensor's own steps are the noise, its error hardly changes from sample to sample, and segment sums
     are allowed what such an error adds up to.
     """
     variance = sigma**2
-    if np.any(misfit > variance * window.freedom * _spread(window) ** 2):
-        return "misfit"
     coarse = np.where(np.isfinite(step) & (step > 2.0 * sigma), step**2 / 6.0, 0.0)
-    return "jump" if np.any(segments > JUMP * variance + (2 * window.half + 1) * coarse) else None
+    misfit = variance * window.freedom * _spread(window) ** 2
+    return misfit, JUMP * variance + (2 * window.half + 1) * coarse
 
 
 def _spread(window: Window) -> float:

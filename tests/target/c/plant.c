@@ -71,13 +71,13 @@ guarded guarded_learner(const tu_config *config)
     g.block = malloc(g.bytes + 2 * CANARY);
     CHECK(g.block != NULL);
     memset(g.block, CANARY_BYTE, g.bytes + 2 * CANARY);
-    tu_config *kept = malloc(sizeof *kept); /* outlives this frame: the known part reads it */
+    tu_config *kept = malloc(sizeof *kept); /* outlives this frame: the learner and the known part read it */
     CHECK(kept != NULL);
     *kept = *config;
     g.known = known_of(kept);
     FORBID(g.block, CANARY);
     FORBID(g.block + CANARY + g.bytes, CANARY);
-    CHECK(tu_learner_init(&g.learner, config, &g.known, g.block + CANARY, g.bytes) == TU_OK);
+    CHECK(tu_learner_init(&g.learner, kept, &g.known, g.block + CANARY, g.bytes) == TU_OK);
     return g;
 }
 
