@@ -4,6 +4,7 @@
 #include "fuse.h"
 #include "loss.h"
 #include "revise.h"
+#include "settle.h"
 #include "teach.h"
 #include "usable.h"
 
@@ -278,6 +279,7 @@ void tu_learner_solve(tu_learner *l)
 void tu_learner_judge(tu_learner *l)
 {
     if (l->calibrated) {
+        tu_settle_network(l);
         tu_teach_judge(l);
     }
 }
@@ -291,5 +293,5 @@ void tu_learner_finish(tu_learner *l)
     while (l->since_change < (uint32_t)l->config.updates) {
         step(l);
     }
-    tu_teach_judge(l);
+    tu_learner_judge(l);
 }

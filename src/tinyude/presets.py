@@ -17,6 +17,7 @@ _PAST = 1024  # windows kept without a network, to tell a change from a region t
 
 _PAPER: dict[str, Any] = {
     "dense": False, "repair": False, "physics_nodes": 1, "network_nodes": 1, "second_order": 0.1, "follow": False,
+    "settle": False,
 }  # fmt: skip
 PRESETS: dict[str, dict[str, Any]] = {
     "default": {},
