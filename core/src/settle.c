@@ -2,6 +2,7 @@
 
 #include "cholesky.h"
 #include "elementary.h"
+#include "usable.h"
 
 /* The rows so far as a triangle, by Givens rotations: the squared condition number of normal equations is too much for
  * float. R is kept transposed and packed, as cholesky.h solves it.
@@ -112,7 +113,7 @@ void tu_settle(const tu_mlp *net, tu_real *params, const tu_batch *batch, int no
             add_windows(net, windows, nodes, weights, output, scratch, targets, &t);
         }
         tu_real ridge = tu_sqrt(t.squares / (tu_real)count);
-        if (ridge > 0) {
+        if (ridge > 0 && tu_usable(ridge)) {
             add_ridge(&t, ridge);
             tu_cholesky_backward(t.count, t.lower, t.right);
             for (int k = 0; k < units; k++) {
@@ -127,7 +128,8 @@ void tu_settle_network(tu_learner *l)
 {
     const tu_config *config = &l->config;
     tu_batch all = {&l->reservoir, &l->rng, l->indices, config->batch, config->states + config->inputs, config->sees};
-    if (config->settle && config->hidden_count && tu_reservoir_count(&l->reservoir) >= (uint32_t)config->batch) {
+    int enough = tu_reservoir_count(&l->reservoir) >= (uint32_t)config->batch;
+    if (config->settle && config->hidden_count && enough && !(l->settled.second_order > 0)) {
         tu_settle(&l->net, l->average, &all, config->network_nodes, l->network_nodes.weights, l->loss_scratch, l->grad);
     }
 }

@@ -20,7 +20,9 @@ size_t tu_settle_work(const tu_mlp *net);
 void tu_settle(const tu_mlp *net, tu_real *params, const tu_batch *batch, int nodes, const tu_real *weights,
                tu_real *scratch, tu_real *work);
 
-/* The same for the learner's averaged network, on what its reservoir holds; not before that is enough for an update. */
+/* The same for the learner's averaged network, on what its reservoir holds; not before that is enough for an update, and
+ * not where a second-order term has a say.
+ */
 void tu_settle_network(tu_learner *learner);
 
 #endif

@@ -109,6 +109,8 @@ def make_config(preset: str, samples: int, period: float, overrides: Mapping[str
     )
     if not system.get("hidden", Config.hidden):
         settings |= {"network_nodes": 1, "holdout": 0, "reservoir": _PAST}
+    if not (system.get("parameters") or system.get("library_terms")):
+        settings |= {"holdout": 0}  # nothing to judge the network against: let every window teach it
     settings |= {key: value for key, value in overrides.items() if value is not None}
     updates = settings.get("updates", Config.updates)
     every = max(round(1.0 / (TRAINING_RATE * period)), -(-samples // updates), 1)

@@ -8,6 +8,7 @@ import numpy as np
 
 from tinyude.reference.mlp import Array, mlp_forward, mlp_layers
 from tinyude.reference.reservoir import reservoir_count
+from tinyude.reference.ring import usable
 from tinyude.reference.state import Learner
 from tinyude.reference.teach import network_batch
 
@@ -27,7 +28,7 @@ def settle(params: Array, sizes: Sequence[int], nodes: Array, node_weights: Arra
     left = target - np.einsum("bqi,qi->bi", answer, node_weights)
     weight, bias = list(mlp_layers(params, sizes))[-1]
     for i, ridge in enumerate(np.sqrt(np.mean(left**2, axis=0))):
-        if ridge == 0.0:
+        if ridge == 0.0 or not usable(ridge):
             continue
         design = np.einsum("bqk,q->bk", hidden, node_weights[:, i])
         units = design.shape[1]
@@ -38,9 +39,11 @@ def settle(params: Array, sizes: Sequence[int], nodes: Array, node_weights: Arra
 
 
 def settle_network(learner: Learner) -> None:
-    """The same for the averaged network, on what the reservoir holds; not before that is enough for an update."""
+    """The same for the averaged network, on what the reservoir holds; not before that is enough for an update, and
+    not where a second-order term has a say.
+    """
     config, count = learner.config, reservoir_count(learner.reservoir)
-    if not config.settle or not config.hidden or count < config.batch:
+    if not config.settle or not config.hidden or count < config.batch or learner.second_order:
         return
     assert learner.network_nodes
     nodes, target = network_batch(learner, learner.reservoir.entries[:count])
