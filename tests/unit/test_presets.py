@@ -64,9 +64,11 @@ def test_make_config_settles_the_network_by_default_alone(preset: str) -> None:
 
 
 def test_make_config_holds_back_only_where_the_network_is_judged() -> None:
-    assert config("default").holdout == 0
-    assert make_config("default", 60_000, 1e-3, {}, library_terms=2, **SYSTEM).holdout == 1500
-    assert make_config("default", 60_000, 1e-3, {}, parameters=1, **SYSTEM).holdout == 1500
+    alone = config("default")
+    assert (alone.holdout, alone.rate) == (0, 0.04)
+    for columns in ({"library_terms": 2}, {"parameters": 1}):
+        made = make_config("default", 60_000, 1e-3, {}, **columns, **SYSTEM)
+        assert (made.holdout, made.rate) == (1500, Config.rate)
 
 
 def test_make_config_paper_v1_is_the_ablations_first_row() -> None:

@@ -57,7 +57,7 @@ def test_settle_makes_a_short_training_better(precision: str) -> None:
 
     def error(settled: bool) -> float:
         ude = tu.UDE(
-            plant.physics, library=None, skip=False, updates=300, precision=precision, settings={"settle": settled}
+            plant.physics, library=None, skip=False, updates=150, precision=precision, settings={"settle": settled}
         )
         return plant.field_error(ude.fit(samples, t=times).predict)
 
