@@ -108,6 +108,7 @@ typedef struct tu_config {
     tu_real rate;
     tu_real rate_floor;
     tu_real decay; /* of the averaged weights; 0: no averaging */
+    int32_t settle; /* solve the averaged network's last layer before it is judged */
     int32_t groups;
     int32_t block;     /* windows in a block */
     tu_real threshold; /* |coefficient| / error for a library term to stay */
@@ -231,7 +232,9 @@ void tu_learner_step(tu_learner *learner, uint32_t count);
 /* Settles the library on all that was seen. tu_learner_finish does this, the updates left, and the judgement. */
 void tu_learner_solve(tu_learner *learner);
 
-/* Keeps the network only where it predicts held-back windows better than the library alone. */
+/* Settles the network's last layer, and keeps the network only where it predicts held-back windows better than the
+ * library alone.
+ */
 void tu_learner_judge(tu_learner *learner);
 
 void tu_learner_finish(tu_learner *learner);

@@ -4,6 +4,7 @@
 #include "fuse.h"
 #include "loss.h"
 #include "revise.h"
+#include "settle.h"
 #include "teach.h"
 #include "turn.h"
 #include "usable.h"
@@ -285,6 +286,7 @@ void tu_learner_solve(tu_learner *l)
 void tu_learner_judge(tu_learner *l)
 {
     if (l->calibrated) {
+        tu_settle_network(l);
         tu_teach_judge(l);
     }
 }
@@ -298,5 +300,5 @@ void tu_learner_finish(tu_learner *l)
     while (l->since_change < (uint32_t)l->config->updates) {
         step(l);
     }
-    tu_teach_judge(l);
+    tu_learner_judge(l);
 }

@@ -49,6 +49,13 @@ static void gather_nodes(const tu_batch *batch, const tu_mlp *net, int windows, 
     }
 }
 
+void tu_loss_gather(const tu_batch *batch, const tu_mlp *net, int windows, int nodes, tu_real *acts, tu_real *targets)
+{
+    gather_nodes(batch, net, windows, nodes, acts);
+    gather(batch, windows, nodes * node_columns(batch, net), net->sizes[net->layers], targets);
+    tu_mlp_pad(windows * nodes, net->sizes[0], acts);
+}
+
 /* residual (windows x outputs) -= the answers; y, a layer, becomes their cotangent, -2/batch residual. */
 static void match(int windows, int outputs, tu_real scale, tu_real *residual, tu_real *y)
 {
@@ -85,7 +92,7 @@ static void match_nodes(const tu_real *weights, int windows, int nodes, int outp
 tu_real tu_loss_first(const tu_mlp *net, const tu_real *params, const tu_batch *batch, int nodes,
                       const tu_real *weights, tu_real *scratch, tu_real *grad)
 {
-    int inputs = net->sizes[0], outputs = net->sizes[net->layers];
+    int outputs = net->sizes[net->layers];
     int part = TU_CHIP_BLOCK / nodes; /* whole windows in a chip's block: losses are summed by such parts everywhere */
     int group = TU_BLOCK / TU_CHIP_BLOCK * part;
     const tu_real *forward = tu_mlp_weights(net, params);
@@ -98,9 +105,7 @@ tu_real tu_loss_first(const tu_mlp *net, const tu_real *params, const tu_batch *
     for (int first = 0; first < batch->size; first += group) {
         int windows = smaller(group, batch->size - first), rows = windows * nodes;
         tu_reservoir_draw(batch->reservoir, windows, batch->rng, batch->indices);
-        gather_nodes(batch, net, windows, nodes, acts);
-        gather(batch, windows, nodes * node_columns(batch, net), outputs, residual);
-        tu_mlp_pad(rows, inputs, acts);
+        tu_loss_gather(batch, net, windows, nodes, acts, residual);
         tu_mlp_forward(net, forward, rows, acts);
         if (weights) {
             match_nodes(weights, windows, nodes, outputs, scale, residual, answer);

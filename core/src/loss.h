@@ -25,6 +25,11 @@ typedef struct {
 /* Where a loss works: tu_loss_scratch(net, order, TU_BLOCK) numbers of the caller's. */
 size_t tu_loss_scratch(const tu_mlp *net, int order, int block);
 
+/* The windows that batch->indices name, nodes * windows <= TU_BLOCK: what the network sees at their nodes, to the input of
+ * a block, and their targets (windows x outputs).
+ */
+void tu_loss_gather(const tu_batch *batch, const tu_mlp *net, int windows, int nodes, tu_real *acts, tu_real *targets);
+
 /* Mean over the batch of |target - sum_q w_q N(x_q)|^2; writes its gradient.
  *
  * nodes is 1 .. TU_MAX_NODES, weights is nodes x outputs. One node and weights NULL (all 1) is the paper's first-order

@@ -3,6 +3,7 @@
 #include "config.h"
 #include "elementary.h"
 #include "loss.h"
+#include "settle.h"
 
 #include <string.h>
 
@@ -88,7 +89,8 @@ static void carve_network(tu_learner *l, tu_arena *arena, tu_memory *memory)
     l->average = tu_arena_reals(arena, count);
     memory->network = arena->used - start;
     start = arena->used;
-    l->grad = tu_arena_reals(arena, count);
+    size_t settling = count && l->config->settle ? tu_settle_work(&l->net) : 0;
+    l->grad = tu_arena_reals(arena, (int)larger((size_t)count, settling));
     l->adam.first = tu_arena_reals(arena, count);
     l->adam.second = tu_arena_reals(arena, count);
     l->adam.count = count;

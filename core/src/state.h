@@ -62,7 +62,7 @@ struct tu_learner {
     tu_real *entry_scale; /* of compact entries, by column */
     tu_real *params;
     tu_real *average;
-    tu_real *grad;
+    tu_real *grad; /* of a minibatch; room to settle in, too */
     tu_real *loss_scratch;
     uint32_t *indices;   /* of a block of the minibatch */
     tu_real *row;        /* the sample at hand */

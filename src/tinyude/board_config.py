@@ -13,10 +13,13 @@ from tinyude.presets import circular_channels, make_config, measured_map, rate_c
 from tinyude.reference.config import Config
 
 _SIZES: dict[str, dict[str, Any]] = {
-    "default": {"stride": 10, "max_half": 250, "calibration": 10_000, "reservoir": 2048, "holdout": 128},
+    # a small reservoir wants the gentler rate, library or not
+    "default": {
+        "stride": 10, "max_half": 250, "calibration": 10_000, "reservoir": 2048, "holdout": 128, "rate": Config.rate,
+    },
     "paper-v2": {"reservoir": 2048},
     "paper-v1": {},
-}
+}  # fmt: skip
 # Where arena, stack and all else must fit: found on the single pendulum, which both hold with a library of its states.
 SMALL: dict[str, dict[str, Any]] = {
     "32k": {

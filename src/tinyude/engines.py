@@ -20,6 +20,7 @@ from tinyude.reference.learner import (
     learner_calibrated,
     learner_finish,
     learner_gap,
+    learner_judge,
     learner_push,
     learner_residual,
     learner_rewind,
@@ -28,7 +29,7 @@ from tinyude.reference.learner import (
 from tinyude.reference.noise import noise_sigma
 from tinyude.reference.reservoir import reservoir_count
 from tinyude.reference.state import Known, learner_init
-from tinyude.reference.teach import teach_judge, teach_solve
+from tinyude.reference.teach import teach_solve
 
 Array = NDArray[Any]
 
@@ -100,7 +101,7 @@ class ReferenceLearner:
         teach_solve(self._learner)
 
     def judge(self) -> None:
-        teach_judge(self._learner)
+        learner_judge(self._learner)
 
     def finish(self) -> None:
         learner_finish(self._learner)

@@ -17,7 +17,9 @@ _PAST = 1024  # windows kept without a network, to tell a change from a region t
 
 _PAPER: dict[str, Any] = {
     "dense": False, "repair": False, "physics_nodes": 1, "network_nodes": 1, "second_order": 0.1, "follow": False,
+    "settle": False,
 }  # fmt: skip
+_ALONE = {"holdout": 0, "rate": 0.04}  # a network without a library: nothing to judge it against, more to learn
 PRESETS: dict[str, dict[str, Any]] = {
     "default": {},
     "paper-v2": _PAPER,
@@ -123,6 +125,8 @@ def make_config(preset: str, samples: int, period: float, overrides: Mapping[str
     )
     if not system.get("hidden", Config.hidden):
         settings |= {"network_nodes": 1, "holdout": 0, "reservoir": _PAST}
+    if preset == "default" and not (system.get("parameters") or system.get("library_terms")):
+        settings |= _ALONE
     settings |= {key: value for key, value in overrides.items() if value is not None}
     updates = settings.get("updates", Config.updates)
     every = max(round(1.0 / (TRAINING_RATE * period)), -(-samples // updates), 1)

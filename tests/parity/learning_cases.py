@@ -8,7 +8,7 @@ import numpy as np
 from cases import SEED, Outcome, case, exact
 from compiled_core import Array, Core
 
-from tinyude.reference import adam, library, loss, mlp, reservoir, rng
+from tinyude.reference import adam, library, loss, mlp, reservoir, rng, settle
 
 RANDOM = np.random.default_rng(5)
 SIZES = (3, 7, 5, 3)
@@ -144,6 +144,29 @@ def reference_loss() -> Outcome:
         x, target = entries[:, : 3 * nodes].reshape(BATCH, nodes, 3), entries[:, 3 * nodes : 3 * nodes + 3]
         value, grad = loss.loss_first(PARAMS, SIZES, x, weights, target)
         found |= {f"{nodes} nodes: loss": value, f"{nodes} nodes: gradient": grad}
+    return found
+
+
+def core_settle(core: Core) -> Outcome:
+    found: Outcome = {}
+    for nodes, weights in ((1, np.ones((1, 3))), (2, NODE_WEIGHTS)):
+        network, (batch, _alive), params = Network(core), core_batch(core), core.array(PARAMS)
+        scratch = core.pointer(np.zeros(core.lib.tu_loss_scratch(network.net, 1, BLOCK)))
+        work = core.pointer(np.ones(core.lib.tu_settle_work(network.net)))
+        node_weights = core.pointer(weights)
+        core.lib.tu_settle(network.net, core.pointer(params), batch, nodes, node_weights, scratch, work)
+        found[f"{nodes} nodes"] = params
+    return found
+
+
+@case("settle", core_settle)
+def reference_settle() -> Outcome:
+    found: Outcome = {}
+    for nodes, weights in ((1, np.ones((1, 3))), (2, NODE_WEIGHTS)):
+        params = PARAMS.copy()
+        x, target = ENTRIES[:, : 3 * nodes].reshape(ROWS, nodes, 3), ENTRIES[:, 3 * nodes : 3 * nodes + 3]
+        settle.settle(params, SIZES, x, weights, target)
+        found[f"{nodes} nodes"] = params
     return found
 
 

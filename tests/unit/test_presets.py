@@ -58,6 +58,19 @@ def test_make_config_paper_v2_has_the_papers_constants() -> None:
     assert (made.calibration, made.train_every) == (10_000, 40)  # ten seconds; 25 updates a second
 
 
+@pytest.mark.parametrize("preset", list(PRESETS))
+def test_make_config_settles_the_network_by_default_alone(preset: str) -> None:
+    assert config(preset).settle is (preset == "default")
+
+
+def test_make_config_holds_back_only_where_the_network_is_judged() -> None:
+    alone = config("default")
+    assert (alone.holdout, alone.rate) == (0, 0.04)
+    for columns in ({"library_terms": 2}, {"parameters": 1}):
+        made = make_config("default", 60_000, 1e-3, {}, **columns, **SYSTEM)
+        assert (made.holdout, made.rate) == (1500, Config.rate)
+
+
 def test_make_config_paper_v1_is_the_ablations_first_row() -> None:
     made = config("paper-v1")
     assert (made.reservoir, made.rolling, made.batch, made.adam, made.decay) == (32, True, 32, False, 0.0)

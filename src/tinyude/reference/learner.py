@@ -16,6 +16,7 @@ from tinyude.reference.repair import repair_push
 from tinyude.reference.reservoir import reservoir_count, reservoir_draw
 from tinyude.reference.revise import revise_finish, revise_watch
 from tinyude.reference.ring import ring_clear, ring_push, ring_row, ring_window, usable
+from tinyude.reference.settle import settle_network
 from tinyude.reference.state import Array, Counters, Learner
 from tinyude.reference.teach import design_rows, network_batch, scaled_row, teach_judge, teach_solve, teach_window
 from tinyude.reference.turn import turn_states, turn_window
@@ -71,7 +72,14 @@ def learner_finish(learner: Learner) -> None:
     teach_solve(learner)
     while learner.since_change < learner.config.updates:
         learner_step(learner)
-    teach_judge(learner)
+    learner_judge(learner)
+
+
+def learner_judge(learner: Learner) -> None:
+    """Settle the network's last layer, and keep the network only where it earns it."""
+    if learner.window is not None:
+        settle_network(learner)
+        teach_judge(learner)
 
 
 def learner_gap(learner: Learner) -> None:

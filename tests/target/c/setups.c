@@ -10,7 +10,7 @@ tu_config base_config(void)
         .adaptive = 1, .gated = 1, .repair = 1, .physics_nodes = 9, .network_nodes = 5, .calibration = 600,
         .snr_gate = 12, .reservoir = 96, .holdout = 24, .batch = 16, .updates = 150, .train_every = 4, .adam = 1,
         .rate = (tu_real)0.02, .rate_floor = (tu_real)0.02, .decay = (tu_real)0.99, .groups = 6, .block = 10,
-        .threshold = (tu_real)4.5, .follow = 1, .seed = 7,
+        .threshold = (tu_real)4.5, .follow = 1, .settle = 1, .seed = 7,
     };
     return c;
 }
@@ -84,6 +84,7 @@ static void paper_first_version(tu_config *c)
     c->adam = 0;
     c->rate = (tu_real)0.05;
     c->decay = 0;
+    c->settle = 0;
 }
 
 static void usual(tu_config *c)
