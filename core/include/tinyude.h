@@ -108,7 +108,7 @@ typedef struct tu_config {
     tu_real rate;
     tu_real rate_floor;
     tu_real decay; /* of the averaged weights; 0: no averaging */
-    int32_t settle; /* solve the averaged network's last layer before it is judged */
+    int32_t settle; /* solve the averaged network's last layer when training is over */
     int32_t groups;
     int32_t block;     /* windows in a block */
     tu_real threshold; /* |coefficient| / error for a library term to stay */
@@ -229,13 +229,14 @@ void tu_learner_calibrated(tu_learner *learner);
 /* Makes updates on what is stored. */
 void tu_learner_step(tu_learner *learner, uint32_t count);
 
-/* Settles the library on all that was seen. tu_learner_finish does this, the updates left, and the judgement. */
+/* Settles the library on all that was seen. tu_learner_finish does this, the updates left, and concludes. */
 void tu_learner_solve(tu_learner *learner);
 
-/* Settles the network's last layer, and keeps the network only where it predicts held-back windows better than the
- * library alone.
- */
+/* Keeps the network only where it predicts held-back windows better than the library alone. */
 void tu_learner_judge(tu_learner *learner);
+
+/* When training is over: solves the averaged network's last layer, and judges. */
+void tu_learner_conclude(tu_learner *learner);
 
 void tu_learner_finish(tu_learner *learner);
 

@@ -286,6 +286,13 @@ void tu_learner_solve(tu_learner *l)
 void tu_learner_judge(tu_learner *l)
 {
     if (l->calibrated) {
+        tu_teach_judge(l);
+    }
+}
+
+void tu_learner_conclude(tu_learner *l)
+{
+    if (l->calibrated) {
         tu_settle_network(l);
         tu_teach_judge(l);
     }
@@ -300,5 +307,5 @@ void tu_learner_finish(tu_learner *l)
     while (l->since_change < (uint32_t)l->config->updates) {
         step(l);
     }
-    tu_learner_judge(l);
+    tu_learner_conclude(l);
 }

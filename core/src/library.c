@@ -177,6 +177,7 @@ int tu_library_end_block(tu_library *library)
 {
     int changed = 0;
     if (library->trial) {
+        tu_library_end_part(library);
         if (--library->trial == 0) {
             changed = contradicted(library);
             clear(library->last, library->columns);

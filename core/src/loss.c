@@ -212,7 +212,7 @@ static void block_second(const tu_mlp *net, const tu_real *params, const tu_real
                          const tu_second_order *second, int rows, const block *b, tu_real *loss, tu_real *grad)
 {
     int n = net->sizes[0];
-    tu_real scale = TU_R(-2.0) / (tu_real)batch->size;
+    tu_real scale = TU_R(-2.0) / (tu_real)batch->size, loss2 = 0;
     size_t last = tu_mlp_offset(net, net->layers);
     tu_real *answer = b->acts + last, *tan = b->tans + last;
 
@@ -226,14 +226,10 @@ static void block_second(const tu_mlp *net, const tu_real *params, const tu_real
     }
     tu_mlp_pad(rows, n, b->tans);
     tu_mlp_jvp(net, forward, rows, b->acts, b->tans);
-    for (int from = 0; from < rows; from += TU_CHIP_BLOCK) {
-        int part = smaller(TU_CHIP_BLOCK, rows - from);
-        tu_real loss2 = 0;
-        for (int row = from; row < from + part; row++) {
-            loss2 += lie_part(second, n, scale, b->r2 + row * n, tan + row * TU_ROW_STEP(n));
-        }
-        *loss += tu_sum_squares(b->r1 + from * n, part * n) + second->weight * loss2;
+    for (int row = 0; row < rows; row++) {
+        loss2 += lie_part(second, n, scale, b->r2 + row * n, tan + row * TU_ROW_STEP(n));
     }
+    *loss += tu_sum_squares(b->r1, rows * n) + second->weight * loss2;
     tu_mlp_pad(rows, n, tan);
     tu_mlp_jvp_backward(net, params, rows, b->acts, b->tans, b->bend, grad);
     for (int row = 0, at = 0; row < rows; row++, at += n) {
@@ -254,8 +250,8 @@ tu_real tu_loss_second(const tu_mlp *net, const tu_real *params, const tu_batch 
     tu_real loss = 0;
 
     clear(grad, tu_mlp_count(net));
-    for (int first = 0; first < batch->size; first += TU_BLOCK) {
-        int rows = smaller(TU_BLOCK, batch->size - first);
+    for (int first = 0; first < batch->size; first += TU_CHIP_BLOCK) { /* two passes add to grad by turns: a chip's blocks */
+        int rows = smaller(TU_CHIP_BLOCK, batch->size - first);
         tu_reservoir_draw(batch->reservoir, rows, batch->rng, batch->indices);
         tu_reservoir_spread(batch->reservoir, batch->indices, rows, 0, n, TU_ROW_STEP(n), TU_UNIT_STEP, b.acts);
         gather(batch, rows, target, n, b.r1);

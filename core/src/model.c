@@ -2,28 +2,25 @@
 #include "elementary.h"
 #include "teach.h"
 
-/* States and inputs as windows teach them: angles on the turn around 0. */
-static void look_at(tu_learner *l, const tu_real *x, const tu_real *u)
+/* A state or input as windows teach it: angles on the turn around 0. */
+static tu_real seen(const tu_config *config, const tu_real *x, const tu_real *u, int column)
 {
-    const tu_config *config = l->config;
-    for (int i = 0; i < config->states; i++) {
-        int angle = config->order[i] == 0 && config->circular[config->channel[i]];
-        l->lesson.node[i] = angle ? x[i] - tu_whole_turns(x[i]) : x[i];
+    if (column >= config->states) {
+        return u[column - config->states];
     }
-    for (int i = 0; i < config->inputs; i++) {
-        l->lesson.node[config->states + i] = u[i];
-    }
+    int angle = config->order[column] == 0 && config->circular[config->channel[column]];
+    return angle ? x[column] - tu_whole_turns(x[column]) : x[column];
 }
 
 /* Adds the averaged network's answer, where it is on, in units of dx_scale. */
-static void add_network(tu_learner *l, tu_real *residual)
+static void add_network(tu_learner *l, const tu_real *x, const tu_real *u, tu_real *residual)
 {
     const tu_config *config = l->config;
     tu_real *acts = l->loss_scratch;
     const tu_real *answer = acts + tu_mlp_offset(&l->net, l->net.layers);
     for (int i = 0; i < config->sees_count; i++) {
         int column = config->sees[i];
-        acts[i * TU_UNIT_STEP] = l->lesson.node[column] / l->settled.scales.x[column];
+        acts[i * TU_UNIT_STEP] = seen(config, x, u, column) / l->settled.scales.x[column];
     }
     tu_mlp_pad(1, config->sees_count, acts);
     tu_mlp_forward(&l->net, tu_mlp_weights(&l->net, l->average), 1, acts);
@@ -32,9 +29,12 @@ static void add_network(tu_learner *l, tu_real *residual)
     }
 }
 
-static void add_library(tu_learner *l, tu_real *residual)
+static void add_library(tu_learner *l, const tu_real *x, const tu_real *u, tu_real *residual)
 {
     static const tu_real ones[TU_MAX_STATES] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    for (int i = 0; i < l->config->states + l->config->inputs; i++) {
+        l->lesson.node[i] = seen(l->config, x, u, i);
+    }
     tu_teach_library_at(l, l->library.coefficients, ones, residual);
 }
 
@@ -47,12 +47,11 @@ int tu_learner_residual(tu_learner *l, const tu_real *x, const tu_real *u, tu_re
     if (!l->calibrated) {
         return TU_NOT_READY;
     }
-    look_at(l, x, u);
     if (config->hidden_count) {
-        add_network(l, residual);
+        add_network(l, x, u, residual);
     }
     if (l->library.columns) {
-        add_library(l, residual);
+        add_library(l, x, u, residual);
     }
     for (int i = 0; i < config->on_count; i++) {
         residual[i] *= l->settled.scales.dx[config->on[i]];

@@ -18,9 +18,9 @@ from tinyude.reference.config import Config
 from tinyude.reference.gates import REASONS
 from tinyude.reference.learner import (
     learner_calibrated,
+    learner_conclude,
     learner_finish,
     learner_gap,
-    learner_judge,
     learner_push,
     learner_residual,
     learner_rewind,
@@ -29,7 +29,7 @@ from tinyude.reference.learner import (
 from tinyude.reference.noise import noise_sigma
 from tinyude.reference.reservoir import reservoir_count
 from tinyude.reference.state import Known, learner_init
-from tinyude.reference.teach import teach_solve
+from tinyude.reference.teach import teach_judge, teach_solve
 
 Array = NDArray[Any]
 
@@ -44,6 +44,7 @@ class Engine(Protocol):
     def step(self, count: int) -> None: ...
     def solve(self) -> None: ...
     def judge(self) -> None: ...
+    def conclude(self) -> None: ...
     def finish(self) -> None: ...
     def losses(self) -> tuple[int, float, int]: ...
     def residual(self, x: Array, u: Array) -> Array: ...
@@ -101,7 +102,10 @@ class ReferenceLearner:
         teach_solve(self._learner)
 
     def judge(self) -> None:
-        learner_judge(self._learner)
+        teach_judge(self._learner)
+
+    def conclude(self) -> None:
+        learner_conclude(self._learner)
 
     def finish(self) -> None:
         learner_finish(self._learner)

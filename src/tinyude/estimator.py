@@ -112,7 +112,7 @@ class UDE(BaseEstimator):  # type: ignore[misc]
         done = push_stream(session, stream, lambda rows: progress(rows, total) if progress else None)
         session.engine.solve()
         run_updates(session, lambda steps: progress(min(done + steps, total), total) if progress else None)
-        session.engine.judge()
+        session.engine.conclude()
         self._adopt(session, stream)
         if progress:
             progress(total, total)

@@ -194,6 +194,9 @@ class NativeLearner:
     def judge(self) -> None:
         self._lib.tu_learner_judge(self._learner)
 
+    def conclude(self) -> None:
+        self._lib.tu_learner_conclude(self._learner)
+
     def finish(self) -> None:
         self._lib.tu_learner_finish(self._learner)
 

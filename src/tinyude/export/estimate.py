@@ -30,10 +30,10 @@ class Processor:
 
 
 PROCESSORS = {
-    "cortex-m4": Processor("Cortex-M4F", 60_400, 1_100, 700, 450, 12, 7.73, 27.2, 87.7),
-    "cortex-m0plus": Processor("Cortex-M0+, no FPU", 85_700, 1_300, 4_700, 600, 15, 604.0, 1546.0, -337.0),
-    "esp32": Processor("ESP32", 82_000, 1_600, 1_700, 1_500, 20),
-    "rv32imac": Processor("ESP32-C3, no FPU", 87_300, 2_000, 4_900, 900, 24, 599.0, 948.0, 0.0),
+    "cortex-m4": Processor("Cortex-M4F", 63_400, 1_100, 700, 450, 12, 7.73, 27.2, 87.7),
+    "cortex-m0plus": Processor("Cortex-M0+, no FPU", 88_600, 1_300, 4_700, 600, 15, 604.0, 1546.0, -337.0),
+    "esp32": Processor("ESP32", 85_200, 1_600, 1_700, 1_500, 20),
+    "rv32imac": Processor("ESP32-C3, no FPU", 90_500, 2_000, 4_900, 900, 24, 599.0, 948.0, 0.0),
 }
 LEARNER_STACK, PREDICTOR_STACK, NETWORK_STACK = 1_700, 224, 48
 

@@ -72,11 +72,11 @@ def learner_finish(learner: Learner) -> None:
     teach_solve(learner)
     while learner.since_change < learner.config.updates:
         learner_step(learner)
-    learner_judge(learner)
+    learner_conclude(learner)
 
 
-def learner_judge(learner: Learner) -> None:
-    """Settle the network's last layer, and keep the network only where it earns it."""
+def learner_conclude(learner: Learner) -> None:
+    """When training is over: settle the network's last layer, and keep the network only where it earns it."""
     if learner.window is not None:
         settle_network(learner)
         teach_judge(learner)

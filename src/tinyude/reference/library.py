@@ -94,6 +94,7 @@ def library_end_block(library: Library) -> bool:
     """
     changed = False
     if library.trial:
+        library_end_part(library)
         library.trial -= 1
         if library.trial == 0:
             changed = _contradicted(library)
