@@ -35,7 +35,7 @@ PROCESSORS = {
     "esp32": Processor("ESP32", 85_200, 1_600, 1_700, 1_500, 20),
     "rv32imac": Processor("ESP32-C3, no FPU", 90_500, 2_000, 4_900, 900, 24, 599.0, 948.0, 0.0),
 }
-LEARNER_STACK, PREDICTOR_STACK, NETWORK_STACK = 1_700, 224, 48
+LEARNER_STACK, PREDICTOR_STACK, NETWORK_STACK = 1_280, 224, 48
 
 
 @dataclass(frozen=True)
