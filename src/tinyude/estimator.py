@@ -35,7 +35,7 @@ from tinyude.reference.config import Config
 from tinyude.reference.window import window_make
 from tinyude.rollout import extrapolation, held_rollout, rollout
 from tinyude.streams import Stream, as_stream, turns
-from tinyude.terms import default_terms, given_terms, linear_terms
+from tinyude.terms import MAX_COLUMNS, default_terms, given_terms, linear_terms
 from tinyude.windows import run_jets, visited
 from tinyude.words import describe, equation_lines, interval_factor
 
@@ -272,6 +272,7 @@ class UDE(BaseEstimator):  # type: ignore[misc]
         """Library terms, and how many of them are forced (the linear skip of a network alone)."""
         if self.preset != "default":
             return [], 0
+        most = (MAX_COLUMNS - len(self.physics.learned)) // len(residual_states(self.physics, self.on, self.preset))
         if self.library is None:
             skip = linear_terms(self.physics) if self.skip else []
             return skip, len(skip)
@@ -279,8 +280,8 @@ class UDE(BaseEstimator):  # type: ignore[misc]
             if self.library != "auto":
                 raise TinyUDEError(f"library is {self.library!r}; use 'auto', a list of terms, or None.")
             rms = rough_rms(self.physics, self.measured, stream)
-            return default_terms(self.physics, rms, two_way(stream)), 0
-        return given_terms(self.physics, list(self.library)), 0
+            return default_terms(self.physics, rms, two_way(stream), most), 0
+        return given_terms(self.physics, list(self.library), most), 0
 
     def _learn_parameters(self, session: Session, stream: Stream) -> Session:
         """Gauss-Newton over the record: physical parameters move to where the linearised equations want them."""

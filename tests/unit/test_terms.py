@@ -98,3 +98,15 @@ def test_default_terms_offer_friction_of_a_speed_without_a_position() -> None:
     assert not any("tanh" in name for name in names(default_terms(motor, {})))
     assert "omega*Abs(omega)" in names(default_terms(motor, {"omega": 3.0}, ["omega"]))
     assert names(default_terms(DRIVEN, {"omega": 2.0}, ["theta"])) == names(default_terms(DRIVEN, {"omega": 2.0}))
+
+
+def test_default_terms_of_many_states_leave_out_kinds_that_do_not_fit() -> None:
+    names = [f"q{i}" for i in range(12)]
+    chain = Physics(states=names, rhs=[f"-{name}" for name in names])
+    assert len(default_terms(chain, {}, names)) == 1 + 12 + 5 * 12
+    assert default_terms(chain, {}, names, most=42) == default_terms(chain, {})[:13]
+
+
+def test_given_terms_refuses_more_than_the_core_takes() -> None:
+    with pytest.raises(TinyUDEError, match="has 3 terms; at most 2"):
+        given_terms(pendulum("A").physics, ["theta", "omega", "omega**2"], most=2)
