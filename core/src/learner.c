@@ -61,13 +61,13 @@ static int try_window(tu_learner *l)
     } else if (config->gated) {
         reason = tu_gates_median(&l->gates, &settled->window, &l->ring, fit, &l->noise, settled->sigma_scale);
     }
+    if (reason != TU_ACCEPTED) {
+        return reason;
+    }
     tu_fuse_rates(&settled->window, config->rate_channel, l->noise.sigma, config->channels, fit);
     tu_reckon_window(&l->reckon, config, &settled->window, l->noise.sigma, fit);
     tu_turn_window(config->circular, config->channels, config->poly, fit);
-    if (reason == TU_ACCEPTED && !tu_teach_window(l)) {
-        reason = TU_NONFINITE;
-    }
-    return reason;
+    return tu_teach_window(l) ? TU_ACCEPTED : TU_NONFINITE;
 }
 
 static void window(tu_learner *l)
@@ -82,6 +82,18 @@ static void window(tu_learner *l)
     tu_revise_watch(l, reason);
 }
 
+/* Carries angles on to the newest sample, or starts anew where samples are missing since the last window. */
+static void carry_angles(tu_learner *l)
+{
+    int fresh = l->clean < l->config->stride ? l->clean : l->config->stride;
+    if (fresh < l->config->stride) {
+        tu_reckon_clear(&l->reckon, l->config);
+    }
+    if (l->calibrated) {
+        tu_reckon_push(&l->reckon, l->config, &l->settled.window, l->noise.sigma, &l->ring, fresh);
+    }
+}
+
 /* Algorithm 1, lines 3 to 14, for a sample that has been looked after: learner->row. */
 static void take(tu_learner *l)
 {
@@ -93,13 +105,9 @@ static void take(tu_learner *l)
         l->bad_reason = usable ? TU_STUCK : TU_NONFINITE;
     }
     tu_noise_update(&l->noise, &l->ring);
-    if (!l->clean) {
-        tu_reckon_clear(&l->reckon, config);
-    } else if (l->calibrated) {
-        tu_reckon_push(&l->reckon, config, &l->settled.window, l->noise.sigma, &l->ring);
-    }
     l->tick++;
     if (l->tick % (uint32_t)config->stride == 0) {
+        carry_angles(l);
         if (!l->calibrating) {
             window(l);
         } else {

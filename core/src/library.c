@@ -63,7 +63,8 @@ void tu_library_add(tu_library *library, const tu_real *design, const tu_real *t
     tu_real *products = sums + tu_sums_row(library, library->columns);
     for (int output = 0; output < library->outputs; output++, design += width) {
         tu_real goal = target[output];
-        tu_real innovation = goal - tu_library_dot(library, output, design, library->coefficients);
+        tu_real known = tu_library_dot(library, output, design, library->coefficients);
+        tu_real innovation = library->trial ? 0 : goal - known; /* a trial has scores of its own */
         for (int a = 0; a < width; a++) {
             int column = tu_library_column(library, output, a);
             tu_real *row = sums + tu_sums_row(library, column);
@@ -71,7 +72,7 @@ void tu_library_add(tu_library *library, const tu_real *design, const tu_real *t
                 row[b] += design[a] * design[b];
             }
             products[column] += design[a] * goal;
-            library->score[column] += library->trial ? 0 : design[a] * innovation;
+            library->score[column] += design[a] * innovation;
         }
         products[library->columns] += goal * goal;
     }

@@ -14,6 +14,7 @@ void tu_reckon_carve(tu_reckon *reckon, tu_arena *arena, const tu_config *config
     }
     reckon->angle = tu_arena_reals(arena, rates ? config->channels : 0);
     reckon->count = tu_arena_reals(arena, rates ? config->channels : 0);
+    reckon->rate = tu_arena_reals(arena, rates ? config->channels : 0);
 }
 
 void tu_reckon_clear(tu_reckon *reckon, const tu_config *config)
@@ -27,30 +28,44 @@ void tu_reckon_clear(tu_reckon *reckon, const tu_config *config)
 
 static tu_real samples_of(const tu_window *window) { return (tu_real)(2 * window->half + 1); }
 
-static tu_real gain(const tu_reckon *reckon, const tu_config *config, const tu_real *sigma, int c)
+static tu_real larger(tu_real a, tu_real b) { return a > b ? a : b; }
+
+/* Where the two noises balance, within the longest memory. */
+static tu_real least_gain(const tu_config *config, const tu_window *window, const tu_real *sigma, int c)
 {
     tu_real balance = sigma[config->rate_channel[c] - 1] * config->sample_period / sigma[c];
-    tu_real young = TU_R(1.0) / reckon->count[c];
-    return balance > young ? balance : young;
+    return larger(balance, TU_R(1.0) / (LONGEST * samples_of(window)));
+}
+
+static void carry(tu_reckon *reckon, const tu_config *config, int c, tu_real least, const tu_ring *ring, int count)
+{
+    tu_real angle = reckon->angle[c], rate = reckon->rate[c], known = reckon->count[c];
+    const tu_real half = TU_R(0.5) * config->sample_period;
+    const tu_real *angles = ring->values + c * ring->span;
+    const tu_real *rates = ring->values + (config->rate_channel[c] - 1) * ring->span;
+    int slot = tu_ring_slot(ring, count - 1);
+    if (count > 0 && known == 0) { /* the first step goes nowhere */
+        angle = angles[slot];
+        rate = -rates[slot];
+    }
+    for (; count > 0; count--, slot = slot + 1 < ring->span ? slot + 1 : 0) {
+        angle += half * (rates[slot] + rate);
+        rate = rates[slot];
+        known += 1;
+        angle += larger(least, TU_R(1.0) / known) * (angles[slot] - angle);
+    }
+    reckon->angle[c] = angle;
+    reckon->rate[c] = rate;
+    reckon->count[c] = known;
 }
 
 void tu_reckon_push(tu_reckon *reckon, const tu_config *config, const tu_window *window, const tu_real *sigma,
-                    const tu_ring *ring)
+                    const tu_ring *ring, int count)
 {
     for (int c = 0; c < config->channels; c++) {
-        int rate = config->rate_channel[c] - 1;
-        if (rate < 0) {
-            continue;
+        if (config->rate_channel[c]) {
+            carry(reckon, config, c, least_gain(config, window, sigma, c), ring, count);
         }
-        tu_real sensed = tu_ring_at(ring, c, 0);
-        if (reckon->count[c] == 0) {
-            reckon->angle[c] = sensed;
-        } else {
-            reckon->angle[c] += TU_R(0.5) * (tu_ring_at(ring, rate, 0) + tu_ring_at(ring, rate, 1)) * config->sample_period;
-        }
-        tu_real most = LONGEST * samples_of(window), next = reckon->count[c] + 1;
-        reckon->count[c] = next < most ? next : most;
-        reckon->angle[c] += gain(reckon, config, sigma, c) * (sensed - reckon->angle[c]);
     }
 }
 
@@ -59,7 +74,8 @@ void tu_reckon_window(tu_reckon *reckon, const tu_config *config, const tu_windo
 {
     tu_real samples = samples_of(window);
     for (int c = 0; c < config->channels; c++) {
-        if (!config->rate_channel[c] || reckon->count[c] == 0 || gain(reckon, config, sigma, c) * samples > BETTER) {
+        if (!config->rate_channel[c] || reckon->count[c] == 0 ||
+            larger(least_gain(config, window, sigma, c), TU_R(1.0) / reckon->count[c]) * samples > BETTER) {
             continue;
         }
         const tu_real *rate = fit->coefficients + (config->rate_channel[c] - 1) * (window->poly + 1);

@@ -14,6 +14,7 @@
 typedef struct {
     tu_real *angle; /* of each channel, at the newest sample */
     tu_real *count; /* samples that went into it; 0: none yet */
+    tu_real *rate;  /* at that sample */
 } tu_reckon;
 
 void tu_reckon_carve(tu_reckon *reckon, tu_arena *arena, const tu_config *config);
@@ -21,9 +22,9 @@ void tu_reckon_carve(tu_reckon *reckon, tu_arena *arena, const tu_config *config
 /* What comes next does not follow on what was. */
 void tu_reckon_clear(tu_reckon *reckon, const tu_config *config);
 
-/* The newest sample of the ring, whose last two follow on one another; sigma by channel. */
+/* The ring's newest `count` samples, which follow on those of the last call; sigma by channel. */
 void tu_reckon_push(tu_reckon *reckon, const tu_config *config, const tu_window *window, const tu_real *sigma,
-                    const tu_ring *ring);
+                    const tu_ring *ring, int count);
 
 /* Makes use of carried angles in the fit of the newest window. */
 void tu_reckon_window(tu_reckon *reckon, const tu_config *config, const tu_window *window, const tu_real *sigma,

@@ -233,7 +233,8 @@ def core_angle(core: Core) -> Outcome:
     core.lib.tu_ring_carve(samples, core.arena(), 41, 2)
     for number, row in enumerate(ANGLE):
         core.lib.tu_ring_push(samples, core.pointer(row))
-        core.lib.tu_reckon_push(state, config, made, sigma, samples)
+        if number % 10 == 9:
+            core.lib.tu_reckon_push(state, config, made, sigma, samples, 10)
         if number % 50 == 49:
             fit = fitted(core, made, samples)
             core.lib.tu_fuse_rates(made, config.rate_channel, sigma, 2, fit)
@@ -250,7 +251,8 @@ def reference_angle() -> Outcome:
     found = []
     for number, row in enumerate(ANGLE):
         ring.ring_push(samples, row)
-        reckon.reckon_push(state, CARRIED, made, SIGMA, row, ANGLE[max(number - 1, 0)])
+        if number % 10 == 9:
+            reckon.reckon_push(state, CARRIED, made, SIGMA, ANGLE[number - 9 : number + 1])
         if number % 50 == 49:
             coefficients, _, _ = window.window_fit(made, ring.ring_window(samples, half, spacing))
             coefficients = fuse.fuse_rates(made, coefficients, CARRIED.rate_channel, SIGMA)

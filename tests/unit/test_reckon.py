@@ -15,8 +15,8 @@ TRUTH = np.column_stack([30.0 * TIMES + np.sin(5.0 * TIMES), 30.0 + 5.0 * np.cos
 def carried(samples: np.ndarray, sigma: np.ndarray) -> tuple[Reckon, np.ndarray, np.ndarray]:
     """The reckoning after all samples; the coefficients of the last window without and with it."""
     reckon = reckon_init(2)
-    for before, now in zip(samples[[0, *range(len(samples) - 1)]], samples, strict=True):
-        reckon_push(reckon, CONFIG, WINDOW, sigma, now, before)
+    for part in np.split(samples, 10):
+        reckon_push(reckon, CONFIG, WINDOW, sigma, part)
     own, _, _ = window_fit(WINDOW, samples[-2 * HALF - 1 :])
     return reckon, own, reckon_window(reckon, CONFIG, WINDOW, own, sigma)
 

@@ -126,13 +126,9 @@ def _take(learner: Learner, row: Array) -> None:
     if not good.all():
         learner.bad, learner.bad_reason = ring.pushed - 1, "nonfinite"
     noise_update(learner.noise, ring)
-    if learner.bad >= ring.pushed - 1:
-        learner.reckon.count[:] = 0
-    elif learner.window:
-        before = ring_row(ring, 1) if ring.pushed > 1 else row
-        reckon_push(learner.reckon, config, learner.window, noise_sigma(learner.noise), row, before)
     learner.tick += 1
     if learner.tick % config.stride == 0:
+        _carry_angles(learner)
         if learner.calibrating:
             clean = ring.pushed - 1 - learner.bad
             calibrate_window(learner.calibration, config, ring, learner.noise, learner.gates, clean)
@@ -142,6 +138,17 @@ def _take(learner: Learner, row: Array) -> None:
         learner_calibrated(learner)
     elif learner.window and config.train_every and learner.tick % config.train_every == 0:
         learner_step(learner)
+
+
+def _carry_angles(learner: Learner) -> None:
+    """Carry angles on to the newest sample, or start anew where samples are missing since the last window."""
+    ring, stride = learner.ring, learner.config.stride
+    fresh = max(0, min(stride, ring.pushed - 1 - learner.bad, len(ring.values)))
+    if fresh < stride:
+        learner.reckon.count[:] = 0
+    if learner.window:
+        rows = ring.values[(ring.pushed - fresh + np.arange(fresh)) % len(ring.values)]
+        reckon_push(learner.reckon, learner.config, learner.window, noise_sigma(learner.noise), rows)
 
 
 def learner_calibrated(learner: Learner) -> None:
@@ -214,11 +221,11 @@ def _try_window(learner: Learner) -> str | None:
         reason = gates_noise(window, misfit, segments, sigma, learner.noise.step)
     elif config.gated:
         reason = gates_median(learner.gates, window, misfit, samples, sigma)
+    if reason:
+        return reason
     coefficients = fuse_rates(window, coefficients, config.rate_channel, sigma)
     coefficients = reckon_window(learner.reckon, config, window, coefficients, noise_sigma(learner.noise))
-    if reason is None and not teach_window(learner, window, turn_window(coefficients, config.circular)):
-        return "nonfinite"
-    return reason
+    return None if teach_window(learner, window, turn_window(coefficients, config.circular)) else "nonfinite"
 
 
 def _loss(learner: Learner, entries: Array) -> tuple[float, Array]:

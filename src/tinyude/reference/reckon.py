@@ -28,24 +28,27 @@ ASTRAY = 5.0  # standard errors from the window's own angle at which it is not, 
 class Reckon:
     angle: Array  # (channels,) at the newest sample
     count: Array  # (channels,) samples that went into it; 0: none yet
+    rate: Array  # (channels,) at that sample
 
 
 def reckon_init(channels: int) -> Reckon:
-    return Reckon(np.zeros(channels), np.zeros(channels))
+    return Reckon(np.zeros(channels), np.zeros(channels), np.zeros(channels))
 
 
-def reckon_push(reckon: Reckon, config: Config, window: Window, sigma: Array, now: Array, before: Array) -> None:
-    """One more sample, and the one before it."""
+def reckon_push(reckon: Reckon, config: Config, window: Window, sigma: Array, rows: Array) -> None:
+    """The newest samples (count, channels), which follow on those of the last call."""
     for channel, rate in enumerate(config.rate_channel):
         if rate == 0:
             continue
-        if reckon.count[channel] == 0:
-            reckon.angle[channel] = now[channel]
-        else:
-            reckon.angle[channel] += 0.5 * (now[rate - 1] + before[rate - 1]) * config.sample_period
-        reckon.count[channel] = min(reckon.count[channel] + 1, LONGEST * (2 * window.half + 1))
-        gain = _gain(reckon, config, channel, sigma)
-        reckon.angle[channel] += gain * (now[channel] - reckon.angle[channel])
+        least = _least_gain(config, window, channel, sigma)
+        for sensed, now in rows[:, [channel, rate - 1]]:
+            if reckon.count[channel] == 0:
+                reckon.angle[channel] = sensed
+            else:
+                reckon.angle[channel] += 0.5 * config.sample_period * (now + reckon.rate[channel])
+            reckon.rate[channel] = now
+            reckon.count[channel] += 1
+            reckon.angle[channel] += max(least, 1.0 / reckon.count[channel]) * (sensed - reckon.angle[channel])
 
 
 def reckon_window(reckon: Reckon, config: Config, window: Window, coefficients: Array, sigma: Array) -> Array:
@@ -53,7 +56,9 @@ def reckon_window(reckon: Reckon, config: Config, window: Window, coefficients: 
     moved = np.array(coefficients)
     samples = 2 * window.half + 1
     for channel, rate in enumerate(config.rate_channel):
-        if rate == 0 or reckon.count[channel] == 0 or _gain(reckon, config, channel, sigma) * samples > BETTER:
+        if rate == 0 or reckon.count[channel] == 0:
+            continue
+        if max(_least_gain(config, window, channel, sigma), 1.0 / reckon.count[channel]) * samples > BETTER:
             continue
         mean, slope = coefficients[:2, rate - 1]
         carried = reckon.angle[channel] - window.seconds * (mean + slope / 3.0)
@@ -64,6 +69,7 @@ def reckon_window(reckon: Reckon, config: Config, window: Window, coefficients: 
     return moved
 
 
-def _gain(reckon: Reckon, config: Config, channel: int, sigma: Array) -> float:
+def _least_gain(config: Config, window: Window, channel: int, sigma: Array) -> float:
+    """Where the two noises balance, within the longest memory."""
     balance = sigma[config.rate_channel[channel] - 1] * config.sample_period / sigma[channel]
-    return max(float(balance), 1.0 / float(reckon.count[channel]))
+    return max(float(balance), 1.0 / (LONGEST * (2 * window.half + 1)))
