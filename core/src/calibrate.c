@@ -55,20 +55,13 @@ void tu_calibrate_carve(tu_calibration *cal, tu_settled *settled, tu_arena *aren
     settled->snr2 = 0;
 }
 
-static void clear(tu_real *values, int count)
-{
-    for (int i = 0; i < count; i++) {
-        values[i] = 0;
-    }
-}
-
 static void forget(tu_calibration *cal, const tu_config *config)
 {
     for (int i = 0; i < cal->candidates; i++) {
         cal->tried[i] = cal->passed[i] = 0;
     }
-    clear(cal->squares, cal->candidates * 3 * config->states);
-    clear(cal->input_squares, config->inputs);
+    tu_clear(cal->squares, cal->candidates * 3 * config->states);
+    tu_clear(cal->input_squares, config->inputs);
 }
 
 void tu_calibrate_clear(tu_calibration *cal, const tu_config *config)

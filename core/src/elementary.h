@@ -84,6 +84,8 @@ TU_INLINE tu_real tu_whole_turns(tu_real angle)
     return (tu_real)(int32_t)(turns + (turns < 0 ? TU_R(-0.5) : TU_R(0.5))) * (2 * TU_PI);
 }
 
+TU_INLINE tu_real tu_larger(tu_real a, tu_real b) { return a > b ? a : b; }
+
 /* -1, 0 or 1; NaN stays. */
 TU_INLINE tu_real tu_sign(tu_real x) { return x > 0 ? TU_R(1.0) : x < 0 ? TU_R(-1.0) : x; }
 
@@ -97,6 +99,14 @@ tu_real tu_exp(tu_real x);
 tu_real tu_log(tu_real x); /* -inf at 0, NaN below */
 tu_real tu_sinh(tu_real x); /* infinite from |x| = 88.8 on in float, as cosh */
 tu_real tu_cosh(tu_real x);
+
+/* Sets numbers to 0. */
+TU_INLINE void tu_clear(tu_real *values, int count)
+{
+    for (int i = 0; i < count; i++) {
+        values[i] = 0;
+    }
+}
 
 /* Sum of squares in eight interleaved running sums: an order that vector units and scalar chips both like. */
 tu_real tu_sum_squares(const tu_real *values, int count);

@@ -15,13 +15,6 @@ static const tu_real MATCHED = TU_R(0.25); /* on this share of its windows: else
 enum { ALARM_BLOCKS = 8 };                 /* blocks that define what is usual */
 enum { TRIAL_BLOCKS = 6 };                 /* blocks after an alarm that decide whether it was one */
 
-static void clear(tu_real *values, int count)
-{
-    for (int i = 0; i < count; i++) {
-        values[i] = 0;
-    }
-}
-
 void tu_library_carve(tu_library *library, tu_arena *arena, const tu_config *config)
 {
     library->groups = config->groups;
@@ -164,11 +157,11 @@ static int contradicted(const tu_library *library)
 static void start_trial(tu_library *library)
 {
     library->trial = TRIAL_BLOCKS;
-    clear(library->last, library->columns);
-    clear(library->part, library->columns);
-    clear(library->energy, library->columns);
+    tu_clear(library->last, library->columns);
+    tu_clear(library->part, library->columns);
+    tu_clear(library->energy, library->columns);
     for (int i = 0; i < 3; i++) {
-        clear(library->moments[i], library->columns);
+        tu_clear(library->moments[i], library->columns);
     }
     library->matched_target = 0;
     library->matched = library->compared = 0;
@@ -181,7 +174,7 @@ int tu_library_end_block(tu_library *library)
         tu_library_end_part(library);
         if (--library->trial == 0) {
             changed = contradicted(library);
-            clear(library->last, library->columns);
+            tu_clear(library->last, library->columns);
         }
     } else if (library->solved) {
         if (library->scored >= ALARM_BLOCKS && alarm(library)) {
@@ -190,7 +183,7 @@ int tu_library_end_block(tu_library *library)
             learn_usual(library);
         }
     }
-    clear(library->score, library->columns);
+    tu_clear(library->score, library->columns);
     library->windows = 0;
     library->blocks++;
     return changed;
@@ -198,9 +191,9 @@ int tu_library_end_block(tu_library *library)
 
 void tu_library_clear(tu_library *library)
 {
-    clear(library->sums, library->groups * library->size);
-    clear(library->last, library->columns);
-    clear(library->usual, library->columns);
+    tu_clear(library->sums, library->groups * library->size);
+    tu_clear(library->last, library->columns);
+    tu_clear(library->usual, library->columns);
     library->trial = 0;
     library->scored = 0;
     library->blocks = 0;

@@ -2,13 +2,6 @@
 
 #include "elementary.h"
 
-static void clear(tu_real *values, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        values[i] = 0;
-    }
-}
-
 static int smaller(int a, int b) { return a < b ? a : b; }
 
 size_t tu_loss_scratch(const tu_mlp *net, int order, int block)
@@ -101,7 +94,7 @@ tu_real tu_loss_first(const tu_mlp *net, const tu_real *params, const tu_batch *
     tu_real *answer = acts + tu_mlp_offset(net, net->layers);
     tu_real scale = TU_R(-2.0) / (tu_real)batch->size, loss = 0;
 
-    clear(grad, tu_mlp_count(net));
+    tu_clear(grad, (int)tu_mlp_count(net));
     for (int first = 0; first < batch->size; first += group) {
         int windows = smaller(group, batch->size - first), rows = windows * nodes;
         tu_reservoir_draw(batch->reservoir, windows, batch->rng, batch->indices);
@@ -207,9 +200,9 @@ static void known_inputs(const tu_batch *batch, int entry, int n, const tu_real 
     }
 }
 
-/* Adds loss (times the batch) and gradient of one gathered block. */
-static void block_second(const tu_mlp *net, const tu_real *params, const tu_real *forward, const tu_batch *batch,
-                         const tu_second_order *second, int rows, const block *b, tu_real *loss, tu_real *grad)
+/* Loss (times the batch) and gradient of one gathered block. */
+static tu_real block_second(const tu_mlp *net, const tu_real *params, const tu_real *forward, const tu_batch *batch,
+                            const tu_second_order *second, int rows, const block *b, tu_real *grad)
 {
     int n = net->sizes[0];
     tu_real scale = TU_R(-2.0) / (tu_real)batch->size, loss2 = 0;
@@ -229,7 +222,6 @@ static void block_second(const tu_mlp *net, const tu_real *params, const tu_real
     for (int row = 0; row < rows; row++) {
         loss2 += lie_part(second, n, scale, b->r2 + row * n, tan + row * TU_ROW_STEP(n));
     }
-    *loss += tu_sum_squares(b->r1, rows * n) + second->weight * loss2;
     tu_mlp_pad(rows, n, tan);
     tu_mlp_jvp_backward(net, params, rows, b->acts, b->tans, b->bend, grad);
     for (int row = 0, at = 0; row < rows; row++, at += n) {
@@ -238,6 +230,7 @@ static void block_second(const tu_mlp *net, const tu_real *params, const tu_real
     }
     tu_mlp_pad(rows, n, answer);
     tu_mlp_backward(net, params, rows, b->acts, b->bend, grad);
+    return tu_sum_squares(b->r1, rows * n) + second->weight * loss2;
 }
 
 tu_real tu_loss_second(const tu_mlp *net, const tu_real *params, const tu_batch *batch, const tu_second_order *second,
@@ -249,14 +242,15 @@ tu_real tu_loss_second(const tu_mlp *net, const tu_real *params, const tu_batch 
     int target = node_columns(batch, net);
     tu_real loss = 0;
 
-    clear(grad, tu_mlp_count(net));
-    for (int first = 0; first < batch->size; first += TU_CHIP_BLOCK) { /* two passes add to grad by turns: a chip's blocks */
+    tu_clear(grad, (int)tu_mlp_count(net));
+    /* In a chip's blocks everywhere: two passes add to grad by turns. */
+    for (int first = 0; first < batch->size; first += TU_CHIP_BLOCK) {
         int rows = smaller(TU_CHIP_BLOCK, batch->size - first);
         tu_reservoir_draw(batch->reservoir, rows, batch->rng, batch->indices);
         tu_reservoir_spread(batch->reservoir, batch->indices, rows, 0, n, TU_ROW_STEP(n), TU_UNIT_STEP, b.acts);
         gather(batch, rows, target, n, b.r1);
         gather(batch, rows, target + n, n, b.r2);
-        block_second(net, params, forward, batch, second, rows, &b, &loss, grad);
+        loss += block_second(net, params, forward, batch, second, rows, &b, grad);
     }
     return loss / (tu_real)batch->size;
 }

@@ -30,13 +30,11 @@ void tu_noise_carve(tu_noise *noise, tu_arena *arena, int channels)
     noise->still = tu_arena_ints(arena, channels);
 }
 
-static tu_real larger(tu_real a, tu_real b) { return a > b ? a : b; }
-
 static tu_real sigma_floor(const tu_noise *noise, int channel)
 {
     tu_real step = noise->step[channel];
     step = tu_finite(step) ? step / tu_sqrt(TU_R(12.0)) : 0;
-    return larger(larger(step, RELATIVE_FLOOR * tu_sqrt(noise->power[channel])), (tu_real)FLT_MIN);
+    return tu_larger(tu_larger(step, RELATIVE_FLOOR * tu_sqrt(noise->power[channel])), (tu_real)FLT_MIN);
 }
 
 void tu_noise_init(tu_noise *noise)
@@ -77,7 +75,7 @@ static void warm_up(tu_noise *noise, int channel, tu_real squared, tu_real floor
         start[place] = squared;
     }
     if (noise->seen + 1 == WARM) {
-        noise->variance[channel] = larger(start[LOWER - 1] / CHI_MEDIAN, floor * floor);
+        noise->variance[channel] = tu_larger(start[LOWER - 1] / CHI_MEDIAN, floor * floor);
         noise->count[channel] = WARM / 4; /* a median is worth that many averaged squares */
     }
 }
@@ -85,7 +83,7 @@ static void warm_up(tu_noise *noise, int channel, tu_real squared, tu_real floor
 static void average(tu_noise *noise, int channel, tu_real squared, tu_real floor)
 {
     tu_real variance = noise->variance[channel];
-    if (squared <= CLIP * CLIP * larger(variance, floor * floor)) {
+    if (squared <= CLIP * CLIP * tu_larger(variance, floor * floor)) {
         noise->count[channel] += noise->count[channel] < UINT32_MAX;
         noise->variance[channel] = variance + (squared - variance) / (tu_real)noise->count[channel];
     }
@@ -119,7 +117,7 @@ void tu_noise_update(tu_noise *noise, const tu_ring *ring)
         } else if (whole) {
             average(noise, c, squared_residual(ring, c), floor);
         }
-        noise->sigma[c] = larger(tu_sqrt(noise->variance[c] / CLIPPED), floor);
+        noise->sigma[c] = tu_larger(tu_sqrt(noise->variance[c] / CLIPPED), floor);
     }
     noise->seen += whole && noise->seen < WARM;
 }

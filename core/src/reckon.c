@@ -28,13 +28,11 @@ void tu_reckon_clear(tu_reckon *reckon, const tu_config *config)
 
 static tu_real samples_of(const tu_window *window) { return (tu_real)(2 * window->half + 1); }
 
-static tu_real larger(tu_real a, tu_real b) { return a > b ? a : b; }
-
 /* Where the two noises balance, within the longest memory. */
 static tu_real least_gain(const tu_config *config, const tu_window *window, const tu_real *sigma, int c)
 {
     tu_real balance = sigma[config->rate_channel[c] - 1] * config->sample_period / sigma[c];
-    return larger(balance, TU_R(1.0) / (LONGEST * samples_of(window)));
+    return tu_larger(balance, TU_R(1.0) / (LONGEST * samples_of(window)));
 }
 
 static void carry(tu_reckon *reckon, const tu_config *config, int c, tu_real least, const tu_ring *ring, int count)
@@ -52,7 +50,7 @@ static void carry(tu_reckon *reckon, const tu_config *config, int c, tu_real lea
         angle += half * (rates[slot] + rate);
         rate = rates[slot];
         known += 1;
-        angle += larger(least, TU_R(1.0) / known) * (angles[slot] - angle);
+        angle += tu_larger(least, TU_R(1.0) / known) * (angles[slot] - angle);
     }
     reckon->angle[c] = angle;
     reckon->rate[c] = rate;
@@ -75,7 +73,7 @@ void tu_reckon_window(tu_reckon *reckon, const tu_config *config, const tu_windo
     tu_real samples = samples_of(window);
     for (int c = 0; c < config->channels; c++) {
         if (!config->rate_channel[c] || reckon->count[c] == 0 ||
-            larger(least_gain(config, window, sigma, c), TU_R(1.0) / reckon->count[c]) * samples > BETTER) {
+            tu_larger(least_gain(config, window, sigma, c), TU_R(1.0) / reckon->count[c]) * samples > BETTER) {
             continue;
         }
         const tu_real *rate = fit->coefficients + (config->rate_channel[c] - 1) * (window->poly + 1);

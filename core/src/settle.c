@@ -29,9 +29,7 @@ static triangle place(const tu_mlp *net, tu_real *work)
     t.right = t.lower + tu_packed(t.count);
     t.row = t.right + t.count;
     t.squares = 0;
-    for (int i = 0; i < tu_packed(t.count) + t.count; i++) {
-        work[i] = 0;
-    }
+    tu_clear(work, tu_packed(t.count) + t.count);
     return t;
 }
 
@@ -61,9 +59,7 @@ static void add_row(triangle *t, tu_real target)
 static void add_ridge(triangle *t, tu_real ridge)
 {
     for (int i = 0; i < t->count; i++) {
-        for (int k = 0; k < t->count; k++) {
-            t->row[k] = 0;
-        }
+        tu_clear(t->row, t->count);
         t->row[i] = ridge;
         add_row(t, 0);
     }
@@ -78,9 +74,7 @@ static void add_windows(const tu_mlp *net, int windows, int nodes, const tu_real
     const tu_real *answer = acts + tu_mlp_offset(net, net->layers) + output * TU_UNIT_STEP;
     for (int w = 0; w < windows; w++) {
         tu_real left = targets[w * outputs + output];
-        for (int k = 0; k < t->count; k++) {
-            t->row[k] = 0;
-        }
+        tu_clear(t->row, t->count);
         for (int q = 0; q < nodes; q++) {
             const int at = w * nodes + q;
             tu_real weight = weights[q * outputs + output];
