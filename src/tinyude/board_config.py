@@ -43,6 +43,8 @@ def board_config(
     period: float = 1e-3,
     terms: Sequence[sp.Expr] = (),
     measured: Sequence[str] | None = None,
+    on: Sequence[str] | None = None,
+    sees: Sequence[str] | None = None,
     size: str | None = None,
     seed: int = 0,
     **overrides: Any,
@@ -56,11 +58,11 @@ def board_config(
     overrides = (SMALL[size] if size else {}) | overrides
     hidden = overrides.pop("hidden", (16, 16))
     names, channel, order = measured_map(physics, measured)
-    on = residual_states(physics, None, preset)
+    acts = residual_states(physics, on, preset)
     return make_config(
         preset, samples, period, {**_SIZES[preset], **overrides},
-        channels=len(names), channel=channel, order=order, rate_channel=rate_channels(physics, measured, on, preset),
-        circular=circular_channels(physics, measured, preset),
-        inputs=physics.n_inputs, on=on, sees=seen_columns(physics, None), hidden=hidden,
+        channels=len(names), channel=channel, order=order, rate_channel=rate_channels(physics, measured, acts),
+        circular=circular_channels(physics, measured),
+        inputs=physics.n_inputs, on=acts, sees=seen_columns(physics, sees), hidden=hidden,
         parameters=len(physics.learned), library_terms=len(terms), forced=len(physics.learned), seed=seed,
     )  # fmt: skip

@@ -258,8 +258,8 @@ class UDE(BaseEstimator):  # type: ignore[misc]
         config = make_config(
             self.preset, samples, stream.period, given,
             channels=len(stream.names), channel=channel, order=order,
-            rate_channel=rate_channels(physics, self.measured, on, self.preset),
-            circular=circular_channels(physics, self.measured, self.preset, None if live else going_round(stream)),
+            rate_channel=rate_channels(physics, self.measured, on),
+            circular=circular_channels(physics, self.measured, None if live else going_round(stream)),
             inputs=physics.n_inputs, on=on, sees=seen_columns(physics, self.sees),
             hidden=tuple(int(h) for h in self.hidden),
             parameters=len(physics.learned), library_terms=len(terms), forced=len(physics.learned) + forced * len(on),

@@ -17,7 +17,7 @@ _PAST = 1024  # windows kept without a network, to tell a change from a region t
 
 _PAPER: dict[str, Any] = {
     "dense": False, "repair": False, "physics_nodes": 1, "network_nodes": 1, "second_order": 0.1, "follow": False,
-    "settle": False,
+    "rate_channel": (), "circular": (), "settle": False,
 }  # fmt: skip
 _ALONE = {"holdout": 0, "rate": 0.04}  # a network without a library: nothing to judge it against, more to learn
 PRESETS: dict[str, dict[str, Any]] = {
@@ -58,18 +58,15 @@ def measured_map(
     return names, tuple(source[s][0] for s in physics.states), tuple(source[s][1] for s in physics.states)
 
 
-def rate_channels(physics: Physics, measured: Sequence[str] | None, on: Sequence[int], preset: str) -> tuple[int, ...]:
-    """For each channel 1 + the channel that senses its rate, where the known rate is all there is to it; else 0.
-
-    The paper's presets make no use of it.
-    """
+def rate_channels(physics: Physics, measured: Sequence[str] | None, on: Sequence[int]) -> tuple[int, ...]:
+    """For each channel 1 + the channel that senses its rate, where the known rate is all there is to it; else 0."""
     names, _, _ = measured_map(physics, measured)
     senses = {name: 1 + channel for channel, name in enumerate(names)}
     rates = dict(zip(physics.states, physics.kinematic, strict=True))
 
     def rate(name: str) -> int:
         state = rates[name]
-        if preset != "default" or state is None or physics.states.index(name) in on:
+        if state is None or physics.states.index(name) in on:
             return 0
         return senses.get(physics.states[state], 0)
 
@@ -77,15 +74,15 @@ def rate_channels(physics: Physics, measured: Sequence[str] | None, on: Sequence
 
 
 def circular_channels(
-    physics: Physics, measured: Sequence[str] | None, preset: str, turning: Sequence[str] | None = None
+    physics: Physics, measured: Sequence[str] | None, turning: Sequence[str] | None = None
 ) -> tuple[int, ...]:
-    """For each channel 1 where it senses an angle that may be taken on any turn (paper: none).
+    """For each channel 1 where it senses an angle that may be taken on any turn.
 
     turning: channels that were seen to go round; None: any angle may.
     """
     names, _, _ = measured_map(physics, measured)
     angles = set(physics.angles) if turning is None else set(physics.angles) & set(turning)
-    return tuple(int(preset == "default" and name in angles) for name in names)
+    return tuple(int(name in angles) for name in names)
 
 
 def residual_states(physics: Physics, on: Sequence[str] | None, preset: str) -> tuple[int, ...]:
@@ -118,6 +115,8 @@ def seen_columns(physics: Physics, sees: Sequence[str] | None) -> tuple[int, ...
 
 def make_config(preset: str, samples: int, period: float, overrides: Mapping[str, Any], **system: Any) -> Config:
     """A configuration for a record of so many samples (or a live stream, told by its expected length)."""
+    if clash := system.keys() & overrides.keys():
+        raise TinyUDEError(f"settings names {', '.join(sorted(clash))}, which follow from the rest; leave them out.")
     settings = PRESETS[preset] | (
         _default_sizes(samples)
         if preset == "default"
@@ -130,7 +129,7 @@ def make_config(preset: str, samples: int, period: float, overrides: Mapping[str
     settings |= {key: value for key, value in overrides.items() if value is not None}
     updates = settings.get("updates", Config.updates)
     every = max(round(1.0 / (TRAINING_RATE * period)), -(-samples // updates), 1)
-    config = Config(sample_period=period, **system, **{"train_every": every, **settings})
+    config = Config(**{**system, "sample_period": period, "train_every": every, **settings})
     if not config.dense and config.taps * config.spacing > config.max_half:
         raise TinyUDEError(
             f"{config.taps} taps {config.spacing} samples apart reach beyond max_half = {config.max_half}; "

@@ -288,6 +288,7 @@ BAD_SETTINGS = {
     "batch": ({"batch": 2.5}, "whole number of at least 1"),
     "reservoir": ({"reservoir": -1}, "whole number of at least 1"),
     "settings": ({"settings": {"colour": 3}}, "settings names colour"),
+    "settings of the system": ({"settings": {"channels": 3}}, "settings names channels, which follow"),
     "measured": ({"measured": ["speed"]}, "the states are theta, omega"),
     "on": ({"on": ["speed"]}, "the states are theta, omega"),
     "sees": ({"sees": ["speed"]}, "these are theta, omega"),

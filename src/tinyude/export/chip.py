@@ -14,7 +14,7 @@ from tinyude.errors import TinyUDEError
 from tinyude.known import KnownPrograms, known_programs
 from tinyude.model import Model
 from tinyude.physics import Physics
-from tinyude.presets import PRESETS, chip_config, measured_map, rate_channels, residual_states, seen_columns
+from tinyude.presets import PRESETS, chip_config, measured_map
 from tinyude.reference.config import Config
 from tinyude.reference.start import StartModel
 from tinyude.terms import default_terms
@@ -109,13 +109,9 @@ def chip_of_physics(
     if preset not in PRESETS:
         raise TinyUDEError(f"preset is {preset!r}; use one of {', '.join(PRESETS)}.")
     terms = tuple(default_terms(physics, {})) if preset == "default" else ()
-    config = chip_config(board_config(physics, preset, period=period, terms=terms, measured=measured), len(terms))
-    acts = residual_states(physics, on, preset)
-    config = replace(
-        config, on=acts, sees=seen_columns(physics, sees), rate_channel=rate_channels(physics, measured, acts, preset)
-    )
+    whole = board_config(physics, preset, period=period, terms=terms, measured=measured, on=on, sees=sees)
     names, _, _ = measured_map(physics, measured)
-    return Chip(physics, names, terms, config)
+    return Chip(physics, names, terms, chip_config(whole, len(terms)))
 
 
 def _start(model: Model, state: dict[str, Any]) -> StartModel:
