@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from tinyude import native
 from tinyude.errors import TinyUDEError
-from tinyude.experiments import NAMES, fits, gradients, load, runner
+from tinyude.experiments import NAMES, fits, gradients, load, runner, sources
 from tinyude.experiments.experiment import Config, Result, Table, Unit, plain, select, stats
 from tinyude.experiments.floor import run_floor
 from tinyude.experiments.page import write_pages
@@ -137,8 +137,22 @@ def test_unit_key_changes_with_configuration_and_sources(monkeypatch):
     key = runner.unit_key(unit)
     assert key == runner.unit_key(Unit(double, {"log": "", "value": 1}, cost=9.0))
     assert key != runner.unit_key(Unit(double, {"value": 2, "log": ""}))
-    monkeypatch.setattr(runner, "_package_hash", lambda: "other sources")
+    monkeypatch.setattr(runner, "package_hash", lambda: "other sources")
     assert key != runner.unit_key(unit)
+
+
+def test_a_solver_result_outlives_a_change_of_the_learner_and_not_one_of_its_own_sources(monkeypatch):
+    solver, learner = fits.solver_unit(0.01, 0, True), fits.jet_unit("default", 0.01, 0)
+    keys = [runner.unit_key(unit) for unit in (solver, learner)]
+    monkeypatch.setattr(runner, "package_hash", lambda: "other sources")
+    assert [runner.unit_key(unit) == key for unit, key in zip((solver, learner), keys, strict=True)] == [True, False]
+    before = sources.modules_hash(solver.through)
+    read = Path.read_bytes
+    for name in ("adjoint.py", "mlp.py", "physics.py", "system.py"):  # imported directly, or by what is
+        monkeypatch.setattr(Path, "read_bytes", lambda path, name=name: read(path) + b"#" * (path.name == name))
+        sources.modules_hash.cache_clear()
+        assert sources.modules_hash(solver.through) != before
+    sources.modules_hash.cache_clear()
 
 
 def test_write_pages_shows_what_was_reproduced_and_keeps_quick_runs_out_of_the_docs(tmp_path):

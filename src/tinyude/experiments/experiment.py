@@ -22,11 +22,14 @@ class Unit:
     """A piece of work that is done once and kept: a module's function and its plain-data argument.
 
     Experiments that ask for the same unit share its result. `cost` is a guess in seconds, for the progress bar.
+    `through` names the modules that do its work where that is not the whole package: a slow solver's result outlives
+    a change of the learner.
     """
 
     run: Callable[[Config], Result]
     config: Config
     cost: float = 1.0
+    through: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

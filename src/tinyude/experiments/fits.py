@@ -43,6 +43,12 @@ _JET: dict[str, Config] = {
     "default": {},
 }
 
+_PLANTS = ("tinyude.systems", "tinyude.signals")
+_THROUGH = {  # methods without our learner
+    "adjoint": ("tinyude.baselines", *_PLANTS),
+    "sindy": ("tinyude.experiments.weak_sindy", *_PLANTS),
+}
+
 
 def jet_unit(
     method: str, noise: float, seed: int, system: str = "pendulum", *, case: str = "A", residual: str = "linear",
@@ -54,7 +60,8 @@ def jet_unit(
         "seed": seed, "seconds": seconds, "settings": settings or {},
     }  # fmt: skip
     slower = 2.0 if system != "pendulum" else 1.0
-    return Unit(run_fit, config, slower * _SECONDS.get(method, 1.0) if cost is None else cost)
+    cost = slower * _SECONDS.get(method, 1.0) if cost is None else cost
+    return Unit(run_fit, config, cost, _THROUGH.get(method, ()))
 
 
 def solver_unit(noise: float, seed: int, quick: bool, steps: int = 40, **choices: Any) -> Unit:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from functools import cache
 from hashlib import sha256
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -16,20 +14,8 @@ import tinyude
 from tinyude import native
 from tinyude.experiments import load
 from tinyude.experiments.experiment import Summary, Unit, plain
+from tinyude.experiments.sources import module_hash, modules_hash, package_hash
 from tinyude.whole_file import write_whole
-
-# Parts of the package that no result depends on; experiments count by the one module that does the work.
-PRESENTATION = (
-    "cli.py",
-    "commands",
-    "demo.py",
-    "experiments",
-    "export",
-    "report",
-    "model_file.py",
-    "tables.py",
-    "whole_file.py",
-)
 
 Progress = Callable[[int, int], None]
 
@@ -60,7 +46,8 @@ def reproduce(
 def unit_key(unit: Unit) -> str:
     """What a result depends on, as a short name: function, configuration, version and sources."""
     function = f"{unit.run.__module__}.{unit.run.__qualname__}"
-    said = [function, plain(unit.config), tinyude.__version__, _package_hash(), _module_hash(unit.run.__module__)]
+    package = modules_hash(unit.through) if unit.through else package_hash()
+    said = [function, plain(unit.config), tinyude.__version__, package, module_hash(unit.run.__module__)]
     return sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]
 
 
@@ -101,24 +88,3 @@ def _provenance(units: list[Unit], quick: bool) -> dict[str, Any]:
         "configuration": sha256("".join(keys).encode()).hexdigest()[:16],
         "units": keys,
     }
-
-
-@cache
-def _package_hash() -> str:
-    """Of everything a fit runs through: Python sources, and the compiled core where there is one."""
-    root = Path(tinyude.__file__).parent
-    sources = [path for path in root.rglob("*.py") if path.relative_to(root).parts[0] not in PRESENTATION]
-    return _hash_files([*sources, *root.glob("_core*")])
-
-
-@cache
-def _module_hash(name: str) -> str:
-    path = import_module(name).__file__
-    return _hash_files([Path(path)]) if path else name
-
-
-def _hash_files(paths: list[Path]) -> str:
-    digest = sha256()
-    for path in sorted(paths):
-        digest.update(path.name.encode() + b"\0" + path.read_bytes())
-    return digest.hexdigest()
