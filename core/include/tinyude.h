@@ -109,6 +109,7 @@ typedef struct tu_config {
     tu_real rate_floor;
     tu_real decay; /* of the averaged weights; 0: no averaging */
     int32_t settle; /* solve the averaged network's last layer when training is over */
+    int32_t around; /* a second start for a network that sees an angle go round */
     int32_t groups;
     int32_t block;     /* windows in a block */
     tu_real threshold; /* |coefficient| / error for a library term to stay */
@@ -239,6 +240,14 @@ void tu_learner_judge(tu_learner *learner);
 void tu_learner_conclude(tu_learner *learner);
 
 void tu_learner_finish(tu_learner *learner);
+
+/* A luxury of machines with time: after the conclusion, starts the network anew where an angle goes round. As many updates
+ * as before follow, and tu_learner_choose. 0: there is no such angle, or no held-back window to judge by.
+ */
+int tu_learner_around(tu_learner *learner);
+
+/* Concludes a second start: keeps the network that predicts held-back windows better. */
+void tu_learner_choose(tu_learner *learner);
 
 /* N(x, u) of the averaged model: [on]. TU_NOT_READY (and zeros) before calibration has ended. */
 int tu_learner_residual(tu_learner *learner, const tu_real *x, const tu_real *u, tu_real *residual);

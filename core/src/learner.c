@@ -1,4 +1,5 @@
 /* Algorithm 1 of the paper as two functions: tu_learner_push takes a sample, tu_learner_step makes updates. */
+#include "around.h"
 #include "config.h"
 #include "elementary.h"
 #include "fuse.h"
@@ -261,11 +262,12 @@ static void step(tu_learner *l)
         l->counters.rolled_back++;
         return;
     }
+    tu_real rate = l->around ? TU_GENTLE * config->rate : config->rate;
     if (config->adam) {
-        tu_real rate = tu_cosine_rate(l->since_change - 1, (uint32_t)config->updates, config->rate, config->rate_floor);
+        rate = tu_cosine_rate(l->since_change - 1, (uint32_t)config->updates, rate, config->rate_floor);
         tu_adam_step(&l->adam, l->params, l->grad, rate);
     } else {
-        tu_sgd_step(l->params, l->grad, l->adam.count, config->rate);
+        tu_sgd_step(l->params, l->grad, l->adam.count, rate);
     }
     if (config->decay > 0) {
         tu_ema_update(l->average, l->params, l->adam.count, l->since_change - 1, config->decay);
@@ -316,4 +318,15 @@ void tu_learner_finish(tu_learner *l)
         step(l);
     }
     tu_learner_conclude(l);
+}
+
+int tu_learner_around(tu_learner *l) { return l->calibrated && tu_around_begin(l); }
+
+void tu_learner_choose(tu_learner *l)
+{
+    if (l->around) {
+        tu_settle_network(l);
+        tu_around_end(l);
+        tu_teach_judge(l);
+    }
 }

@@ -86,7 +86,7 @@ static void carve_network(tu_learner *l, tu_arena *arena, tu_memory *memory)
     int count = l->config->hidden_count ? (int)tu_mlp_count(&l->net) : 0;
     size_t start = arena->used;
     l->params = tu_arena_reals(arena, count);
-    l->average = tu_arena_reals(arena, count);
+    l->average = tu_arena_reals(arena, l->config->around ? 2 * count : count);
     memory->network = arena->used - start;
     start = arena->used;
     size_t settling = count && l->config->settle ? tu_settle_work(&l->net) : 0;

@@ -69,6 +69,7 @@ struct tu_learner {
     int32_t *run;        /* identical samples in a row, by channel */
     int32_t *network_on; /* by residual state */
     int calibrated;        /* once */
+    int around;            /* during a second start; behind `average` is then the network of the first */
     int calibrating;
     uint32_t until;        /* tick at which that ends */
     int stretch;           /* windows since the window was last looked at, */

@@ -18,6 +18,9 @@ void tu_teach_solve(tu_learner *learner);
 /* Keeps the network for a state only where it predicts held-back blocks better than the library alone. */
 void tu_teach_judge(tu_learner *learner);
 
+/* Whether the averaged network predicts held-back blocks clearly better than the one with these weights. */
+int tu_teach_better(const tu_learner *learner, const tu_real *before);
+
 /* sum_k design_ik c_k at learner->lesson.node (physical), added to `out` with a weight for each residual state. */
 void tu_teach_library_at(tu_learner *learner, const tu_real *coefficients, const tu_real *weights, tu_real *out);
 

@@ -42,6 +42,7 @@ def diagnose(
             "half_width_seconds": window_seconds,
             "samples": 2 * int(state["window_half"]) + 1,
             "spacing": int(state["window_spacing"]),
+            "order": config.poly,
         },
         "windows": int(state["windows"]),
         "accepted": int(state["accepted"]),

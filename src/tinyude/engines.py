@@ -17,7 +17,9 @@ from tinyude.physics import Physics
 from tinyude.reference.config import Config
 from tinyude.reference.gates import REASONS
 from tinyude.reference.learner import (
+    learner_around,
     learner_calibrated,
+    learner_choose,
     learner_conclude,
     learner_finish,
     learner_gap,
@@ -45,6 +47,8 @@ class Engine(Protocol):
     def solve(self) -> None: ...
     def judge(self) -> None: ...
     def conclude(self) -> None: ...
+    def around(self) -> bool: ...
+    def choose(self) -> None: ...
     def finish(self) -> None: ...
     def losses(self) -> tuple[int, float, int]: ...
     def residual(self, x: Array, u: Array) -> Array: ...
@@ -106,6 +110,12 @@ class ReferenceLearner:
 
     def conclude(self) -> None:
         learner_conclude(self._learner)
+
+    def around(self) -> bool:
+        return learner_around(self._learner)
+
+    def choose(self) -> None:
+        learner_choose(self._learner)
 
     def finish(self) -> None:
         learner_finish(self._learner)

@@ -17,14 +17,15 @@ from sklearn.base import BaseEstimator
 from tinyude.diagnosis import diagnose, record_excerpt
 from tinyude.engines import make_engine
 from tinyude.errors import TinyUDEError
-from tinyude.first_look import going_round, rough_rms, two_way
-from tinyude.fitting import Session, calibrate, move_parameters, push_stream, read_model, restart, run_updates
+from tinyude.first_look import going_round, rough_rms, two_way, window_order
+from tinyude.fitting import Session, calibrate, most_updates, move_parameters, push_stream, read_model, restart, train
 from tinyude.intervals import residual_error, spread, with_neighbours
 from tinyude.model import Model
 from tinyude.physics import Physics
 from tinyude.presets import (
     PRESETS,
     circular_channels,
+    longest_half,
     make_config,
     measured_map,
     rate_channels,
@@ -35,7 +36,7 @@ from tinyude.reference.config import Config
 from tinyude.reference.window import window_make
 from tinyude.rollout import extrapolation, held_rollout, rollout
 from tinyude.streams import Stream, as_stream, turns
-from tinyude.terms import MAX_COLUMNS, default_terms, given_terms, linear_terms
+from tinyude.terms import MAX_COLUMNS, default_terms, given_terms, harmonic, linear_terms
 from tinyude.windows import run_jets, visited
 from tinyude.words import describe, equation_lines, interval_factor
 
@@ -108,11 +109,10 @@ class UDE(BaseEstimator):  # type: ignore[misc]
         calibrate(session, stream)
         if session.config.parameters:
             session = self._learn_parameters(session, stream)
-        total = stream.count + (session.config.updates if session.config.hidden else 0)
+        total = stream.count + most_updates(session.config)
         done = push_stream(session, stream, lambda rows: progress(rows, total) if progress else None)
         session.engine.solve()
-        run_updates(session, lambda steps: progress(min(done + steps, total), total) if progress else None)
-        session.engine.conclude()
+        train(session, lambda steps: progress(min(done + steps, total), total) if progress else None)
         self._adopt(session, stream)
         if progress:
             progress(total, total)
@@ -252,15 +252,18 @@ class UDE(BaseEstimator):  # type: ignore[misc]
         given = {"updates": self.updates, "reservoir": self.reservoir, "batch": self.batch, **dict(self.settings or {})}
         _check_numbers(self.hidden, given)
         samples = max(stream.count, LIVE_SAMPLES) if live else stream.count
+        circular = circular_channels(physics, self.measured, None if live else going_round(stream))
         if live:
             given.setdefault("calibration", 10_000)
             given["reservoir"] = given["reservoir"] or 4096
+        elif self.preset == "default":
+            given.setdefault("poly", window_order(stream, given.get("max_half", longest_half(samples))))
+            given.setdefault("around", any(circular) and not harmonic(terms))
         config = make_config(
             self.preset, samples, stream.period, given,
             channels=len(stream.names), channel=channel, order=order,
             rate_channel=rate_channels(physics, self.measured, on),
-            circular=circular_channels(physics, self.measured, None if live else going_round(stream)),
-            inputs=physics.n_inputs, on=on, sees=seen_columns(physics, self.sees),
+            circular=circular, inputs=physics.n_inputs, on=on, sees=seen_columns(physics, self.sees),
             hidden=tuple(int(h) for h in self.hidden),
             parameters=len(physics.learned), library_terms=len(terms), forced=len(physics.learned) + forced * len(on),
             seed=seed,

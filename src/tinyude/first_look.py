@@ -8,8 +8,13 @@ import numpy as np
 
 from tinyude.physics import Physics
 from tinyude.presets import measured_map
+from tinyude.reference.config import Config
 from tinyude.reference.turn import TURN
+from tinyude.reference.window import window_make
 from tinyude.streams import Stream
+
+_STRETCHES = 20  # that it takes to tell a parabola
+_DOUBT = 3.0  # standard deviations by which noise alone may exceed its expected square
 
 
 def rough_rms(physics: Physics, measured: Sequence[str] | None, stream: Stream) -> dict[str, float]:
@@ -37,3 +42,20 @@ def going_round(stream: Stream) -> list[str]:
     column = stream.longest.samples
     covered = np.nanmax(column, axis=0, initial=-np.inf) - np.nanmin(column, axis=0, initial=np.inf)
     return [name for name, reach in zip(stream.names, covered, strict=True) if reach > TURN]
+
+
+def window_order(stream: Stream, half: int) -> int:
+    """Order of the windows' polynomials: 2 where the longest windows there may be show no more than a parabola.
+
+    A slow plant that is sampled fast: the windows cannot be longer, so the fewer coefficients, the less noise. The
+    third difference of neighbouring samples tells the noise.
+    """
+    rows, width = stream.longest.samples, 2 * half + 1
+    count = len(rows) // width
+    if count < _STRETCHES:
+        return Config.poly
+    higher = window_make(half, 1, Config.poly, stream.period).rows[3:]
+    found = np.einsum("kj,cji->kci", higher, rows[: count * width].reshape(count, width, -1))
+    noise = np.nanmean(np.diff(rows, 3, axis=0) ** 2, axis=0) / 20.0
+    allowed = (1.0 + _DOUBT * np.sqrt(2.0 / count)) * noise * np.sum(higher**2, axis=1)[:, None]
+    return 2 if np.all(np.nanmean(found**2, axis=1) < allowed) else Config.poly

@@ -67,18 +67,36 @@ def _chunks(session: Session, stream: Stream) -> Iterator[Array]:
             yield rows[start : start + CHUNK]
 
 
-def run_updates(session: Session, report: Callable[[int], None]) -> None:
-    """The updates that the stream left over; a change of the dynamics starts the count anew."""
-    if not session.config.hidden:
-        return
+def most_updates(config: Config) -> int:
+    """Updates that may follow on a stream."""
+    return config.updates * (1 + config.around) if config.hidden else 0
+
+
+def train(session: Session, report: Callable[[int], None]) -> None:
+    """The updates that the stream left over (a change of the dynamics starts the count anew), the conclusion, and a
+    second start where an angle goes round.
+    """
     state = session.engine.state()
-    left = session.config.updates if state["changes"] else session.config.updates - int(state["updates"])
+    updates = session.config.updates
+    left = updates if state["changes"] else updates - int(state["updates"])
+    if _run_updates(session, left, report):
+        session.engine.conclude()
+    if session.engine.around():
+        _run_updates(session, updates, lambda done: report(left + done))
+        session.engine.choose()
+
+
+def _run_updates(session: Session, left: int, report: Callable[[int], None]) -> bool:
+    """False: a quarter of the way the network had nothing to learn. That stands: asked twice, luck would say yes."""
+    if not session.config.hidden:
+        return True
     for done in range(0, left, HISTORY):
         session.engine.step(min(HISTORY, left - done))
         _note_loss(session)
         report(done)
         if session.may_stop and done <= left // 4 < done + HISTORY and not _earning(session):
-            return
+            return False
+    return True
 
 
 def _earning(session: Session) -> bool:

@@ -197,6 +197,12 @@ class NativeLearner:
     def conclude(self) -> None:
         self._lib.tu_learner_conclude(self._learner)
 
+    def around(self) -> bool:
+        return bool(self._lib.tu_learner_around(self._learner))
+
+    def choose(self) -> None:
+        self._lib.tu_learner_choose(self._learner)
+
     def finish(self) -> None:
         self._lib.tu_learner_finish(self._learner)
 

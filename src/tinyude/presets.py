@@ -19,7 +19,7 @@ _PAPER: dict[str, Any] = {
     "dense": False, "repair": False, "physics_nodes": 1, "network_nodes": 1, "second_order": 0.1, "follow": False,
     "rate_channel": (), "circular": (), "settle": False,
 }  # fmt: skip
-_ALONE = {"holdout": 0, "rate": 0.04}  # a network without a library: nothing to judge it against, more to learn
+_RATE_ALONE = 0.04  # of a network without a library: there is more to learn
 PRESETS: dict[str, dict[str, Any]] = {
     "default": {},
     "paper-v2": _PAPER,
@@ -125,7 +125,9 @@ def make_config(preset: str, samples: int, period: float, overrides: Mapping[str
     if not system.get("hidden", Config.hidden):
         settings |= {"network_nodes": 1, "holdout": 0, "reservoir": _PAST}
     if preset == "default" and not (system.get("parameters") or system.get("library_terms")):
-        settings |= _ALONE
+        settings["rate"] = _RATE_ALONE
+        if not overrides.get("around"):  # nothing to judge it against
+            settings["holdout"] = 0
     settings |= {key: value for key, value in overrides.items() if value is not None}
     updates = settings.get("updates", Config.updates)
     every = max(round(1.0 / (TRAINING_RATE * period)), -(-samples // updates), 1)
@@ -143,9 +145,13 @@ def chip_config(config: Config, terms: int) -> Config:
     return replace(
         config, network_nodes=1, reservoir=min(config.reservoir, 2048), holdout=min(config.holdout, 128),
         max_half=min(config.max_half, 256), groups=min(config.groups, 8),
-        library_terms=min(terms, config.library_terms),
-        forced=min(config.forced, config.parameters),
+        library_terms=min(terms, config.library_terms), forced=min(config.forced, config.parameters), around=False,
     )  # fmt: skip
+
+
+def longest_half(samples: int) -> int:
+    """Half width of the longest window tried in a record of so many samples."""
+    return min(512, max(16, samples // 16))
 
 
 def _default_sizes(samples: int) -> dict[str, Any]:
@@ -154,7 +160,7 @@ def _default_sizes(samples: int) -> dict[str, Any]:
     windows = samples // stride
     return {
         "stride": stride,
-        "max_half": min(512, max(16, samples // 16)),
+        "max_half": longest_half(samples),
         "calibration": min(samples - 8, 30_000),
         "reservoir": min(windows + 1, 20_000),
         "holdout": max(64, min(windows, 20_000) // 8),

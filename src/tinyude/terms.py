@@ -50,6 +50,11 @@ def _friction(v: sp.Symbol, rms: float) -> list[sp.Expr]:
     return [v * sp.Abs(v), soft, sharp, soft * slow, sharp * slow]
 
 
+def harmonic(terms: Sequence[sp.Expr]) -> bool:
+    """Whether what changes fast with an angle has terms of its own."""
+    return any(term.has(sp.sin, sp.cos) for term in terms)
+
+
 def linear_terms(physics: Physics) -> list[sp.Expr]:
     """The linear skip: a constant and every state and input."""
     return [sp.Integer(1), *(sp.Symbol(name, real=True) for name in (*physics.states, *physics.inputs))]

@@ -8,7 +8,7 @@ import numpy as np
 from cases import SEED, Outcome, case, exact
 from compiled_core import Array, Core
 
-from tinyude.reference import adam, library, loss, mlp, reservoir, rng, settle
+from tinyude.reference import adam, around, library, loss, mlp, reservoir, rng, settle
 
 RANDOM = np.random.default_rng(5)
 SIZES = (3, 7, 5, 3)
@@ -168,6 +168,29 @@ def reference_settle() -> Outcome:
         settle.settle(params, SIZES, x, weights, target)
         found[f"{nodes} nodes"] = params
     return found
+
+
+ANGLES = {"one angle": [1], "two angles": [0, 2]}
+
+
+def core_around(core: Core) -> Outcome:
+    found: Outcome = {}
+    for name, columns in ANGLES.items():
+        network, generator, params = Network(core), core.new("tu_rng"), core.array(PARAMS)
+        core.lib.tu_rng_seed(generator, SEED, 0)
+        scales = core.pointer(X_SCALE[columns])
+        given = core.ffi.new("int32_t[]", columns)
+        core.lib.tu_around_init(network.net, given, scales, len(columns), generator, core.pointer(params))
+        found[name] = params
+    return found
+
+
+@case("around_init", core_around)
+def reference_around() -> Outcome:
+    return {
+        name: around.around_init(SIZES, columns, X_SCALE[columns], rng.rng_seed(SEED))
+        for name, columns in ANGLES.items()
+    }
 
 
 def core_loss_second(core: Core) -> Outcome:

@@ -14,6 +14,7 @@ from tinyude.terms import default_terms, linear_terms
 
 CLOSE = 1e-9
 UPDATES = 500
+WEIGHTS = 32  # of the first layer: two states, sixteen units
 PLANT = pendulum()
 RUNS: dict[str, tuple[str, dict[str, Any]]] = {
     "paper-v1": ("paper-v1", {}),
@@ -42,6 +43,36 @@ def test_engines_agree_after_a_run(name: str) -> None:
     for part in ("sigma", "x_scale", "dx_scale", "average", "coefficients"):
         size = np.abs(expected[part]).max(initial=1e-30)
         assert np.abs(found[part] - expected[part]).max(initial=0.0) <= CLOSE * size, part
+
+
+@pytest.mark.skipif(not native.available(), reason="the core is not compiled")
+@pytest.mark.parametrize(("residual", "taken"), [("cogging", True), ("linear", False)])
+def test_engines_agree_on_a_second_start(residual: str, taken: bool) -> None:
+    """Cogging is learned from the second start alone; where the library holds all there is, neither is of use."""
+    plant = pendulum(residual=residual)
+    samples = plant.stream(noise=0.001, seed=3, seconds=24.0)[1][::4]
+    library = [] if taken else linear_terms(plant.physics)
+    config = board_config(
+        plant.physics, samples=len(samples), period=0.004, terms=library, network_nodes=3, stride=4, max_half=60,
+        calibration=2000, block=20, train_every=0, holdout=200, around=True, updates=800,
+    )  # fmt: skip
+    core = native.NativeLearner(config, known_programs(plant.physics, library, config.on), "float64")
+    reference = ReferenceLearner(config, known_functions(plant.physics, library, config.on))
+    first = []
+    for learner in (core, reference):
+        learner.push(samples)
+        learner.solve()
+        learner.step(config.updates)
+        learner.conclude()
+        first.append(learner.state()["average"][:WEIGHTS].copy())
+        assert learner.around()
+        learner.step(config.updates)
+        learner.choose()
+    found, expected = core.state(), reference.state()
+    np.testing.assert_allclose(found["average"], expected["average"], atol=1e-7)
+    np.testing.assert_array_equal(found["network_on"], expected["network_on"])
+    for before, after in zip(first, (found, expected), strict=True):
+        assert np.array_equal(before, after["average"][:WEIGHTS]) is not taken
 
 
 @pytest.mark.skipif(not native.available(), reason="the core is not compiled")

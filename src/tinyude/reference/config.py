@@ -53,6 +53,7 @@ class Config:
     rate_floor: float = 0.02
     decay: float = 0.999  # of the averaged weights; 0: no averaging
     settle: bool = True  # solve the averaged network's last layer when training is over
+    around: bool = False  # a second start for a network that sees an angle go round
     groups: int = 16  # of blocks of windows, for the jackknife
     block: int = 200  # windows in a block
     threshold: float = 4.5  # |coefficient| / jackknife error for a term to stay

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tinyude.reference.adam import adam_init, adam_step, clip, cosine_rate, ema_update
+from tinyude.reference.around import GENTLE, around_begin, around_end
 from tinyude.reference.calibrate import calibrate_finish, calibrate_snr2, calibrate_window
 from tinyude.reference.fuse import fuse_rates
 from tinyude.reference.gates import STUCK_RUN, gates_median, gates_noise
@@ -53,11 +54,12 @@ def learner_step(learner: Learner) -> None:
         counters.rolled_back += 1
         return
     grad = clip(grad)
+    rate = config.rate if learner.aside is None else GENTLE * config.rate
     if config.adam:
-        rate = cosine_rate(learner.since_change - 1, config.updates, config.rate, config.rate_floor)
+        rate = cosine_rate(learner.since_change - 1, config.updates, rate, config.rate_floor)
         adam_step(learner.adam, learner.params, grad, rate)
     else:
-        learner.params -= config.rate * grad
+        learner.params -= rate * grad
     if config.decay:
         ema_update(learner.average, learner.params, learner.since_change - 1, config.decay)
     else:
@@ -79,6 +81,19 @@ def learner_conclude(learner: Learner) -> None:
     """When training is over: settle the network's last layer, and keep the network only where it earns it."""
     if learner.window is not None:
         settle_network(learner)
+        teach_judge(learner)
+
+
+def learner_around(learner: Learner) -> bool:
+    """After the conclusion: start the network anew where an angle goes round, for as many updates and a choice."""
+    return learner.window is not None and around_begin(learner)
+
+
+def learner_choose(learner: Learner) -> None:
+    """Conclude a second start: keep the network that predicts held-back windows better."""
+    if learner.aside is not None:
+        settle_network(learner)
+        around_end(learner)
         teach_judge(learner)
 
 

@@ -81,6 +81,7 @@ class Learner:
     bad_reason: str = "gap"
     run: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # identical samples in a row
     since_change: int = 0  # updates
+    aside: Array | None = None  # the network of the first start, while there is a second one
     calibrating: bool = True
     until: int = 0  # tick at which it ends
     stretch: int = 0  # windows since the window was last looked at,

@@ -109,21 +109,26 @@ def teach_solve(learner: Learner) -> None:
 
 def teach_judge(learner: Learner) -> None:
     """Keep the network for a state only where it predicts held-back blocks better than the library alone."""
-    config, store = learner.config, learner.holdout
-    count = reservoir_count(store)
-    if not config.hidden or not config.columns or not config.holdout or count == 0:
+    config = learner.config
+    if not config.hidden or not config.columns or reservoir_count(learner.holdout) == 0:
         return
-    entries = store.entries[:count]
+    gain = held_back_gain(learner, learner.average)
+    error = gain.std(axis=0, ddof=1) / np.sqrt(len(gain)) if len(gain) > 1 else np.full(len(config.on), np.inf)
+    learner.network_on = gain.mean(axis=0) > EARNED * error
+
+
+def held_back_gain(learner: Learner, params: Array) -> Array:
+    """(parts of held-back blocks, residual states): mean squared rest without this network, minus that with it."""
+    config, count = learner.config, reservoir_count(learner.holdout)
+    entries = learner.holdout.entries[:count]
     nodes, rest = network_batch(learner, entries)
     assert learner.network_nodes
-    answer = mlp_forward(learner.average, config.sizes, nodes.reshape(-1, nodes.shape[-1]))[-1]
+    answer = mlp_forward(params, config.sizes, nodes.reshape(-1, nodes.shape[-1]))[-1]
     weights = learner.network_nodes.weights[:, list(config.on)]
     answer = np.einsum("bqi,qi->bi", answer.reshape(count, config.network_nodes, -1), weights)
     gain = rest**2 - (rest - answer) ** 2
     tags = entries[:, -1]
-    blocks = np.array([gain[tags == tag].mean(axis=0) for tag in np.unique(tags)])
-    error = blocks.std(axis=0, ddof=1) / np.sqrt(len(blocks)) if len(blocks) > 1 else np.full(len(config.on), np.inf)
-    learner.network_on = blocks.mean(axis=0) > EARNED * error
+    return np.array([gain[tags == tag].mean(axis=0) for tag in np.unique(tags)]).reshape(-1, len(config.on))
 
 
 def network_batch(learner: Learner, entries: Array) -> tuple[Array, Array]:

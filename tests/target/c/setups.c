@@ -227,6 +227,19 @@ static void long_windows(tu_config *c)
     c->stride = 1;
 }
 
+static void round_and_round(tu_config *c)
+{
+    c->circular[0] = 1;
+    c->rate_channel[0] = 2;
+    c->around = 1;
+}
+
+static void round_alone(tu_config *c)
+{
+    network_alone(c);
+    round_and_round(c);
+}
+
 const setup SETUPS[] = {
     {"nodes", nodes},
     {"centre", centre},
@@ -255,5 +268,7 @@ const setup SETUPS[] = {
     {"high order", high_order},
     {"rolling, too fast", rolling},
     {"long windows", long_windows},
+    {"round and round", round_and_round},
+    {"round, network alone", round_alone},
 };
 const int SETUPS_COUNT = sizeof SETUPS / sizeof SETUPS[0];

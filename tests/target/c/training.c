@@ -45,6 +45,9 @@ static void train(const setup *tried)
     plant_start(&p, config.states, 1);
     push_stream(&g, &p, SAMPLES, 0.002);
     tu_learner_finish(g.learner);
+    CHECK(tu_learner_around(g.learner) == config.around);
+    tu_learner_step(g.learner, config.around ? (uint32_t)config.updates : 0);
+    tu_learner_choose(g.learner);
     tu_learner_view(g.learner, &view);
     double error = field_error(&g, DAMPING);
     printf("%-26s accepted %u of %u windows, error %.4f\n", tried->name, (unsigned)view.accepted,
