@@ -39,9 +39,7 @@ def two_way(stream: Stream) -> list[str]:
 
 def going_round(stream: Stream) -> list[str]:
     """Channels that cover more than a turn: only there does it matter that an angle lives on a circle."""
-    column = stream.longest.samples
-    covered = np.nanmax(column, axis=0, initial=-np.inf) - np.nanmin(column, axis=0, initial=np.inf)
-    return [name for name, reach in zip(stream.names, covered, strict=True) if reach > TURN]
+    return [name for name, span in zip(stream.names, stream.span, strict=True) if span > TURN]
 
 
 def window_order(stream: Stream, half: int) -> int:

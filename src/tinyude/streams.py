@@ -46,6 +46,7 @@ class Stream:
     longest: Run = field(default_factory=lambda: Run(0.0, np.empty((0, 0)), np.empty((0, 0))))
     jumps: list[float] = field(default_factory=list)  # the turn by which a channel seems to wrap, 0 for none
     rms: Array = field(default_factory=lambda: np.zeros(0))  # of each channel
+    span: Array = field(default_factory=lambda: np.zeros(0))  # from its least value in any run to its greatest
 
 
 class _Runs:
@@ -149,6 +150,7 @@ def make_stream(sources: Sequence[Source], names: Sequence[str], live: bool = Fa
     if kept:
         stream.runs = kept
     stream.jumps = survey.jumps()
+    stream.span = survey.high - survey.low
     if not live:
         survey.check()
     return stream

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import tinyude as tu
-from tinyude.first_look import window_order
+from tinyude.first_look import going_round, window_order
 from tinyude.streams import Stream, as_stream
 
 HALF = 100
@@ -15,6 +15,13 @@ def stream(path: np.ndarray) -> Stream:
 
 def motion(period: float) -> np.ndarray:
     return np.sin(2.0 * np.pi / period * 1e-3 * np.arange(8000))
+
+
+def test_going_round_looks_at_every_run() -> None:
+    swing, turn = motion(1.0)[:, None], np.linspace(0.0, 7.0, 2000)[:, None]
+    apart = [swing, swing + 2.0 * np.pi]  # an encoder that was not reset in between
+    for runs, expected in (([swing, turn], ["x"]), (apart, ["x"]), ([swing, swing], [])):
+        assert going_round(as_stream(runs, 1e-3, None, ("x",), (), None, {})) == expected
 
 
 @pytest.mark.parametrize(
