@@ -13,7 +13,7 @@ from tinyude.reference.turn import TURN
 from tinyude.reference.window import window_make
 from tinyude.streams import Stream
 
-_STRETCHES = 20  # that it takes to tell a parabola
+_FEWEST, _MOST = 20, 200  # stretches that it takes to tell a parabola, and that are looked at
 _DOUBT = 3.0  # standard deviations by which noise alone may exceed its expected square
 
 
@@ -49,11 +49,13 @@ def window_order(stream: Stream, half: int) -> int:
     third difference of neighbouring samples tells the noise.
     """
     rows, width = stream.longest.samples, 2 * half + 1
-    count = len(rows) // width
-    if count < _STRETCHES:
+    count = min(len(rows) // width, _MOST)
+    stretches = rows[: count * width].reshape(count, width, rows.shape[1])
+    stretches = stretches[np.isfinite(stretches).all(axis=(1, 2))]
+    if len(stretches) < _FEWEST:
         return Config.poly
     higher = window_make(half, 1, Config.poly, stream.period).rows[3:]
-    found = np.einsum("kj,cji->kci", higher, rows[: count * width].reshape(count, width, -1))
-    noise = np.nanmean(np.diff(rows, 3, axis=0) ** 2, axis=0) / 20.0
-    allowed = (1.0 + _DOUBT * np.sqrt(2.0 / count)) * noise * np.sum(higher**2, axis=1)[:, None]
-    return 2 if np.all(np.nanmean(found**2, axis=1) < allowed) else Config.poly
+    found = np.einsum("kj,cji->kci", higher, stretches)
+    noise = np.mean(np.diff(stretches, 3, axis=1) ** 2, axis=(0, 1)) / 20.0
+    allowed = (1.0 + _DOUBT * np.sqrt(2.0 / len(stretches))) * noise * np.sum(higher**2, axis=1)[:, None]
+    return 2 if np.all(np.mean(found**2, axis=1) < allowed) else Config.poly

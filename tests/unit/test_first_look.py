@@ -40,10 +40,12 @@ def test_window_order_is_two_where_the_longest_window_is_a_parabola(path: np.nda
     assert window_order(stream(path), HALF) == expected
 
 
-def test_window_order_overlooks_lost_samples() -> None:
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(("every", "expected"), [(3000, 2), (150, 4)])
+def test_window_order_leaves_out_stretches_with_lost_samples(every: int, expected: int) -> None:
     path = motion(5.0) + NOISE
-    path[::3000] = np.nan
-    assert window_order(stream(path), HALF) == 2
+    path[::every] = np.nan
+    assert window_order(stream(path), HALF) == expected
 
 
 def test_ude_chooses_the_order_unless_told() -> None:
