@@ -15,7 +15,7 @@ from tinyude.reference.mlp import Array, mlp_init, mlp_layers
 from tinyude.reference.reservoir import reservoir_count
 from tinyude.reference.rng import Rng
 from tinyude.reference.state import Learner
-from tinyude.reference.teach import EARNED, held_back_gain
+from tinyude.reference.teach import earned, held_back_gain
 
 GENTLE = 0.05  # of the learning rate: the steps are in place
 ELSEWHERE = 0.1  # of the usual slope, along everything but the angles
@@ -60,9 +60,8 @@ def around_begin(learner: Learner) -> bool:
 def around_end(learner: Learner) -> None:
     """Keep the network that predicts held-back windows better; the first one where that is not clear."""
     assert learner.aside is not None
-    gain = (held_back_gain(learner, learner.average) - held_back_gain(learner, learner.aside)).sum(axis=1)
-    error = gain.std(ddof=1) / np.sqrt(len(gain)) if len(gain) > 1 else np.inf
-    if not gain.mean() > EARNED * error:
+    gain = held_back_gain(learner, learner.average) - held_back_gain(learner, learner.aside)
+    if not earned(gain.sum(axis=1)):
         learner.average[:] = learner.aside
         learner.params[:] = learner.aside
     learner.aside = None

@@ -112,9 +112,14 @@ def teach_judge(learner: Learner) -> None:
     config = learner.config
     if not config.hidden or not config.columns or reservoir_count(learner.holdout) == 0:
         return
-    gain = held_back_gain(learner, learner.average)
-    error = gain.std(axis=0, ddof=1) / np.sqrt(len(gain)) if len(gain) > 1 else np.full(len(config.on), np.inf)
-    learner.network_on = gain.mean(axis=0) > EARNED * error
+    learner.network_on = earned(held_back_gain(learner, learner.average))
+
+
+def earned(gain: Array) -> Array:
+    """Whether the mean over parts, the first axis, is clearly above 0; fewer than two parts cannot tell."""
+    if len(gain) < 2:
+        return np.zeros(gain.shape[1:], dtype=bool)
+    return np.asarray(gain.mean(axis=0) > EARNED * gain.std(axis=0, ddof=1) / np.sqrt(len(gain)))
 
 
 def held_back_gain(learner: Learner, params: Array) -> Array:
