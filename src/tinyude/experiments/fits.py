@@ -43,10 +43,10 @@ _JET: dict[str, Config] = {
     "default": {},
 }
 
-_PLANTS = ("tinyude.systems", "tinyude.signals")
+PLANTS = ("tinyude.systems", "tinyude.signals")
 _THROUGH = {  # methods without our learner
-    "adjoint": ("tinyude.baselines", *_PLANTS),
-    "sindy": ("tinyude.experiments.weak_sindy", *_PLANTS),
+    "adjoint": ("tinyude.baselines", *PLANTS),
+    "sindy": ("tinyude.experiments.weak_sindy", *PLANTS),
 }
 
 

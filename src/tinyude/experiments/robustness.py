@@ -25,7 +25,7 @@ from tinyude.experiments.experiment import (
     stats,
 )
 from tinyude.experiments.fits import NOISES as PAPER_NOISES
-from tinyude.experiments.fits import QUICK_ITERATIONS, SENSORS, jet_unit, solver_unit
+from tinyude.experiments.fits import PLANTS, QUICK_ITERATIONS, SENSORS, jet_unit, solver_unit
 from tinyude.experiments.floor import run_floor
 from tinyude.experiments.headline import solver_caution
 from tinyude.experiments.weak_sindy import available
@@ -67,7 +67,7 @@ def units(quick: bool) -> list[Unit]:
     if not quick:
         made += [solver_unit(0.01, 0, quick, 40, sensor=sensor, **_RATE) for sensor in SENSORS[1:]]
         made += [solver_unit(noise, 0, quick, 40, system="double pendulum", **_RATES) for noise in DOUBLE_NOISES]
-    return [*made, *(Unit(run_floor, {"seed": seed}, 2.0, ("tinyude.systems", "tinyude.signals")) for seed in seeds)]
+    return [*made, *(Unit(run_floor, {"seed": seed}, 2.0, PLANTS) for seed in seeds)]
 
 
 def summarise(outcomes: list[Outcome], quick: bool) -> Summary:
