@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 INSTALL := $(BIN)/python $(PIP_INSTALL)
 CHECKERS := $(VENV)/checkers
-COMPILED := pyproject.toml setup.py $(wildcard core/include/*.h core/src/*.[ch] src/tinyude/_native/*.[ch])
+COMPILED := pyproject.toml setup.py $(shell find core/include core/src src/tinyude/native -name '*.[ch]')
 
 .PHONY: demo test lint bench reproduce clean
 
@@ -28,7 +28,7 @@ reproduce: $(VENV)/installed
 	$(BIN)/tinyude reproduce all
 
 clean:
-	rm -rf $(VENV) build dist src/*.egg-info src/tinyude/*.so
+	rm -rf $(VENV) build dist src/*.egg-info src/tinyude/native/*.so
 
 # Editable: Python sources are read where they are, C sources are compiled again when one changes.
 $(VENV)/installed: $(VENV)/made $(COMPILED)

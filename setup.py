@@ -13,8 +13,8 @@ from cffi import FFI
 from setuptools import Extension, setup
 from setuptools.command.build_py import build_py
 
-HEADERS = ["core/include/tinyude.h", "src/tinyude/_native/tape.h", "src/tinyude/_native/host.h"]
-SOURCE_FOLDERS = ["core/src", "src/tinyude/_native"]
+HEADERS = ["core/include/tinyude.h", "src/tinyude/native/tape.h", "src/tinyude/native/host.h"]
+SOURCE_FOLDERS = ["core/src", "src/tinyude/native"]
 # Nothing here lets a compiler change a bit: no contraction, no reassociation.
 FLAGS = [
     "-O3",
@@ -43,7 +43,7 @@ def declarations(header: str) -> str:
 
 def files(suffix: str) -> list[str]:
     folders = [*SOURCE_FOLDERS, "core/include"]
-    return sorted(path.as_posix() for folder in folders for path in Path(folder).glob(f"*.{suffix}"))
+    return sorted(path.as_posix() for folder in folders for path in Path(folder).rglob(f"*.{suffix}"))
 
 
 def extension(bits: str, variant: str) -> Extension:
@@ -52,7 +52,7 @@ def extension(bits: str, variant: str) -> Extension:
     for header in HEADERS:
         builder.cdef(declarations(header))
     builder.set_source(
-        f"tinyude._core{bits}{variant}",
+        f"tinyude.native._core{bits}{variant}",
         '#include "host.h"',
         sources=files("c"),
         depends=files("h"),

@@ -15,7 +15,7 @@ import sympy as sp
 from real_runs import NOISE_SHARES, Run, folder_and_table, free_run, noisy, table_row, white_box
 
 import tinyude as tu
-from tinyude.datasets import Dataset
+from tinyude.data.datasets import Dataset
 
 PERIOD = 1e-3
 

@@ -17,7 +17,7 @@ import numpy as np
 from real_runs import NOISE_SHARES, Run, folder_and_table, free_run, noisy, table_row, white_box
 
 import tinyude as tu
-from tinyude.datasets import Dataset
+from tinyude.data.datasets import Dataset
 
 MASS, LENGTH = 0.6755, 0.5  # kg, m: as the authors' controllers were set in these records
 SWING_UP = (0.0, 4.8)  # s; later the pendulum is pushed off its upright rest by hand, and

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.optimize import least_squares
 
 import tinyude as tu
-from tinyude.datasets import Run
+from tinyude.data.datasets import Run
 
 Simulate = Callable[[np.ndarray, np.ndarray, np.ndarray | None], np.ndarray]
 

@@ -16,7 +16,7 @@ import sympy as sp
 from real_runs import NOISE_SHARES, Run, folder_and_table, free_run, noisy, table_row, white_box
 
 import tinyude as tu
-from tinyude.datasets import Dataset
+from tinyude.data.datasets import Dataset
 
 TRAINING = (0.0, 6.0)  # s
 HELD_OUT = ((6.0, 8.0), (8.0, 10.0))

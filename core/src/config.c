@@ -1,6 +1,6 @@
 #include "config.h"
 
-#include "usable.h"
+#include "numeric/finite.h"
 
 /* Bounds that keep every size within 32 bits, far above what any plant needs. */
 enum { MAX_UNITS = 1024, MAX_COLUMNS = 512, MAX_ENTRIES = 1000000, MAX_HALF = 8192, MAX_COUNT = 1000000000 };

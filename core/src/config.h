@@ -2,7 +2,7 @@
 #ifndef TU_CONFIG_H
 #define TU_CONFIG_H
 
-#include "mlp.h"
+#include "network/mlp.h"
 
 /* The network's layer sizes, input first. */
 tu_mlp tu_config_net(const tu_config *config);

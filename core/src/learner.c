@@ -1,14 +1,14 @@
 /* Algorithm 1 of the paper as two functions: tu_learner_push takes a sample, tu_learner_step makes updates. */
-#include "around.h"
+#include "network/restart.h"
 #include "config.h"
-#include "elementary.h"
-#include "fuse.h"
-#include "loss.h"
-#include "revise.h"
-#include "settle.h"
-#include "teach.h"
-#include "turn.h"
-#include "usable.h"
+#include "numeric/elementary.h"
+#include "signal/fusion.h"
+#include "network/loss.h"
+#include "signal/recalibrate.h"
+#include "network/last_layer.h"
+#include "regression/targets.h"
+#include "signal/angle.h"
+#include "numeric/finite.h"
 
 #include <string.h>
 

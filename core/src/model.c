@@ -1,6 +1,6 @@
 /* What a learner has learned: its answer to a state, and a look inside. */
-#include "elementary.h"
-#include "teach.h"
+#include "numeric/elementary.h"
+#include "regression/targets.h"
 
 /* A state or input as windows teach it: angles on the turn around 0. */
 static tu_real seen(const tu_config *config, const tu_real *x, const tu_real *u, int column)

@@ -1,6 +1,6 @@
 /* A learner that starts from a fitted model instead of from nothing. */
-#include "teach.h"
-#include "usable.h"
+#include "regression/targets.h"
+#include "numeric/finite.h"
 
 #include <string.h>
 

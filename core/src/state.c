@@ -1,9 +1,9 @@
 #include "state.h"
 
 #include "config.h"
-#include "elementary.h"
-#include "loss.h"
-#include "settle.h"
+#include "numeric/elementary.h"
+#include "network/loss.h"
+#include "network/last_layer.h"
 
 #include <string.h>
 

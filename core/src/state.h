@@ -2,14 +2,14 @@
 #ifndef TU_STATE_H
 #define TU_STATE_H
 
-#include "adam.h"
-#include "calibrate.h"
-#include "library.h"
-#include "mlp.h"
-#include "nodes.h"
-#include "reckon.h"
-#include "repair.h"
-#include "reservoir.h"
+#include "network/adam.h"
+#include "signal/calibrate.h"
+#include "regression/library.h"
+#include "network/mlp.h"
+#include "signal/nodes.h"
+#include "signal/carried_angle.h"
+#include "signal/repair.h"
+#include "network/reservoir.h"
 
 /* Working memory of one window's lesson. */
 typedef struct {

@@ -1,11 +1,20 @@
-"""TinyUDE: learn what your model leaves out, from noisy sensor streams, without an ODE solver."""
+"""TinyUDE: learn what your model leaves out, from noisy sensor streams, without an ODE solver.
 
-from tinyude import datasets, systems
-from tinyude.baselines import MultipleShooting
-from tinyude.errors import TinyUDEError
-from tinyude.estimator import UDE
-from tinyude.model_file import load
-from tinyude.physics import Parameter, Physics
+Public names are imported on first use, so that `import tinyude` is cheap.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from tinyude.errors import TinyUDEError, TinyUDEWarning
+
+if TYPE_CHECKING:
+    from tinyude import baselines, systems
+    from tinyude.baselines import MultipleShooting
+    from tinyude.data import datasets
+    from tinyude.model.file import load
+    from tinyude.physics import Parameter, Physics
+    from tinyude.ude import UDE
 
 __version__ = "0.1.0"
 __all__ = [
@@ -14,8 +23,34 @@ __all__ = [
     "Parameter",
     "Physics",
     "TinyUDEError",
+    "TinyUDEWarning",
     "__version__",
+    "baselines",
     "datasets",
     "load",
     "systems",
 ]
+
+_LOCATION = {  # public name: where it is defined; a module by its own name
+    "UDE": "tinyude.ude",
+    "MultipleShooting": "tinyude.baselines",
+    "Parameter": "tinyude.physics",
+    "Physics": "tinyude.physics",
+    "load": "tinyude.model.file",
+    "datasets": "tinyude.data.datasets",
+    "baselines": "tinyude.baselines",
+    "systems": "tinyude.systems",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LOCATION:
+        raise AttributeError(f"module 'tinyude' has no attribute {name!r}")
+    module = import_module(_LOCATION[name])
+    value = module if _LOCATION[name].endswith(f".{name}") else getattr(module, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

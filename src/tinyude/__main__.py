@@ -1,5 +1,5 @@
 """`python -m tinyude` is the `tinyude` command."""
 
-from tinyude.cli import main
+from tinyude.cli.app import main
 
 main()

@@ -5,3 +5,7 @@ from __future__ import annotations
 
 class TinyUDEError(ValueError):
     """Base of every error raised on purpose by this package."""
+
+
+class TinyUDEWarning(UserWarning):
+    """Base of every warning issued by this package."""

@@ -27,7 +27,7 @@ class Core:
         self.ffi = FFI()
         self.ffi.cdef(_declarations(DEFINES[precision]))
         library = folder / f"core-{precision}.so"
-        sources = sorted(map(str, (CORE / "src").glob("*.c")))
+        sources = sorted(map(str, (CORE / "src").rglob("*.c")))
         subprocess.run(
             ["cc", *FLAGS, *DEFINES[precision], "-O0", "-shared", "-fPIC", *sources, "-lm", "-o", str(library)],
             check=True,
@@ -63,8 +63,9 @@ class Core:
 
 def _declarations(defines: list[str]) -> str:
     """All headers as cffi reads them: the core's own lines, without inline functions."""
-    headers = sorted((CORE / "src").glob("*.h"))
-    source = "".join(f'#include "{header.name}"\n' for header in headers)
+    source_folder = CORE / "src"
+    headers = sorted(path.relative_to(source_folder).as_posix() for path in source_folder.rglob("*.h"))
+    source = "".join(f'#include "{header}"\n' for header in headers)
     text = subprocess.run(
         ["cc", *FLAGS, *defines, "-E", "-"], input=source, capture_output=True, text=True, check=True
     ).stdout

@@ -8,7 +8,9 @@ import numpy as np
 from cases import SEED, Outcome, case, exact
 from compiled_core import Array, Core
 
-from tinyude.reference import adam, around, library, loss, mlp, reservoir, rng, settle
+from tinyude.reference.network import adam, last_layer, loss, mlp, reservoir, restart
+from tinyude.reference.numeric import rng
+from tinyude.reference.regression import library
 
 RANDOM = np.random.default_rng(5)
 SIZES = (3, 7, 5, 3)
@@ -165,7 +167,7 @@ def reference_settle() -> Outcome:
     for nodes, weights in ((1, np.ones((1, 3))), (2, NODE_WEIGHTS)):
         params = PARAMS.copy()
         x, target = ENTRIES[:, : 3 * nodes].reshape(ROWS, nodes, 3), ENTRIES[:, 3 * nodes : 3 * nodes + 3]
-        settle.settle(params, SIZES, x, weights, target)
+        last_layer.settle(params, SIZES, x, weights, target)
         found[f"{nodes} nodes"] = params
     return found
 
@@ -188,7 +190,7 @@ def core_around(core: Core) -> Outcome:
 @case("around_init", core_around)
 def reference_around() -> Outcome:
     return {
-        name: around.around_init(SIZES, columns, X_SCALE[columns], rng.rng_seed(SEED))
+        name: restart.around_init(SIZES, columns, X_SCALE[columns], rng.rng_seed(SEED))
         for name, columns in ANGLES.items()
     }
 

@@ -8,8 +8,10 @@ import numpy as np
 from cases import SEED, Outcome, case, exact
 from compiled_core import Array, Core
 
-from tinyude.reference import calibrate, fuse, gates, noise, reckon, repair, reservoir, ring, rng, turn, window
 from tinyude.reference.config import Config
+from tinyude.reference.network import reservoir
+from tinyude.reference.numeric import rng
+from tinyude.reference.signal import angle, calibrate, carried_angle, fusion, gates, noise, repair, ring, window
 
 RANDOM = np.random.default_rng(5)
 PERIOD = 2.0**-8
@@ -247,17 +249,21 @@ def core_angle(core: Core) -> Outcome:
 @case("fuse, reckon, turn", core_angle)
 def reference_angle() -> Outcome:
     half, spacing, poly = WINDOWS["dense"]
-    made, state, samples = window.window_make(half, spacing, poly, PERIOD), reckon.reckon_init(2), ring.ring_init(41, 2)
+    made, state, samples = (
+        window.window_make(half, spacing, poly, PERIOD),
+        carried_angle.reckon_init(2),
+        ring.ring_init(41, 2),
+    )
     found = []
     for number, row in enumerate(ANGLE):
         ring.ring_push(samples, row)
         if number % 10 == 9:
-            reckon.reckon_push(state, CARRIED, made, SIGMA, ANGLE[number - 9 : number + 1])
+            carried_angle.reckon_push(state, CARRIED, made, SIGMA, ANGLE[number - 9 : number + 1])
         if number % 50 == 49:
             coefficients, _, _ = window.window_fit(made, ring.ring_window(samples, half, spacing))
-            coefficients = fuse.fuse_rates(made, coefficients, CARRIED.rate_channel, SIGMA)
-            coefficients = reckon.reckon_window(state, CARRIED, made, coefficients, SIGMA)
-            found.append(turn.turn_window(coefficients, CARRIED.circular).T)
+            coefficients = fusion.fuse_rates(made, coefficients, CARRIED.rate_channel, SIGMA)
+            coefficients = carried_angle.reckon_window(state, CARRIED, made, coefficients, SIGMA)
+            found.append(angle.turn_window(coefficients, CARRIED.circular).T)
     return {"coefficients": found, "count": state.count}
 
 

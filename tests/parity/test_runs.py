@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from tinyude import native
-from tinyude.board_config import board_config
-from tinyude.engines import ReferenceLearner
-from tinyude.known import known_functions, known_programs
+from tinyude.boards.memory_presets import board_config
+from tinyude.physics.library import default_terms, linear_terms
 from tinyude.systems import pendulum
-from tinyude.terms import default_terms, linear_terms
+from tinyude.training.engines import ReferenceLearner
+from tinyude.training.known import known_functions, known_programs
 
 CLOSE = 1e-9
 UPDATES = 500

@@ -13,12 +13,12 @@ import sympy as sp
 
 from tinyude import native
 from tinyude.codegen import c_source
-from tinyude.codegen.tape import OPERATIONS
 from tinyude.errors import TinyUDEError
-from tinyude.expressions import program, program_numpy
-from tinyude.known import KnownPrograms, known_programs
+from tinyude.native.tape import OPERATIONS
 from tinyude.physics import Parameter, Physics
+from tinyude.physics.programs import program, program_numpy
 from tinyude.systems import double_pendulum, pendulum
+from tinyude.training.known import KnownPrograms, known_programs
 
 CORE = Path(__file__).parents[2] / "core"
 FUNCTIONS = [entry.name for entry in fields(KnownPrograms)]
@@ -76,7 +76,7 @@ def samples(programs: KnownPrograms, dtype: str, rows: int = 400) -> tuple[np.nd
 
 
 def test_operations_have_the_numbers_of_the_header() -> None:
-    lib = importlib.import_module("tinyude._core64").lib
+    lib = importlib.import_module("tinyude.native._core64").lib
     assert [getattr(lib, f"TU_{name.upper()}") for name in OPERATIONS] == list(range(lib.TU_OPERATIONS))
 
 
@@ -119,9 +119,10 @@ def generated(precision: str, tmp_path_factory: pytest.TempPathFactory) -> ctype
     folder = tmp_path_factory.mktemp("generated")
     for system, programs in SYSTEMS.items():
         (folder / f"{system}.c").write_text(c_source(programs, system))
-    flags = ["-std=c99", "-O2", "-ffp-contract=off", "-shared", "-fPIC", f"-I{CORE / 'include'}", f"-I{CORE / 'src'}"]
+    folders = [CORE / "include", CORE / "src", CORE / "src" / "numeric"]
+    flags = ["-std=c99", "-O2", "-ffp-contract=off", "-shared", "-fPIC", *(f"-I{path}" for path in folders)]
     define = ["-DTU_REAL_DOUBLE"] if precision == "float64" else []
-    sources = [*map(str, folder.glob("*.c")), str(CORE / "src" / "elementary.c")]
+    sources = [*map(str, folder.glob("*.c")), str(CORE / "src" / "numeric" / "elementary.c")]
     subprocess.run(["cc", *flags, *define, *sources, "-lm", "-o", str(folder / "known.so")], check=True)
     return ctypes.CDLL(str(folder / "known.so"))
 

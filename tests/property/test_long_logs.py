@@ -9,11 +9,11 @@ import polars as pl
 import pytest
 
 import tinyude as tu
-from tinyude import streams
-from tinyude.grid import SHORTEST
-from tinyude.logs import Columns, log_stream
-from tinyude.signals import jittered_times
-from tinyude.streams import Stream, as_stream
+from tinyude.data import streams
+from tinyude.data.grid import SHORTEST
+from tinyude.data.logs import Columns, log_stream
+from tinyude.data.streams import Stream, as_stream
+from tinyude.systems.signals import jittered_times
 
 PERIOD = 0.005
 COLUMNS = Columns("time", {"theta": "position", "omega": "speed"}, {"tau": "torque"})

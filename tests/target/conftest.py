@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tinyude import emulator
+from tinyude.boards import emulator
 
 
 @pytest.fixture(scope="session")

@@ -13,15 +13,16 @@ import pytest
 import sympy as sp
 
 import tinyude as tu
-from tinyude import emulator, native
-from tinyude.board_config import board_config
-from tinyude.boards import compile_objects
+from tinyude import native
+from tinyude.boards import emulator
+from tinyude.boards.emulator import CoreLibrary, Run
+from tinyude.boards.memory_presets import board_config
+from tinyude.boards.toolchains import compile_objects
 from tinyude.codegen import config_header
-from tinyude.emulator import CoreLibrary, Run
 from tinyude.errors import TinyUDEError
-from tinyude.known import KnownPrograms, known_programs
+from tinyude.physics.library import default_terms
 from tinyude.reference.config import Config
-from tinyude.terms import default_terms
+from tinyude.training.known import KnownPrograms, known_programs
 
 ROOT = Path(__file__).parents[2]
 PLANT = tu.systems.pendulum()

@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 
 import tinyude as tu
-from tinyude.board_config import board_config
+from tinyude.boards.memory_presets import board_config
 from tinyude.codegen import c_source, config_header
-from tinyude.known import known_programs
+from tinyude.training.known import known_programs
 
 ROOT = Path(__file__).parents[2]
 CORE = ROOT / "core"
 DRIVERS = Path(__file__).parent / "c"
-SOURCES = sorted((CORE / "src").glob("*.c"))
-INCLUDES = [f"-I{CORE / 'include'}", f"-I{CORE / 'src'}"]
+SOURCES = sorted((CORE / "src").rglob("*.c"))
+INCLUDES = [f"-I{CORE / folder}" for folder in ("include", "src", "src/numeric")]
 STRICT = [
     "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wdouble-promotion", "-Wvla", "-Werror",
     "-ffp-contract=off",

@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 
 import tinyude as tu
-from tinyude import boards, emulator, native
+from tinyude import native
+from tinyude.boards import emulator
+from tinyude.boards import toolchains as boards
 from tinyude.export import TARGETS, Chip, chip_of_model, export_files, write_folder
 from tinyude.export.estimate import PROCESSORS, estimates
 from tinyude.export.footprint import build_image, footprint, image_footprint, missing_for

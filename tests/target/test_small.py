@@ -10,14 +10,15 @@ import pytest
 import sympy as sp
 
 import tinyude as tu
-from tinyude import emulator, native
-from tinyude.board_config import SMALL, SMALL_STACK_BYTES, board_config
+from tinyude import native
+from tinyude.boards import emulator
+from tinyude.boards.memory_presets import SMALL, SMALL_STACK_BYTES, board_config
 from tinyude.errors import TinyUDEError
 from tinyude.experiments import board_run
 from tinyude.experiments.device import device_unit
-from tinyude.known import KnownPrograms, known_programs
+from tinyude.physics.library import linear_terms
 from tinyude.reference.config import Config
-from tinyude.terms import linear_terms
+from tinyude.training.known import KnownPrograms, known_programs
 
 PLANT = tu.systems.pendulum()
 LINEAR = linear_terms(PLANT.physics)

@@ -20,8 +20,8 @@ from scipy.integrate import solve_ivp
 from typer.testing import CliRunner
 
 from tinyude import native
-from tinyude.cli import app
-from tinyude.physics_file import load_physics_file
+from tinyude.cli.app import app
+from tinyude.physics.file import load_physics_file
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = (ROOT, ROOT / "docs", ROOT / "examples", ROOT / "firmware")

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tinyude.physics import Physics
-from tinyude.reference.mlp import mlp_layers
+from tinyude.reference.network.mlp import mlp_layers
 
 STAGES = 4
 _SHARES = np.array([1.0, 2.0, 2.0, 1.0]) / 6.0  # of each stage's slope in a step

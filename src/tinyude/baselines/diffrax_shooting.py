@@ -18,9 +18,9 @@ from tinyude.baselines.adjoint import Shooting
 from tinyude.baselines.multiple_shooting import RATE_FLOOR, MultipleShooting, Progress, Windows
 from tinyude.errors import TinyUDEError
 from tinyude.physics import Physics
-from tinyude.reference.adam import CLIP_NORM
-from tinyude.reference.mlp import mlp_init, mlp_layers
-from tinyude.reference.rng import rng_seed
+from tinyude.reference.network.adam import CLIP_NORM
+from tinyude.reference.network.mlp import mlp_init, mlp_layers
+from tinyude.reference.numeric.rng import rng_seed
 
 PACKAGES = ("jax", "diffrax", "optax")
 Field = Callable[[Any], Any]  # states to slopes, (windows, states) in JAX

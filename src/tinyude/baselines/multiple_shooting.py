@@ -23,9 +23,9 @@ from sklearn.utils.validation import check_is_fitted
 from tinyude.baselines.adjoint import Shooting, loss_gradient, multiply_accumulates, tape_init
 from tinyude.errors import TinyUDEError
 from tinyude.physics import Physics
-from tinyude.reference.adam import adam_init, adam_step, clip, cosine_rate
-from tinyude.reference.mlp import mlp_forward, mlp_init
-from tinyude.reference.rng import Rng, rng_below, rng_seed
+from tinyude.reference.network.adam import adam_init, adam_step, clip, cosine_rate
+from tinyude.reference.network.mlp import mlp_forward, mlp_init
+from tinyude.reference.numeric.rng import Rng, rng_below, rng_seed
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]

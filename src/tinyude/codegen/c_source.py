@@ -9,10 +9,10 @@ from typing import Any
 import jinja2
 import numpy as np
 
-from tinyude.codegen.tape import rounded
 from tinyude.errors import TinyUDEError
-from tinyude.expressions import Program
-from tinyude.known import KnownPrograms
+from tinyude.native.tape import rounded
+from tinyude.physics.programs import Program
+from tinyude.training.known import KnownPrograms
 
 API_VERSION = 1  # of the header that generated files are made for
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/"}

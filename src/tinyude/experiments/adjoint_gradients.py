@@ -15,8 +15,8 @@ from tinyude.baselines import adjoint
 from tinyude.experiments import gradients
 from tinyude.experiments.experiment import Config, Outcome, Result, Summary, Unit
 from tinyude.physics import Physics
-from tinyude.reference.mlp import mlp_init
-from tinyude.reference.rng import rng_seed
+from tinyude.reference.network.mlp import mlp_init
+from tinyude.reference.numeric.rng import rng_seed
 from tinyude.systems import double_pendulum, pendulum
 
 NAME = "adjoint-gradients"

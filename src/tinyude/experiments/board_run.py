@@ -10,15 +10,16 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from tinyude import emulator, native
-from tinyude.board_config import SMALL_STACK_BYTES, board_config
+from tinyude import native
+from tinyude.boards import emulator
+from tinyude.boards.memory_presets import SMALL_STACK_BYTES, board_config
 from tinyude.experiments.experiment import Config, Result
 from tinyude.experiments.fits import make_system
-from tinyude.fitting import Session, read_model
-from tinyude.known import known_programs
+from tinyude.physics.library import linear_terms
 from tinyude.reference.config import Config as LearnerConfig
 from tinyude.systems import System
-from tinyude.terms import linear_terms
+from tinyude.training.known import known_programs
+from tinyude.training.session import Session, read_model
 
 CORE = "cortex-m4"
 MOST_SECONDS = 3600.0  # a busy machine takes its time

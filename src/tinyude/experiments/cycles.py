@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from tinyude import emulator
-from tinyude.board_config import board_config
+from tinyude.boards import emulator
+from tinyude.boards.memory_presets import board_config
 from tinyude.experiments.board_run import core_library
 from tinyude.experiments.experiment import Config, Result
-from tinyude.known import known_programs
 from tinyude.systems import pendulum
+from tinyude.training.known import known_programs
 
 SECONDS = 6.0  # of a stream, enough for a batch of windows
 MEASURED_UPDATES = 16  # of firmware/main.c, after its report

@@ -11,7 +11,7 @@ from tinyude.experiments.drawing import caption_of, panels, styled
 from tinyude.experiments.experiment import Config, Outcome, Result, Summary, Table, Unit, number, percent, select
 from tinyude.experiments.fits import jet_unit, make_system
 from tinyude.experiments.targets import centres, corrected_targets, plain_targets
-from tinyude.reference.window import Window, window_make
+from tinyude.reference.signal.window import Window, window_make
 
 Array = NDArray[np.float64]
 NAME = "estimator"

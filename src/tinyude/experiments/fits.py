@@ -10,11 +10,10 @@ from numpy.random import default_rng
 from numpy.typing import NDArray
 
 import tinyude as tu
-from tinyude import signals
 from tinyude.errors import TinyUDEError
 from tinyude.experiments.experiment import Config, Result, Unit, plain
 from tinyude.experiments.weak_sindy import WeakSindy
-from tinyude.systems import System
+from tinyude.systems import System, signals
 
 Array = NDArray[np.float64]
 
@@ -43,7 +42,7 @@ _JET: dict[str, Config] = {
     "default": {},
 }
 
-PLANTS = ("tinyude.systems", "tinyude.signals")
+PLANTS = ("tinyude.systems", "tinyude.systems.signals")
 _THROUGH = {  # methods without our learner
     "adjoint": ("tinyude.baselines", *PLANTS),
     "sindy": ("tinyude.experiments.weak_sindy", *PLANTS),

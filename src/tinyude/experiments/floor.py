@@ -10,8 +10,8 @@ from scipy.integrate import solve_ivp
 
 from tinyude.experiments.experiment import Config, Result
 from tinyude.experiments.fits import make_system
-from tinyude.signals import noise_sigma
 from tinyude.systems import System
+from tinyude.systems.signals import noise_sigma
 
 Array = NDArray[np.float64]
 

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from tinyude.experiments.drawing import gradient_checks
 from tinyude.experiments.experiment import Config, Outcome, Result, Summary, Table, Unit
 from tinyude.experiments.fits import make_system
-from tinyude.reference import loss
-from tinyude.reference.mlp import mlp_count, mlp_init
-from tinyude.reference.rng import rng_seed
+from tinyude.reference.network import loss
+from tinyude.reference.network.mlp import mlp_count, mlp_init
+from tinyude.reference.numeric.rng import rng_seed
 
 NAME = "gradients"
 TITLE = "Analytic gradients against complex step"

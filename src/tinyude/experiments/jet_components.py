@@ -8,15 +8,15 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import tinyude as tu
-from tinyude.engines import make_engine
 from tinyude.experiments.drawing import caption_of, panels, styled
 from tinyude.experiments.experiment import Config, Outcome, Result, Summary, Table, Unit, against_paper, number, stats
 from tinyude.experiments.fits import make_system
-from tinyude.model import Model
+from tinyude.model.model import Model
 from tinyude.reference.config import Config as LearnerConfig
-from tinyude.reference.loss import SecondOrder, loss_second
+from tinyude.reference.network.loss import SecondOrder, loss_second
 from tinyude.report.figures import BLUE, ORANGE
 from tinyude.systems import System
+from tinyude.training.engines import make_engine
 
 NAME = "jet-components"
 TITLE = "The two terms of the jet loss during training"

@@ -14,11 +14,11 @@ from markupsafe import Markup
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
+from tinyude.data.whole_file import write_whole
 from tinyude.errors import TinyUDEError
 from tinyude.experiments import NAMES, load
 from tinyude.experiments.experiment import Summary
 from tinyude.report.figures import STYLE
-from tinyude.whole_file import write_whole
 
 PIXELS_PER_INCH = 150
 

@@ -11,8 +11,8 @@ from tinyude.experiments.accounting import paper_arrays, projected_ms, work
 from tinyude.experiments.drawing import PINK, SKY, YELLOW, bars, caption_of, panels, styled
 from tinyude.experiments.experiment import Config, Outcome, Result, Summary, Table, Unit, select
 from tinyude.experiments.fits import QUICK_ITERATIONS, jet_unit, solver_unit, train
-from tinyude.presets import chip_config
 from tinyude.report.figures import BLUE, GREEN, GREY, INK, ORANGE
+from tinyude.training.presets import chip_config
 
 NAME = "resources"
 TITLE = "Memory and work of an update"

@@ -24,7 +24,7 @@ from tinyude.experiments.experiment import (
     stats,
 )
 from tinyude.experiments.fits import jet_unit, make_system, train
-from tinyude.rollout import rollout
+from tinyude.model.simulation import rollout
 
 NAME = "rollout"
 TITLE = "Free runs over 8 seconds"

@@ -12,10 +12,10 @@ from joblib import Parallel, delayed
 
 import tinyude
 from tinyude import native
+from tinyude.data.whole_file import write_whole
 from tinyude.experiments import load
 from tinyude.experiments.experiment import Summary, Unit, plain
 from tinyude.experiments.sources import module_hash, modules_hash, package_hash
-from tinyude.whole_file import write_whole
 
 Progress = Callable[[int, int], None]
 

@@ -10,7 +10,7 @@ from tinyude.experiments.drawing import LOOKS, caption_of, panels, styled
 from tinyude.experiments.experiment import Config, Outcome, Result, Summary, Table, Unit, number
 from tinyude.experiments.fits import make_system
 from tinyude.experiments.targets import plain_targets
-from tinyude.reference.window import Window, window_make
+from tinyude.reference.signal.window import Window, window_make
 
 NAME = "sampling"
 TITLE = "Decimated and full-rate sampling of targets"

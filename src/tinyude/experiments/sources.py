@@ -12,17 +12,7 @@ from pathlib import Path
 import tinyude
 
 # Parts of the package that no result depends on; experiments count by the one module that does the work.
-PRESENTATION = (
-    "cli.py",
-    "commands",
-    "demo.py",
-    "experiments",
-    "export",
-    "report",
-    "model_file.py",
-    "tables.py",
-    "whole_file.py",
-)
+PRESENTATION = ("cli", "experiments", "export", "report")
 
 
 @cache
@@ -30,7 +20,7 @@ def package_hash() -> str:
     """Of everything a fit runs through: Python sources, and the compiled core where there is one."""
     root = Path(tinyude.__file__).parent
     sources = [path for path in root.rglob("*.py") if path.relative_to(root).parts[0] not in PRESENTATION]
-    return _hash_files([*sources, *root.glob("_core*")])
+    return _hash_files([*sources, *root.glob("native/_core*")])
 
 
 @cache

@@ -19,8 +19,8 @@ import sympy as sp
 from numpy.typing import NDArray
 
 from tinyude.errors import TinyUDEError
-from tinyude.expressions import numpy_function
 from tinyude.physics import Physics
+from tinyude.physics.expressions import numpy_function
 
 Array = NDArray[np.float64]
 SMOOTH_SIGN = 10.0  # tanh of a velocity in tenths of its RMS

@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import sympy as sp
 
-from tinyude.board_config import board_config
+from tinyude.boards.memory_presets import board_config
 from tinyude.errors import TinyUDEError
-from tinyude.known import KnownPrograms, known_programs
-from tinyude.model import Model
+from tinyude.model.model import Model
 from tinyude.physics import Physics
-from tinyude.presets import PRESETS, chip_config, measured_map
+from tinyude.physics.kinematics import measured_map
+from tinyude.physics.library import default_terms
 from tinyude.reference.config import Config
 from tinyude.reference.start import StartModel
-from tinyude.terms import default_terms
+from tinyude.training.known import KnownPrograms, known_programs
+from tinyude.training.presets import PRESETS, chip_config
 
 if TYPE_CHECKING:
-    from tinyude.estimator import UDE
+    from tinyude.ude import UDE
 
 STRIDE = 10  # ticks between the windows of a live stream, which never runs out of them
 CALIBRATION = 10_000  # ticks

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tinyude.export.chip import Chip
-from tinyude.reference.mlp import mlp_count
+from tinyude.reference.network.mlp import mlp_count
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ LEARNER_STACK, PREDICTOR_STACK, NETWORK_STACK = 1_280, 224, 48
 
 @dataclass(frozen=True)
 class Estimate:
-    """Of a whole image, `kernel.c` and `outer.c` of the core at -O3 and the rest at -O2."""
+    """Of a whole image, `dense.c` and `dense_gradient.c` of the core at -O3 and the rest at -O2."""
 
     name: str
     flash_bytes: int

@@ -11,8 +11,8 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
+from tinyude.data.whole_file import write_whole
 from tinyude.errors import TinyUDEError
-from tinyude.whole_file import write_whole
 
 MANIFEST = "export.json"
 

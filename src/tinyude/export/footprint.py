@@ -8,7 +8,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from tinyude.boards import ARM, board, call, compile_objects, link, linked_bytes, missing_tools
+from tinyude.boards.toolchains import ARM, board, call, compile_objects, link, linked_bytes, missing_tools
 from tinyude.export.chip import Chip
 from tinyude.export.core_files import firmware_file
 from tinyude.export.folder import write_folder
@@ -16,7 +16,7 @@ from tinyude.export.packages import export_files
 from tinyude.export.sources import environment
 from tinyude.export.stack import deepest_stack, read_call_graph
 
-HOT = ("kernel.c", "outer.c")  # of the core: training spends its time there, and the build files optimise them further
+HOT = ("dense.c", "dense_gradient.c")  # of the core: training spends its time there; build files optimise them further
 STACK_RESERVED = 2048  # the export's Makefile reserves so much
 _ROOM = 1 << 24  # memory of a board that everything fits
 

@@ -17,8 +17,8 @@ from tinyude.codegen import c_literal, c_source, check_c_name, config_header
 from tinyude.errors import TinyUDEError
 from tinyude.export.chip import Chip
 from tinyude.export.core_files import core_files
-from tinyude.expressions import program
 from tinyude.physics import Physics
+from tinyude.physics.programs import program
 
 CORE = "tinyude/"  # where the core lies beside the generated files
 # <prefix>.h must not stand in for a header that C, C++ or the core has.

@@ -1,1 +1,4 @@
-"""The learner in NumPy float64: the executable specification of core/ (same file and function names)."""
+"""The learner in NumPy float64: the executable specification of core/src.
+
+Same folders, same files, same function names.
+"""

@@ -4,24 +4,31 @@ from __future__ import annotations
 
 import numpy as np
 
-from tinyude.reference.adam import adam_init, adam_step, clip, cosine_rate, ema_update
-from tinyude.reference.around import GENTLE, around_begin, around_end
-from tinyude.reference.calibrate import calibrate_finish, calibrate_snr2, calibrate_window
-from tinyude.reference.fuse import fuse_rates
-from tinyude.reference.gates import STUCK_RUN, gates_median, gates_noise
-from tinyude.reference.loss import SecondOrder, loss_first, loss_second
-from tinyude.reference.mlp import mlp_forward
-from tinyude.reference.noise import noise_ready, noise_sigma, noise_update
-from tinyude.reference.reckon import reckon_push, reckon_window
-from tinyude.reference.repair import repair_push
-from tinyude.reference.reservoir import reservoir_count, reservoir_draw
-from tinyude.reference.revise import revise_finish, revise_watch
-from tinyude.reference.ring import ring_clear, ring_push, ring_row, ring_window, usable
-from tinyude.reference.settle import settle_network
+from tinyude.reference.network.adam import adam_init, adam_step, clip, cosine_rate, ema_update
+from tinyude.reference.network.last_layer import settle_network
+from tinyude.reference.network.loss import SecondOrder, loss_first, loss_second
+from tinyude.reference.network.mlp import mlp_forward
+from tinyude.reference.network.reservoir import reservoir_count, reservoir_draw
+from tinyude.reference.network.restart import GENTLE, around_begin, around_end
+from tinyude.reference.regression.targets import (
+    design_rows,
+    network_batch,
+    scaled_row,
+    teach_judge,
+    teach_solve,
+    teach_window,
+)
+from tinyude.reference.signal.angle import turn_states, turn_window
+from tinyude.reference.signal.calibrate import calibrate_finish, calibrate_snr2, calibrate_window
+from tinyude.reference.signal.carried_angle import reckon_push, reckon_window
+from tinyude.reference.signal.fusion import fuse_rates
+from tinyude.reference.signal.gates import STUCK_RUN, gates_median, gates_noise
+from tinyude.reference.signal.noise import noise_ready, noise_sigma, noise_update
+from tinyude.reference.signal.recalibrate import revise_finish, revise_watch
+from tinyude.reference.signal.repair import repair_push
+from tinyude.reference.signal.ring import ring_clear, ring_push, ring_row, ring_window, usable
+from tinyude.reference.signal.window import nodes_centre, nodes_gauss, nodes_intervals, window_fit
 from tinyude.reference.state import Array, Counters, Learner
-from tinyude.reference.teach import design_rows, network_batch, scaled_row, teach_judge, teach_solve, teach_window
-from tinyude.reference.turn import turn_states, turn_window
-from tinyude.reference.window import nodes_centre, nodes_gauss, nodes_intervals, window_fit
 
 
 def learner_push(learner: Learner, y: Array, u: Array | None = None) -> None:

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tinyude.reference.calibrate import Scales
 from tinyude.reference.config import Config
 from tinyude.reference.learner import learner_settle
-from tinyude.reference.library import library_add
-from tinyude.reference.ring import usable
-from tinyude.reference.rng import rng_normal
+from tinyude.reference.numeric.rng import rng_normal
+from tinyude.reference.regression.library import library_add
+from tinyude.reference.regression.targets import design_rows
+from tinyude.reference.signal.calibrate import Scales
+from tinyude.reference.signal.ring import usable
+from tinyude.reference.signal.window import window_make
 from tinyude.reference.state import Array, Learner
-from tinyude.reference.teach import design_rows
-from tinyude.reference.window import window_make
 
 
 @dataclass(frozen=True)

@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tinyude.reference.adam import Adam, adam_init
-from tinyude.reference.calibrate import Calibration, Scales, calibrate_init
 from tinyude.reference.config import Config
-from tinyude.reference.gates import Gates, gates_init
-from tinyude.reference.library import Library, library_init
-from tinyude.reference.mlp import mlp_init
-from tinyude.reference.noise import Noise, noise_init
-from tinyude.reference.reckon import Reckon, reckon_init
-from tinyude.reference.repair import Repair, repair_init
-from tinyude.reference.reservoir import Reservoir, reservoir_init
-from tinyude.reference.ring import Ring, ring_init
-from tinyude.reference.rng import Rng, rng_seed
-from tinyude.reference.window import Nodes, Window
+from tinyude.reference.network.adam import Adam, adam_init
+from tinyude.reference.network.mlp import mlp_init
+from tinyude.reference.network.reservoir import Reservoir, reservoir_init
+from tinyude.reference.numeric.rng import Rng, rng_seed
+from tinyude.reference.regression.library import Library, library_init
+from tinyude.reference.signal.calibrate import Calibration, Scales, calibrate_init
+from tinyude.reference.signal.carried_angle import Reckon, reckon_init
+from tinyude.reference.signal.gates import Gates, gates_init
+from tinyude.reference.signal.noise import Noise, noise_init
+from tinyude.reference.signal.repair import Repair, repair_init
+from tinyude.reference.signal.ring import Ring, ring_init
+from tinyude.reference.signal.window import Nodes, Window
 
 Array = NDArray[Any]
 Function = Callable[[Array, Array], Array]

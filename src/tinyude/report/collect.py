@@ -32,7 +32,7 @@ def collect(
     """The report of a fitted UDE as a dictionary of arrays and text for `page.render`.
 
     `headline` are sentences to put first, `truth` is the true field where it is known, `run` a free run
-    (tinyude.validation), `units` the unit of each state.
+    (tinyude.model.validation), `units` the unit of each state.
     """
     physics = ude.model_.physics
     channels = list(ude.measured or physics.states)

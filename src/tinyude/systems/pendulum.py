@@ -8,8 +8,8 @@ import numpy as np
 import sympy as sp
 
 from tinyude.errors import TinyUDEError
-from tinyude.expressions import Array
 from tinyude.physics import Physics
+from tinyude.physics.expressions import Array
 from tinyude.systems.system import Impulses, System, case_named
 
 GRAVITY = 9.81

@@ -11,9 +11,9 @@ from numpy.random import Generator, SeedSequence, default_rng
 from scipy.integrate import solve_ivp
 
 from tinyude.errors import TinyUDEError
-from tinyude.expressions import Array
 from tinyude.physics import Physics
-from tinyude.signals import sensor_noise
+from tinyude.physics.expressions import Array
+from tinyude.systems.signals import sensor_noise
 
 # Every sample is within 5e-10 of the exact flow from the one before. A damped pendulum is within 1e-9 of the exact
 # states after a minute; the chaotic double pendulum drifts to 2e-8 in 20 s, on a path that is true all along.

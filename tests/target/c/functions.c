@@ -1,7 +1,7 @@
 /* The elementary functions against the C library's, over their range and at its ends. */
 #include "plant.h"
 
-#include "elementary.h"
+#include "numeric/elementary.h"
 
 #include <float.h>
 

@@ -1,6 +1,6 @@
 #include "plant.h"
 
-#include "elementary.h"
+#include "numeric/elementary.h"
 
 #include <string.h>
 

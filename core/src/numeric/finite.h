@@ -1,0 +1,13 @@
+/* Which numbers may enter: finite ones whose squares can still be added up in float32. */
+#ifndef TU_USABLE_H
+#define TU_USABLE_H
+
+#include "numeric/real.h"
+
+#define TU_LIMIT TU_R(1e15)
+
+TU_INLINE int tu_usable(tu_real x) { return x > -TU_LIMIT && x < TU_LIMIT; }
+
+TU_INLINE int tu_finite(tu_real x) { return x - x == 0; }
+
+#endif

@@ -1,0 +1,223 @@
+#include "numeric/cholesky.h"
+#include "numeric/elementary.h"
+#include "regression/library_sums.h"
+
+#include <float.h>
+
+enum { MAX_CHOSEN = 12 };                    /* beyond the forced ones */
+enum { MIN_GROUPS = 6 };                     /* filled groups below which an error means nothing */
+static const tu_real WORTH = TU_R(1e-8);     /* share of the squared target below which a term is not chosen */
+static const tu_real COLLINEAR = TU_R(1e-3); /* share of a column that must be new for it to be chosen */
+#ifdef TU_REAL_DOUBLE
+static const tu_real DEPENDENT = TU_R(1e-7); /* the same for forced columns */
+#else
+static const tu_real DEPENDENT = TU_R(1e-5); /* what float32 sums can still tell */
+#endif
+
+void tu_library_work_carve(tu_library_work *work, tu_arena *arena, const tu_library *library, int forced)
+{
+    int most = forced + MAX_CHOSEN < library->columns ? forced + MAX_CHOSEN : library->columns;
+    int packed = tu_packed(most);
+    work->count = 0;
+    work->chosen = tu_arena_ints(arena, most);
+    work->total = tu_arena_reals(arena, library->size);
+    work->factor = tu_arena_reals(arena, packed);
+    work->answer = tu_arena_reals(arena, most);
+    work->row = tu_arena_reals(arena, most);
+    work->rest = tu_arena_reals(arena, packed);
+    work->left_out = tu_arena_reals(arena, library->groups * most);
+    work->solution = tu_arena_reals(arena, most);
+    work->errors = tu_arena_reals(arena, most);
+}
+
+static int group_filled(const tu_library *library, int group)
+{
+    return library->sums[(group + 1) * library->size - 1] > 0;
+}
+
+/* Sums over all groups; how many of them are filled. */
+static int add_groups(const tu_library *library, tu_real *total)
+{
+    int filled = 0;
+    for (int i = 0; i < library->size; i++) {
+        total[i] = 0;
+        for (int group = 0; group < library->groups; group++) {
+            total[i] += library->sums[group * library->size + i];
+        }
+    }
+    for (int group = 0; group < library->groups; group++) {
+        filled += group_filled(library, group);
+    }
+    return filled;
+}
+
+/* What a column adds to the chosen ones: the new part of it, of its products with the target, and work->row. */
+typedef struct {
+    tu_real left;
+    tu_real cross;
+    int is_new;
+} addition;
+
+static addition consider(const tu_library *library, const tu_library_work *work, int column, tu_real novelty)
+{
+    tu_real norm = tu_sums_at(library, work->total, column, column);
+    addition add = {norm, tu_sums_at(library, work->total, column, library->columns), 0};
+    for (int i = 0; i < work->count; i++) {
+        work->row[i] = tu_sums_at(library, work->total, column, work->chosen[i]);
+    }
+    tu_cholesky_forward(work->count, work->factor, work->row);
+    for (int i = 0; i < work->count; i++) {
+        add.left -= work->row[i] * work->row[i];
+        add.cross -= work->row[i] * work->answer[i];
+    }
+    add.is_new = add.left > novelty * norm;
+    return add;
+}
+
+/* Appends the column just considered. */
+static void choose(tu_library_work *work, int column, const addition *add)
+{
+    tu_real *row = work->factor + tu_packed(work->count);
+    for (int i = 0; i < work->count; i++) {
+        row[i] = work->row[i];
+    }
+    row[work->count] = tu_sqrt(add->left);
+    work->answer[work->count] = add->cross / row[work->count];
+    work->chosen[work->count++] = column;
+}
+
+/* The column not yet chosen that explains most of the target; -1: none is worth its place. */
+static int best_column(const tu_library *library, const tu_library_work *work, int forced)
+{
+    tu_real most = WORTH * work->total[library->size - 1];
+    int best = -1;
+    for (int column = forced; column < library->columns; column++) {
+        int out = 1;
+        for (int i = 0; i < work->count; i++) {
+            out &= work->chosen[i] != column;
+        }
+        addition add = {0, 0, 0};
+        if (out) {
+            add = consider(library, work, column, COLLINEAR);
+        }
+        if (add.is_new && add.cross * add.cross / add.left > most) {
+            most = add.cross * add.cross / add.left;
+            best = column;
+        }
+    }
+    return best;
+}
+
+/* Least squares on the chosen columns, one group left out (NULL: none); 0 where the rest cannot tell them apart. */
+static void solve_without(const tu_library *library, const tu_library_work *work, const tu_real *group,
+                          tu_real *solution)
+{
+    int n = work->count;
+    for (int i = 0; i < n; i++) {
+        int column = work->chosen[i];
+        for (int j = 0; j <= i; j++) {
+            tu_real out = group ? tu_sums_at(library, group, column, work->chosen[j]) : 0;
+            work->rest[tu_packed(i) + j] = tu_sums_at(library, work->total, column, work->chosen[j]) - out;
+        }
+        tu_real out = group ? tu_sums_at(library, group, column, library->columns) : 0;
+        solution[i] = tu_sums_at(library, work->total, column, library->columns) - out;
+    }
+    if (tu_cholesky_factor(n, work->rest)) {
+        tu_cholesky_forward(n, work->rest, solution);
+        tu_cholesky_backward(n, work->rest, solution);
+        return;
+    }
+    for (int i = 0; i < n; i++) {
+        solution[i] = 0;
+    }
+}
+
+/* Least squares over everything, and the delete-a-group standard errors. */
+static void jackknife(const tu_library *library, const tu_library_work *work)
+{
+    int filled = 0, n = work->count;
+    solve_without(library, work, NULL, work->solution);
+    for (int group = 0; group < library->groups; group++) {
+        if (group_filled(library, group)) {
+            solve_without(library, work, library->sums + group * library->size, work->left_out + filled++ * n);
+        }
+    }
+    for (int i = 0; i < n; i++) {
+        tu_real mean = 0, spread = 0;
+        for (int g = 0; g < filled; g++) {
+            mean += work->left_out[g * n + i] / (tu_real)filled;
+        }
+        for (int g = 0; g < filled; g++) {
+            tu_real off = work->left_out[g * n + i] - mean;
+            spread += off * off;
+        }
+        work->errors[i] = tu_sqrt((tu_real)(filled - 1) / (tu_real)filled * spread) + (tu_real)FLT_MIN;
+    }
+}
+
+/* Drops the least certain terms, one at a time, until all beyond the first `kept` exceed the threshold. */
+static void prune(const tu_library *library, tu_library_work *work, int kept, tu_real threshold)
+{
+    jackknife(library, work);
+    while (work->count > kept) {
+        int worst = kept;
+        for (int i = kept; i < work->count; i++) {
+            tu_real ratio = tu_abs(work->solution[i]) / work->errors[i];
+            worst = ratio < tu_abs(work->solution[worst]) / work->errors[worst] ? i : worst;
+        }
+        if (tu_abs(work->solution[worst]) / work->errors[worst] > threshold) {
+            return;
+        }
+        work->count--;
+        for (int i = worst; i < work->count; i++) {
+            work->chosen[i] = work->chosen[i + 1];
+        }
+        jackknife(library, work);
+    }
+}
+
+static void settle(tu_library *library, const tu_library_work *work)
+{
+    for (int j = 0; j < library->columns; j++) {
+        library->change[j] = -library->coefficients[j];
+        library->coefficients[j] = 0;
+        library->errors[j] = 0;
+    }
+    for (int i = 0; i < work->count; i++) {
+        library->coefficients[work->chosen[i]] = work->solution[i];
+        library->errors[work->chosen[i]] = work->errors[i];
+    }
+    for (int j = 0; j < library->columns; j++) {
+        library->change[j] += library->coefficients[j];
+    }
+    library->solved = 1;
+}
+
+int tu_library_solve(tu_library *library, const tu_library_work *memory, int forced, tu_real threshold)
+{
+    tu_library_work work = *memory;
+    work.count = 0;
+    if (add_groups(library, work.total) < MIN_GROUPS) {
+        return 0;
+    }
+    for (int column = 0; column < forced; column++) {
+        addition add = consider(library, &work, column, DEPENDENT);
+        if (add.is_new) {
+            choose(&work, column, &add);
+        }
+    }
+    int kept = work.count;
+    library->deficient = forced - kept;
+    for (int best; work.count < kept + MAX_CHOSEN && (best = best_column(library, &work, forced)) >= 0;) {
+        addition add = consider(library, &work, best, COLLINEAR);
+        choose(&work, best, &add);
+        jackknife(library, &work);
+        if (tu_abs(work.solution[work.count - 1]) <= threshold * work.errors[work.count - 1]) {
+            work.count--;
+            break;
+        }
+    }
+    prune(library, &work, kept, threshold);
+    settle(library, &work);
+    return 1;
+}

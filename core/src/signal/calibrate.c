@@ -1,0 +1,241 @@
+#include "signal/calibrate.h"
+
+#include "numeric/elementary.h"
+#include "signal/angle.h"
+
+enum { SMALLEST = 5 };                          /* half width in samples of the shortest dense window */
+static const tu_real NEARLY_ALL = TU_R(0.95); /* of the windows must pass, relative to the best candidate; */
+static const tu_real MOST = TU_R(0.85); /* this many where a rate is not measured: second derivatives gain more from length */
+static const tu_real LEAST_SHARE = TU_R(0.05); /* of a mean square is signal, whatever the noise */
+
+enum { SHORT = 2 }; /* the candidate, short enough for any motion, whose misfit tells how far the noise scatters */
+enum { HEARD = 16 }; /* windows that tell the level roughly: the log of the upper decile of misfit over noise */
+static const tu_real UNEVEN = TU_R(0.8);       /* a level above which noise is uneven (it grows with speed, say), */
+static const tu_real MOTION = TU_R(3.5);       /* and one beyond which it is none */
+
+/* The half width after this one, sqrt(2) times as long. */
+static int longer(int half) { return (int)((tu_real)half * tu_sqrt(TU_R(2.0)) + TU_R(0.5)); }
+
+static int count_candidates(const tu_config *config)
+{
+    int count = 1;
+    for (int half = longer(SMALLEST); config->dense && half <= config->max_half; half = longer(half)) {
+        count++;
+    }
+    return count;
+}
+
+static void candidate(const tu_config *config, int index, tu_window *window)
+{
+    int half = config->dense ? SMALLEST : config->taps;
+    for (int i = 0; i < index; i++) {
+        half = longer(half);
+    }
+    tu_window_make(window, half, config->dense ? 1 : config->spacing, config->poly, config->sample_period);
+}
+
+void tu_calibrate_carve(tu_calibration *cal, tu_settled *settled, tu_arena *arena, const tu_config *config)
+{
+    int count = count_candidates(config), states = config->states;
+    cal->candidates = count;
+    cal->tried = tu_arena_take(arena, (size_t)count * sizeof(uint32_t));
+    cal->passed = tu_arena_take(arena, (size_t)count * sizeof(uint32_t));
+    cal->squares = tu_arena_reals(arena, count * 3 * states);
+    cal->input_squares = tu_arena_reals(arena, config->inputs);
+    cal->excess = 0;
+    cal->level = 0;
+    cal->heard = 0;
+    cal->turn = 0;
+    settled->scales.x = tu_arena_reals(arena, states + config->inputs);
+    settled->scales.u = settled->scales.x ? settled->scales.x + states : NULL;
+    settled->scales.dx = tu_arena_reals(arena, states);
+    settled->scales.ddx = tu_arena_reals(arena, states);
+    settled->second_order = 0;
+    settled->sigma_scale = 1;
+    settled->snr2 = 0;
+}
+
+static void forget(tu_calibration *cal, const tu_config *config)
+{
+    for (int i = 0; i < cal->candidates; i++) {
+        cal->tried[i] = cal->passed[i] = 0;
+    }
+    tu_clear(cal->squares, cal->candidates * 3 * config->states);
+    tu_clear(cal->input_squares, config->inputs);
+}
+
+void tu_calibrate_clear(tu_calibration *cal, const tu_config *config)
+{
+    forget(cal, config);
+    cal->excess = cal->level = 0;
+    cal->heard = 0;
+    cal->turn = 0;
+}
+
+void tu_window_jets(const tu_config *config, const tu_window *window, const tu_real *coefficients, tu_real *jets)
+{
+    for (int d = 0; d < 3; d++) {
+        for (int i = 0; i < config->states; i++) {
+            const tu_real *own = coefficients + config->channel[i] * (window->poly + 1);
+            *jets++ = tu_window_at(window, own, 0, config->order[i] + d);
+        }
+    }
+}
+
+/* Log of the worst channel's misfit over what the noise explains. */
+static tu_real excess(const tu_window *window, const tu_noise *noise, const tu_fit *fit)
+{
+    tu_real worst = TU_R(1e-3);
+    for (int c = 0; c < noise->channels; c++) {
+        tu_real ratio = fit->misfit[c] / (noise->sigma[c] * noise->sigma[c] * tu_window_freedom(window));
+        worst = ratio > worst ? ratio : worst;
+    }
+    return tu_log(worst < TU_R(1e30) ? worst : TU_R(1e30));
+}
+
+/* One step of the decile; once it is roughly known, what was judged without it is forgotten. */
+static void learn_level(tu_calibration *cal, const tu_config *config, tu_real now)
+{
+    cal->level += (now > cal->level ? TU_R(0.9) : -TU_R(0.1)) * 4 / (tu_real)(cal->heard + 4);
+    if (++cal->heard == HEARD) {
+        forget(cal, config);
+    }
+}
+
+/* A factor on sigma for noise that is uneven: what short windows scatter by must not count against long ones. */
+static tu_real scatter(const tu_calibration *cal)
+{
+    return UNEVEN < cal->level && cal->level < MOTION ? tu_exp(TU_R(0.5) * cal->level) : 1;
+}
+
+void tu_calibrate_window(tu_calibration *cal, const tu_config *config, const tu_ring *ring, const tu_noise *noise,
+                         tu_gates *gates, int clean, const tu_fit *fit, tu_real *jets)
+{
+    int index = cal->turn, refused = 0;
+    tu_window window;
+    candidate(config, index, &window);
+    cal->turn = index + 1 < cal->candidates ? index + 1 : 0;
+    if (clean <= 2 * tu_window_reach(&window)) {
+        return;
+    }
+    tu_window_fit(&window, ring, config->channels, fit);
+    if (config->dense) {
+        refused = tu_gates_noise(&window, fit, noise, scatter(cal)) != TU_ACCEPTED;
+        tu_real now = excess(&window, noise, fit);
+        if (index == 0) {
+            cal->excess += (now - cal->excess) / (tu_real)(cal->tried[0] + 1);
+        }
+        if (index == SHORT && tu_noise_ready(noise)) {
+            learn_level(cal, config, now);
+        }
+    } else if (config->gated) {
+        refused = tu_gates_median(gates, &window, ring, fit, noise, 1) != TU_ACCEPTED;
+    }
+    for (int i = 0; i < config->inputs; i++) {
+        tu_real input = tu_ring_at(ring, config->channels + i, 0);
+        cal->input_squares[i] += input * input;
+    }
+    cal->tried[index]++;
+    if (!refused) {
+        cal->passed[index]++;
+        tu_turn_window(config->circular, config->channels, config->poly, fit);
+        tu_window_jets(config, &window, fit->coefficients, jets);
+        for (int i = 0; i < 3 * config->states; i++) {
+            cal->squares[index * 3 * config->states + i] += jets[i] * jets[i];
+        }
+    }
+}
+
+static tu_real share(uint32_t part, uint32_t whole) { return (tu_real)part / (tu_real)(whole > 1 ? whole : 1); }
+
+/* Root mean squares with the noise's own share taken out, so that they do not grow with it. */
+static void find_scales(const tu_calibration *cal, const tu_config *config, const tu_noise *noise, int index,
+                        const tu_window *window, const tu_scales *scales)
+{
+    tu_real *rms[3] = {scales->x, scales->dx, scales->ddx};
+    tu_real passed = (tu_real)(cal->passed[index] > 1 ? cal->passed[index] : 1), tried = 0;
+    const tu_real *squares = cal->squares + index * 3 * config->states;
+    for (int d = 0; d < 3; d++) {
+        for (int i = 0; i < config->states; i++) {
+            tu_real mean = *squares++ / passed, sigma = noise->sigma[config->channel[i]];
+            tu_real own = sigma * sigma * tu_window_derivative_gain(window, config->order[i] + d);
+            tu_real signal = mean - own > LEAST_SHARE * mean ? mean - own : LEAST_SHARE * mean;
+            rms[d][i] = signal > 0 ? tu_sqrt(signal) : 1;
+        }
+    }
+    for (int i = 0; i < cal->candidates; i++) {
+        tried += (tu_real)cal->tried[i];
+    }
+    for (int i = 0; i < config->inputs; i++) {
+        tu_real mean = cal->input_squares[i] / (tried > 1 ? tried : 1);
+        scales->u[i] = mean > 0 ? tu_sqrt(mean) : 1;
+    }
+}
+
+/* The paper's rule (eq. dt_opt), kept within the ring. */
+static int tap_spacing(const tu_config *config, const tu_scales *scales, const tu_noise *noise)
+{
+    tu_real relative = 0, dx = 0, ddx = 0;
+    for (int i = 0; i < config->states; i++) {
+        relative += noise->sigma[config->channel[i]] / scales->x[i] / (tu_real)config->states;
+        dx += scales->dx[i] * scales->dx[i];
+        ddx += scales->ddx[i] * scales->ddx[i];
+    }
+    tu_real fifth_root = tu_exp(TU_R(0.2) * tu_log(relative / TU_R(0.01)));
+    tu_real ticks = TU_R(0.09) / tu_sqrt(ddx / dx) * fifth_root / config->sample_period;
+    int most = config->max_half / config->taps;
+    if (!(ticks < (tu_real)most)) {
+        return most;
+    }
+    int whole = (int)ticks;
+    tu_real left = ticks - (tu_real)whole; /* to the nearest; halves to the even one */
+    whole += left > TU_R(0.5) || (left == TU_R(0.5) && whole % 2 == 1);
+    return whole > 1 ? whole : 1;
+}
+
+static tu_real find_snr2(const tu_config *config, const tu_window *window, const tu_scales *scales,
+                         const tu_noise *noise)
+{
+    tu_real row = tu_sqrt(tu_window_derivative_gain(window, 2)), worst = 0;
+    for (int i = 0; i < config->states; i++) {
+        tu_real ratio = scales->ddx[i] / (row * noise->sigma[config->channel[i]]);
+        worst = i == 0 || ratio < worst ? ratio : worst;
+    }
+    return worst;
+}
+
+int tu_calibrate_choose(const tu_calibration *cal, const tu_config *config, tu_settled *settled)
+{
+    tu_real best = 0, wanted = NEARLY_ALL;
+    int index = 0;
+    for (int i = 0; i < config->states; i++) {
+        wanted = config->order[i] ? MOST : wanted;
+    }
+    for (int i = 0; i < cal->candidates; i++) {
+        tu_real rate = share(cal->passed[i], cal->tried[i]);
+        best = rate > best ? rate : best;
+    }
+    for (int i = 0; best > 0 && i < cal->candidates; i++) {
+        index = share(cal->passed[i], cal->tried[i]) >= wanted * best ? i : index;
+    }
+    int coloured = config->dense && best < TU_R(0.5) && cal->excess > 0;
+    settled->sigma_scale = coloured ? tu_exp(TU_R(0.5) * cal->excess) : scatter(cal);
+    candidate(config, index, &settled->window);
+    return index;
+}
+
+void tu_calibrate_finish(const tu_calibration *cal, const tu_config *config, const tu_noise *noise,
+                         tu_settled *settled)
+{
+    int index = tu_calibrate_choose(cal, config, settled);
+    settled->second_order = config->second_order;
+    find_scales(cal, config, noise, index, &settled->window, &settled->scales);
+    if (!config->dense && config->adaptive) {
+        int spacing = tap_spacing(config, &settled->scales, noise);
+        tu_window_make(&settled->window, config->taps, spacing, config->poly, config->sample_period);
+    }
+    settled->snr2 = find_snr2(config, &settled->window, &settled->scales, noise);
+    if (!config->dense && config->adaptive && !(settled->snr2 >= config->snr_gate)) {
+        settled->second_order = 0;
+    }
+}

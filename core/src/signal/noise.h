@@ -1,0 +1,34 @@
+/* Sensor noise from the stream itself: the paper's residual estimator on neighbouring samples, made robust.
+ *
+ * Eleven neighbouring samples follow a quartic to far below any sensor's noise, so y_mu - D0'y is noise alone (eq.
+ * sigmahat). A jump or an outlier is not: residuals beyond CLIP sigma are counted, not averaged.
+ */
+#ifndef TU_NOISE_H
+#define TU_NOISE_H
+
+#include "signal/ring.h"
+
+typedef struct {
+    int channels;
+    int seen; /* residuals computed, until there are enough to start the average off */
+    uint32_t samples;
+    tu_real *start;    /* channels x the smaller half of the first squared residuals, ascending */
+    tu_real *variance; /* by channel, as all that follows */
+    tu_real *power;    /* running mean square of the signal */
+    tu_real *step;     /* smallest change seen: the quantisation step; infinite before any */
+    tu_real *sigma;    /* never 0, never below what the sensor's own steps make it */
+    uint32_t *count;   /* residuals averaged */
+    int32_t *still;    /* samples in a row without a change: a sensor that stands still says nothing of its noise */
+} tu_noise;
+
+void tu_noise_carve(tu_noise *noise, tu_arena *arena, int channels);
+
+void tu_noise_init(tu_noise *noise);
+
+/* Takes in the newest sample of the ring. */
+void tu_noise_update(tu_noise *noise, const tu_ring *ring);
+
+/* Whether enough residuals have been averaged to judge outliers by. */
+int tu_noise_ready(const tu_noise *noise);
+
+#endif

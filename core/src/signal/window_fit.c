@@ -1,0 +1,280 @@
+#include "numeric/cholesky.h"
+#include "signal/window.h"
+
+enum { MAX_TERMS = TU_MAX_POLY + 1 };
+
+/* Moments are taken with monic Legendre polynomials, P_{j+1} = tau P_j - BETA_j P_{j-1}: the cheapest recurrence. */
+static const tu_real BETA[MAX_TERMS] = {0,
+                                        TU_R(1.0) / TU_R(3.0),
+                                        TU_R(4.0) / TU_R(15.0),
+                                        TU_R(9.0) / TU_R(35.0),
+                                        TU_R(16.0) / TU_R(63.0),
+                                        TU_R(25.0) / TU_R(99.0),
+                                        TU_R(36.0) / TU_R(143.0)};
+/* L_j in powers of tau. */
+static const tu_real POWERS[MAX_TERMS][MAX_TERMS] = {
+    {1},
+    {0, 1},
+    {TU_R(-0.5), 0, TU_R(1.5)},
+    {0, TU_R(-1.5), 0, TU_R(2.5)},
+    {TU_R(0.375), 0, TU_R(-3.75), 0, TU_R(4.375)},
+    {0, TU_R(1.875), 0, TU_R(-8.75), 0, TU_R(7.875)},
+    {TU_R(-0.3125), 0, TU_R(6.5625), 0, TU_R(-19.6875), 0, TU_R(14.4375)},
+};
+
+TU_INLINE void monic(tu_real tau, int poly, tu_real *basis)
+{
+    basis[0] = 1;
+    basis[1] = tau;
+    for (int j = 1; j < poly; j++) {
+        basis[j + 1] = tau * basis[j] - BETA[j] * basis[j - 1];
+    }
+}
+
+/* Sums of products of the monic polynomials over the window's samples: of two even or two odd ones, the rest are 0. */
+TU_INLINE void gram(int half, int poly, tu_real *products)
+{
+    tu_real basis[MAX_TERMS], sums[MAX_TERMS * (MAX_TERMS + 1) / 2] = {0};
+    tu_real step = TU_R(1.0) / (tu_real)half, k = 1;
+    for (int n = half; n > 0; n--, k += 1) {
+        monic(k * step, poly, basis);
+        for (int i = 0; i <= poly; i++) {
+            for (int j = i & 1; j <= i; j += 2) {
+                sums[tu_packed(i) + j] += basis[i] * basis[j];
+            }
+        }
+    }
+    monic(0, poly, basis);
+    for (int i = 0; i <= poly; i++) {
+        for (int j = 0; j <= i; j++) {
+            products[tu_packed(i) + j] = 2 * sums[tu_packed(i) + j] + basis[i] * basis[j]; /* k, -k and the centre */
+        }
+    }
+}
+
+void tu_window_make(tu_window *window, int half, int spacing, int poly, tu_real period)
+{
+    tu_real factor[MAX_TERMS * (MAX_TERMS + 1) / 2];
+    window->half = half;
+    window->spacing = spacing;
+    window->poly = poly;
+    window->seconds = (tu_real)(half * spacing) * period;
+    if (poly == 4) { /* the usual one is worth registers of its own */
+        gram(half, 4, factor);
+    } else {
+        gram(half, poly, factor);
+    }
+    tu_cholesky_factor(poly + 1, factor);
+    for (int i = 0; i <= poly; i++) {
+        tu_real column[MAX_TERMS] = {0};
+        column[i] = TU_R(1.0) / POWERS[i][i]; /* from monic polynomials to L_j */
+        tu_cholesky_forward(poly + 1, factor, column);
+        tu_cholesky_backward(poly + 1, factor, column);
+        for (int j = 0; j <= i; j++) {
+            window->inverse[tu_packed(i) + j] = column[j] / POWERS[j][j];
+        }
+    }
+}
+
+void tu_fit_carve(tu_fit *fit, tu_arena *arena, int channels, int poly)
+{
+    fit->coefficients = tu_arena_reals(arena, channels * (poly + 1));
+    fit->misfit = tu_arena_reals(arena, channels);
+    fit->segments = tu_arena_reals(arena, channels);
+}
+
+/* Sample pairs (k, -k), `count` of them from `k` on, that neither the ring's end nor the caller's limit parts. */
+typedef struct {
+    int k;
+    int count;
+    int up; /* slots of samples k and -k */
+    int down;
+} stretch;
+
+static int smaller(int a, int b) { return a < b ? a : b; }
+
+TU_INLINE stretch next_stretch(const tu_ring *ring, int middle, int spacing, int k, int last)
+{
+    stretch s = {k, last - k + 1, middle + k * spacing, middle - k * spacing};
+    s.up -= s.up < ring->span ? 0 : ring->span;
+    s.down += s.down < 0 ? ring->span : 0;
+    s.count = smaller(s.count, (ring->span - 1 - s.up) / spacing + 1);
+    s.count = smaller(s.count, s.down / spacing + 1);
+    return s;
+}
+
+/* A channel on its way through a fit. */
+typedef struct {
+    const tu_real *samples;
+    tu_real centre;           /* the middle sample: taken off, so that float32 sums keep their digits */
+    tu_real terms[MAX_TERMS]; /* moments, then coefficients of the powers of tau */
+    tu_real misfit;
+    tu_real sums[TU_SEGMENTS];
+} track;
+
+/* Adds a stretch to the moments: even polynomials see the sum of a pair, odd ones its difference. */
+TU_INLINE void add_moments(const stretch *s, int half, int spacing, int poly, int tracks, track *t)
+{
+    tu_real moments[2][MAX_TERMS], basis[MAX_TERMS], step = TU_R(1.0) / (tu_real)half, k = (tu_real)s->k;
+    const tu_real *up[2], *down[2];
+    for (int c = 0; c < tracks; c++) {
+        up[c] = t[c].samples + s->up;
+        down[c] = t[c].samples + s->down;
+        for (int j = 0; j <= poly; j++) {
+            moments[c][j] = t[c].terms[j];
+        }
+    }
+    for (int n = s->count; n > 0; n--, k += 1) {
+        monic(k * step, poly, basis);
+        for (int c = 0; c < tracks; c++) {
+            tu_real part[2] = {(*up[c] - t[c].centre) + (*down[c] - t[c].centre), *up[c] - *down[c]};
+            moments[c][0] += part[0];
+            for (int j = 1; j <= poly; j++) {
+                moments[c][j] += basis[j] * part[j & 1];
+            }
+            up[c] += spacing;
+            down[c] -= spacing;
+        }
+    }
+    for (int c = 0; c < tracks; c++) {
+        for (int j = 0; j <= poly; j++) {
+            t[c].terms[j] = moments[c][j];
+        }
+    }
+}
+
+/* The terms of one parity, from this power down, at tau^2. */
+TU_INLINE tu_real horner(const tu_real *terms, int power, tu_real square)
+{
+    tu_real value = terms[power];
+    for (power -= 2; power >= 0; power -= 2) {
+        value = value * square + terms[power];
+    }
+    return value;
+}
+
+/* Adds a stretch of residuals to the misfit and to the sums of the two segments it runs through. */
+TU_INLINE void add_residuals(const stretch *s, int after, int before, int half, int spacing, int poly, int tracks,
+                             track *t)
+{
+    tu_real step = TU_R(1.0) / (tu_real)half, k = (tu_real)s->k;
+    tu_real misfit[2], sum_up[2], sum_down[2];
+    const tu_real *up[2], *down[2];
+    for (int c = 0; c < tracks; c++) {
+        up[c] = t[c].samples + s->up;
+        down[c] = t[c].samples + s->down;
+        misfit[c] = t[c].misfit;
+        sum_up[c] = t[c].sums[after];
+        sum_down[c] = t[c].sums[before];
+    }
+    for (int n = s->count; n > 0; n--, k += 1) {
+        tu_real tau = k * step, square = tau * tau;
+        for (int c = 0; c < tracks; c++) {
+            tu_real even = horner(t[c].terms, poly & ~1, square);
+            tu_real odd = horner(t[c].terms, (poly - 1) | 1, square) * tau;
+            tu_real right = *up[c] - (even + odd), left = *down[c] - (even - odd);
+            misfit[c] += right * right;
+            misfit[c] += left * left;
+            sum_up[c] += right;
+            sum_down[c] += left;
+            up[c] += spacing;
+            down[c] -= spacing;
+        }
+    }
+    for (int c = 0; c < tracks; c++) {
+        t[c].misfit = misfit[c];
+        t[c].sums[after] = sum_up[c];
+        t[c].sums[before] = sum_down[c];
+    }
+}
+
+/* The samples of a channel, nothing added up yet. */
+static void start(const tu_window *window, const tu_ring *ring, int channel, track *t)
+{
+    t->samples = ring->values + channel * ring->span;
+    t->centre = tu_ring_at(ring, channel, tu_window_reach(window));
+    for (int j = 0; j <= window->poly; j++) {
+        t->terms[j] = 0; /* the centre itself adds nothing */
+    }
+    for (int i = 0; i < TU_SEGMENTS; i++) {
+        t->sums[i] = 0;
+    }
+}
+
+/* Moments to coefficients: of the Legendre polynomials for the caller, of the powers of tau for the residuals. */
+TU_INLINE void solve(const tu_window *window, int poly, track *t, tu_real *coefficients)
+{
+    for (int i = 0; i <= poly; i++) {
+        coefficients[i] = 0;
+        for (int j = i & 1; j <= poly; j += 2) {
+            coefficients[i] += window->inverse[tu_symmetric(i, j)] * (POWERS[j][j] * t->terms[j]);
+        }
+    }
+    coefficients[0] += t->centre;
+    for (int i = 0; i <= poly; i++) {
+        t->terms[i] = 0;
+        for (int j = i; j <= poly; j += 2) {
+            t->terms[i] += POWERS[j][i] * coefficients[j];
+        }
+    }
+}
+
+static int segment_start(int segment, int samples) { return segment * samples / TU_SEGMENTS; }
+
+/* The segment that a sample (0: the oldest) lies in. */
+static int segment_of(int position, int samples) { return (TU_SEGMENTS * (position + 1) - 1) / samples; }
+
+/* Two walks over the pairs: moments, then residuals. */
+TU_INLINE void fit_tracks(const tu_window *window, const tu_ring *ring, int first, int tracks, int spacing, int poly,
+                          const tu_fit *fit)
+{
+    int half = window->half, samples = 2 * half + 1, middle = tu_ring_slot(ring, half * spacing);
+    track t[2];
+    stretch s;
+    for (int c = 0; c < tracks; c++) {
+        start(window, ring, first + c, &t[c]);
+    }
+    for (int k = 1; k <= half; k += s.count) {
+        s = next_stretch(ring, middle, spacing, k, half);
+        add_moments(&s, half, spacing, poly, tracks, t);
+    }
+    for (int c = 0; c < tracks; c++) {
+        solve(window, poly, &t[c], fit->coefficients + (first + c) * (poly + 1));
+        tu_real residual = t[c].centre - t[c].terms[0];
+        t[c].misfit = residual * residual;
+        t[c].sums[segment_of(half, samples)] = residual;
+    }
+    for (int k = 1; k <= half; k += s.count) {
+        int after = segment_of(half + k, samples), before = segment_of(half - k, samples);
+        int last = smaller(segment_start(after + 1, samples) - 1 - half, half - segment_start(before, samples));
+        s = next_stretch(ring, middle, spacing, k, last);
+        add_residuals(&s, after, before, half, spacing, poly, tracks, t);
+    }
+    for (int c = 0; c < tracks; c++) {
+        fit->misfit[first + c] = t[c].misfit;
+        fit->segments[first + c] = 0;
+    }
+    for (int i = 0; i < TU_SEGMENTS; i++) {
+        tu_real length = (tu_real)(segment_start(i + 1, samples) - segment_start(i, samples));
+        for (int c = 0; c < tracks; c++) {
+            fit->segments[first + c] += t[c].sums[i] * t[c].sums[i] / length;
+        }
+    }
+}
+
+void tu_window_fit(const tu_window *window, const tu_ring *ring, int channels, const tu_fit *fit)
+{
+    int usual = window->poly == 4 && window->spacing == 1; /* worth registers of its own */
+    for (int first = 0; first < channels;) {
+        if (usual && first + 1 < channels) {
+            fit_tracks(window, ring, first, 2, 1, 4, fit);
+            first += 2;
+        } else if (usual) {
+            fit_tracks(window, ring, first, 1, 1, 4, fit);
+            first += 1;
+        } else {
+            fit_tracks(window, ring, first, 1, window->spacing, window->poly, fit);
+            first += 1;
+        }
+    }
+}

@@ -1,0 +1,186 @@
+"""Emulated boards: the C core and a plant's generated physics as firmware, run under QEMU.
+
+What comes back is what `NativeLearner.state()` shows on the host, and how many instructions it took: an emulator
+counts instructions, never cycles.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tinyude import native
+from tinyude.boards.toolchains import (
+    ARM,
+    BOARDS,
+    Board,
+    board,
+    call,
+    compile_objects,
+    link,
+    linked_bytes,
+    missing_tools,
+)
+from tinyude.codegen import c_source, config_header
+from tinyude.errors import TinyUDEError
+from tinyude.reference.config import Config
+from tinyude.training.known import KnownPrograms
+
+__all__ = [
+    "BOARDS", "Board", "CoreLibrary", "Firmware", "Run", "available", "build_firmware", "compile_core", "missing",
+    "run", "symbols",
+]  # fmt: skip
+
+ROOT = Path(__file__).parents[3]  # of a source tree: an installed package has no firmware
+STACK_BYTES = 4096
+_COUNTED = ("_instructions", "_push")  # figures that come from the instruction counter
+
+
+@dataclass(frozen=True)
+class CoreLibrary:
+    """The C core compiled for a board; many firmwares can be linked with it."""
+
+    core: str
+    archive: Path
+
+
+@dataclass(frozen=True)
+class Firmware:
+    """A linked image and what the linker says of it."""
+
+    elf: Path
+    core: str
+    config: Config
+    flash_bytes: int
+    ram_bytes: int  # arena, stack and everything else
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run of a firmware left behind; `figures` holds bytes and, where the board has them, instruction counts."""
+
+    state: dict[str, Any]  # as NativeLearner.state()
+    figures: dict[str, int]
+
+
+def missing(core: str = "cortex-m4") -> list[str]:
+    """What a run on that board needs and does not find here."""
+    qemu = board(core).toolchain.qemu
+    found = missing_tools(core) + ([] if shutil.which(qemu) else [qemu])
+    if not (ROOT / "firmware" / "main.c").is_file():
+        found.append("firmware/ and core/ of a source tree")
+    return found if native.available() else [*found, "the compiled core"]
+
+
+def available(core: str = "cortex-m4") -> bool:
+    return not missing(core)
+
+
+def compile_core(core: str, folder: Path, optimise: str = "-O3") -> CoreLibrary:
+    """The core as a library for one of BOARDS, in the folder given."""
+    if lacking := missing(core):
+        raise TinyUDEError(f"An emulated {core} needs {', '.join(lacking)}; run tools/install_emulators.sh.")
+    folder = folder.resolve()  # tools run inside it
+    objects = folder / f"{core}-objects"
+    objects.mkdir(parents=True, exist_ok=True)
+    made = compile_objects(core, sorted((ROOT / "core" / "src").rglob("*.c")), [optimise, *includes()], objects)
+    archive = folder / f"lib{core}.a"
+    call([f"{board(core).toolchain.prefix}ar", "rcs", archive, *made], folder)
+    return CoreLibrary(core, archive)
+
+
+def build_firmware(
+    library: CoreLibrary,
+    config: Config,
+    programs: KnownPrograms,
+    folder: Path,
+    ram_bytes: int | None = None,
+    stack_bytes: int = STACK_BYTES,
+) -> Firmware:
+    """Firmware that learns with this configuration; refused by the linker when it needs more than ram_bytes."""
+    folder = folder.resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "plant.c").write_text(c_source(programs, "plant"))
+    arena = native.memory(config, "float32")["total"]
+    (folder / "plant_config.h").write_text(config_header(config, arena, "plant"))
+    objects = compile_objects(
+        library.core, [*firmware_sources(library.core), folder / "plant.c"], ["-O2", *includes(), "-I", folder], folder
+    )
+    elf = folder / "firmware.elf"
+    link(library.core, [*objects, library.archive], ROOT / "firmware" / "board.ld", elf, stack_bytes, ram_bytes)
+    return Firmware(elf, library.core, config, *linked_bytes(library.core, elf))
+
+
+def firmware_sources(core: str) -> list[Path]:
+    """The board's program: what all processors share, then what its kind brings."""
+    root = ROOT / "firmware"
+    return [path for folder in (".", *board(core).toolchain.folders) for path in sorted((root / folder).glob("*.c"))]
+
+
+def includes() -> list[str | Path]:
+    """Where the headers of core and firmware are, as options of a compiler."""
+    core = [ROOT / "core" / folder for folder in ("include", "src", "src/numeric")]
+    firmware = [ROOT / "firmware", ROOT / "firmware" / "semihosting"]
+    return [part for folder in (*core, *firmware) for part in ("-I", folder)]
+
+
+def symbols(firmware: Firmware) -> set[str]:
+    """Every name in a linked image."""
+    listing = call([f"{board(firmware.core).toolchain.prefix}nm", firmware.elf], firmware.elf.parent)
+    return {line.split()[-1] for line in listing.splitlines()}
+
+
+def run(firmware: Firmware, rows: ArrayLike, seconds: float = 300.0, options: Sequence[str] = ()) -> Run:
+    """Push the rows (samples, channels + inputs) one by one on the emulated board, finish, and read the learner.
+
+    Further options are QEMU's.
+    """
+    folder, chosen = firmware.elf.parent, board(firmware.core)
+    np.ascontiguousarray(rows, np.float32).tofile(folder / "stream.bin")
+    command: list[str | Path] = [
+        chosen.toolchain.qemu, "-machine", chosen.machine, *(("-cpu", chosen.cpu) if chosen.cpu else ()),
+        "-icount", "shift=6", *_start(firmware),
+        "-chardev", "stdio,id=out", "-semihosting-config", "enable=on,target=native,chardev=out",
+        "-display", "none", "-monitor", "none", "-serial", "none", *options,
+    ]  # fmt: skip
+    learner, machine = call(command, folder, seconds).split("\n\n")
+    state: dict[str, Any] = {**_printed(learner), **_arrays(firmware.config, folder)}
+    state["changed_at"] = state["changed_at"][: state["changes"]]
+    figures = {name: int(n) for name, n in _printed(machine).items() if chosen.counts or not name.endswith(_COUNTED)}
+    return Run(state, figures)
+
+
+def _start(firmware: Firmware) -> list[str | Path]:
+    """How QEMU is told the program; machines without a table of vectors are told to start at its entry, too."""
+    if board(firmware.core).toolchain is ARM:
+        return ["-kernel", firmware.elf]
+    return ["-bios", "none", "-device", f"loader,file={firmware.elf},cpu-num=0"]
+
+
+def _arrays(config: Config, folder: Path) -> dict[str, NDArray[Any]]:
+    """The arrays that the firmware saved, in the shapes and types of NativeLearner.state()."""
+    scales, model = "sigma step x_scale dx_scale ddx_scale u_scale", "params average coefficients errors"
+    types: dict[str, Any] = dict.fromkeys(f"{scales} {model}".split(), np.float32)
+    types |= {"network_on": np.int32, "rejected": np.uint32, "changed_at": np.uint32}
+    types["reservoir"] = np.int16 if config.compact else np.float32
+    arrays = {name: np.fromfile(folder / f"{name}.bin", dtype) for name, dtype in types.items()}
+    width = config.network_nodes * (config.states + config.inputs) + len(config.on)
+    width += config.states if config.second_order > 0.0 else 0
+    arrays["reservoir"] = arrays["reservoir"].reshape(-1, width)
+    return {name: a.astype(np.int64) if a.dtype == np.uint32 else a for name, a in arrays.items()}
+
+
+def _printed(text: str) -> dict[str, int | float]:
+    """Lines "name 12", and "name 0x3f800000" for a real."""
+    values = dict(line.split() for line in text.splitlines())
+    return {name: _real(value) if value.startswith("0x") else int(value) for name, value in values.items()}
+
+
+def _real(bits: str) -> float:
+    return float(np.uint32(int(bits, 16)).view(np.float32))

@@ -1,0 +1,4 @@
+"""The `tinyude` command: one module a command; `app` puts them together.
+
+Nothing else imports from here.
+"""

@@ -1,0 +1,49 @@
+"""tinyude export: a fitted model as a folder that a firmware engineer builds as it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tinyude import native
+from tinyude.cli.console import console, print_lines, print_table, refuse_unwritable, write_json
+from tinyude.cli.options import Compact, JsonFile, KeptTerms, NoNetwork, NoWeights, Reservoir
+from tinyude.export import TARGETS, chip_of_model, export_files, write_folder
+from tinyude.export.advice import idle_network
+from tinyude.export.sources import prefix_of
+from tinyude.model.file import load
+
+
+def export(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model written by `tinyude fit --out`.")],
+    target: Annotated[str, typer.Option(help=f"One of {', '.join(TARGETS)}.")],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write; empty, or an earlier export.")],
+    prefix: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Start of every generated name; by default the model's own.")
+    ] = None,
+    inference_only: Annotated[bool, typer.Option("--inference-only", help="A predictor without the learner.")] = False,
+    no_weights: NoWeights = False,
+    reservoir: Reservoir = None,
+    compact: Compact = False,
+    kept_terms: KeptTerms = False,
+    no_network: NoNetwork = False,
+    json: JsonFile = None,
+) -> None:
+    """Write a fitted model as a package for a board: core, physics, configuration, weights and an example."""
+    refuse_unwritable(json)
+    name = prefix or prefix_of(model.stem)
+    chip = chip_of_model(load(model), weights=not no_weights).reduced(reservoir, compact, kept_terms, no_network)
+    files = export_files(chip, target, name, inference_only)
+    made_of = {"target": target, "prefix": name, "learns": not inference_only}
+    write_folder(out, files, made_of)
+    memory = {} if inference_only else native.memory(chip.config, "float32")
+    rows = [("package", f"{target}, {len(files)} files"), ("names start with", name)]
+    if memory:
+        rows.append(("arena", f"{memory['total']:,} bytes"))
+        rows.append(("starts from", "the fitted model" if chip.start else "nothing"))
+    print_table(rows)
+    print_lines([] if inference_only else idle_network(chip))
+    console.print(f"wrote {out}", markup=False, soft_wrap=True)
+    write_json(json, {**made_of, "memory": memory, "files": sorted(files)})

@@ -1,0 +1,25 @@
+"""tinyude report: the page of a saved model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tinyude.cli.console import refuse_unwritable, write_text
+from tinyude.model.file import load
+
+
+def report(
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL", help="A model written by `tinyude fit --out` or `UDE.save`.")
+    ],
+    out: Annotated[Path, typer.Option(help="Where to write the page.")] = Path("report.html"),
+) -> None:
+    """Write the report page of a saved model."""
+    refuse_unwritable(out)
+    ude = load(model)
+    from tinyude.report import collect, render
+
+    write_text(out, render(collect(ude, title=f"The model {model.name}")))

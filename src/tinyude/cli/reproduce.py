@@ -1,0 +1,44 @@
+"""tinyude reproduce: the paper's tables and figures, computed here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tinyude.cli.console import console, print_lines, progress_bar, refuse_unwritable, write_json
+from tinyude.cli.options import JsonFile
+from tinyude.experiments import NAMES, load
+
+DOCS = Path("docs/reproduction.md")
+
+
+def reproduce(
+    names: Annotated[list[str], typer.Argument(metavar="NAME...", help=f"all, or some of: {', '.join(NAMES)}.")],
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Fewer seeds and solver iterations: minutes, not hours.")
+    ] = False,
+    jobs: Annotated[int, typer.Option(help="Processes at work; -1: one for each core.")] = -1,
+    out: Annotated[
+        Path, typer.Option(help="Folder for the page, pictures and numbers; what lies there is not redone.")
+    ] = Path("report"),
+    json: JsonFile = None,
+    docs: Annotated[bool, typer.Option("--docs", help=f"Also write {DOCS} (full runs only).")] = False,
+) -> None:
+    """Compute tables and figures of the paper; an interrupted run goes on where it was."""
+    chosen = list(NAMES) if "all" in names else list(dict.fromkeys(names))
+    for name in chosen:
+        load(name)
+    refuse_unwritable(json, DOCS if docs else None)
+    from tinyude.experiments.page import write_pages
+    from tinyude.experiments.runner import reproduce as run
+
+    with progress_bar("reproducing") as moved:
+        summaries = run(chosen, quick, out, jobs, moved)
+    for summary in summaries.values():
+        console.print(f"\n{summary['title']}", markup=False)
+        print_lines(summary["notes"])
+    page = write_pages(out, DOCS if docs else None)
+    write_json(json, summaries)
+    console.print(f"\nwrote {page}", markup=False)

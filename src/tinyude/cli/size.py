@@ -1,0 +1,102 @@
+"""tinyude size: what a learner takes on a chip, before it is there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tinyude import native
+from tinyude.boards import toolchains as boards
+from tinyude.boards.chipsets import CHIPSETS, chipset, parse_bytes
+from tinyude.cli.console import print_lines, print_table, refuse_unwritable, write_json
+from tinyude.cli.options import Compact, JsonFile, KeptTerms, NoNetwork, NoWeights, Preset, Reservoir
+from tinyude.errors import TinyUDEError
+from tinyude.export import Chip, chip_of_model, chip_of_physics
+from tinyude.export.advice import fitting, idle_network
+from tinyude.export.footprint import STACK_RESERVED, Footprint, footprint, missing_for
+from tinyude.model.file import load
+from tinyude.physics.file import load_physics_file
+from tinyude.systems import pendulum
+
+
+def size(
+    model: Annotated[
+        Path | None, typer.Argument(metavar="MODEL", help="A model written by `tinyude fit --out`.")
+    ] = None,
+    physics: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Physics instead of a model, before there is any data.")
+    ] = None,
+    preset: Preset = "default",
+    board: Annotated[str, typer.Option(help=f"A core or a board: {', '.join(CHIPSETS)}.")] = "cortex-m4",
+    ram: Annotated[
+        str | None, typer.Option(metavar="BYTES", help="RAM that there is, e.g. 32k; by default the board's.")
+    ] = None,
+    reservoir: Reservoir = None,
+    compact: Compact = False,
+    kept_terms: KeptTerms = False,
+    no_network: NoNetwork = False,
+    no_weights: NoWeights = False,
+    json: JsonFile = None,
+) -> None:
+    """Tell RAM by array, flash and stack of a learner on a board, and what to do when it does not fit.
+
+    Without a model or physics: of the demo's pendulum.
+    """
+    refuse_unwritable(json)
+    found = chipset(board)
+    limit = found.ram_bytes if ram is None else parse_bytes(ram)
+    chip = _chip(model, physics, preset, not no_weights).reduced(reservoir, compact, kept_terms, no_network)
+    memory = native.memory(chip.config, "float32")
+    built, notes = _built(chip, board)
+    rest = built.ram_bytes - memory["total"] - STACK_RESERVED if built else 0
+    needed = memory["total"] + STACK_RESERVED + rest
+    fits = limit is None or needed <= limit
+    print_table(_rows(memory, built, rest, needed))
+    lines = notes + idle_network(chip)
+    if limit is not None:
+        lines.append(f"{needed:,} of {limit:,} bytes of RAM: {'it fits.' if fits else 'it does not fit.'}")
+        lines += [] if fits else fitting(chip, limit - (needed - memory["total"]), limit)
+    print_lines(lines)
+    figures = {"board": board, "memory": memory, "stack_reserved": STACK_RESERVED, "ram": needed, "fits": fits}
+    compiled = {"flash": built.flash_bytes, "stack": built.stack_bytes} if built else {}
+    write_json(json, {**figures, **compiled, "ram_limit": limit, "notes": lines})
+
+
+def _chip(model: Path | None, physics: Path | None, preset: str, weights: bool) -> Chip:
+    if model is not None and physics is not None:
+        raise TinyUDEError("Give a model or --physics, not both: a model brings its own physics.")
+    if model is not None:
+        return chip_of_model(load(model), weights)
+    if physics is None:
+        return chip_of_physics(pendulum().physics, preset)
+    rig = load_physics_file(physics)
+    period = rig.time if isinstance(rig.time, float) else 1e-3
+    states = rig.physics.states  # all that the paper's network acts on and sees
+    on, sees = (rig.residual_on, rig.residual_sees) if preset == "default" else (states, states)
+    return chip_of_physics(rig.physics, preset, period, tuple(rig.measured), on, sees)
+
+
+def _built(chip: Chip, board: str) -> tuple[Footprint | None, list[str]]:
+    """What the linker says; or, in a line, why it was not asked."""
+    found = CHIPSETS[board]
+    packages = boards.board(found.core).toolchain.packages
+    if lacking := missing_for(found.core):
+        return None, [f"No flash and stack: {', '.join(lacking)} not found; install {packages}."]
+    try:
+        return footprint(chip, found.core), [found.note] if found.note else []
+    except TinyUDEError as error:
+        return None, [f"No flash and stack; are {packages} installed? {' '.join(str(error).split())}"]
+
+
+def _rows(memory: dict[str, int], built: Footprint | None, rest: int, needed: int) -> list[tuple[str, str]]:
+    parts: dict[str, Any] = {part: count for part, count in memory.items() if count and part != "total"}
+    rows = [(part, f"{count:>9,}") for part, count in parts.items()]
+    rows += [("arena", f"{memory['total']:>9,}")]
+    deepest = f" (deepest path of calls: {built.stack_bytes:,})" if built else ""
+    rows += [("stack, reserved", f"{STACK_RESERVED:>9,}{deepest}")]
+    if built:
+        rows += [("everything else", f"{rest:>9,}")]
+    rows += [("RAM in all", f"{needed:>9,}")]
+    return rows + ([("flash", f"{built.flash_bytes:>9,}")] if built else [])

@@ -1,1 +1,0 @@
-"""The commands of the `tinyude` program, one module each; cli.py puts them together."""

@@ -1,0 +1,133 @@
+"""A recorded log as the signals of a model: which column is what, and the state at a moment of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.polynomial import Polynomial
+from numpy.typing import NDArray
+
+from tinyude.data.grid import Piece
+from tinyude.data.streams import Source, Stream, make_stream, prepared
+from tinyude.data.tables import ROWS, Table, iter_table
+from tinyude.errors import TinyUDEError
+from tinyude.physics.kinematics import measured_map
+
+Array = NDArray[np.float64]
+
+DEGREE = 4  # of the polynomial through the samples around a moment
+
+
+@dataclass(frozen=True)
+class Columns:
+    """How a log holds the signals of a model; a physics file has the same fields."""
+
+    time: str | float  # the column of the time stamps, or the sample period in seconds
+    measured: Mapping[str, str]  # state -> column
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    wrapped: Mapping[str, float] = field(default_factory=dict)  # measured angle -> its turn, by which it jumps
+    scales: Mapping[str, float] = field(default_factory=dict)  # column -> what its values are multiplied by
+
+    @classmethod
+    def of(cls, source: Any) -> Columns:
+        """Those of a PhysicsFile, or of a dictionary that came out of a model file."""
+        values = source if isinstance(source, Mapping) else vars(source)
+        try:
+            names = {key: {str(k): str(v) for k, v in values[key].items()} for key in ("measured", "inputs")}
+            numbers = {key: {str(k): float(v) for k, v in values[key].items()} for key in ("wrapped", "scales")}
+            time = values["time"] if isinstance(values["time"], str) else float(values["time"])
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise TinyUDEError("The model does not say which columns it was fitted to; give --physics FILE.") from None
+        return cls(time, names["measured"], names["inputs"], numbers["wrapped"], numbers["scales"])
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @property
+    def signals(self) -> list[str]:
+        """The columns of the samples and the inputs."""
+        return [*self.measured.values(), *self.inputs.values()]
+
+    def piece(self, table: Table) -> Piece:
+        """A stretch of a log file as samples, inputs and stamps, in the units of the model."""
+
+        def scaled(columns: list[str]) -> Array:
+            return np.column_stack([table[column] * self.scales.get(column, 1.0) for column in columns])
+
+        rows = len(next(iter(table.values())))
+        inputs = scaled(list(self.inputs.values())) if self.inputs else np.empty((rows, 0))
+        stamps = scaled([self.time])[:, 0] if isinstance(self.time, str) else None
+        return Piece(scaled(list(self.measured.values())), inputs, stamps)
+
+
+@dataclass(frozen=True)
+class Log:
+    """Samples with their times; inputs are None for a system without."""
+
+    t: Array
+    Y: Array
+    u: Array | None
+
+
+def read_log(path: str | Path, columns: Columns) -> Log:
+    """The signals of a whole log file, angles that wrap unwrapped."""
+    parts = list(iter_log(path, columns))
+    t, Y = np.concatenate([part.t for part in parts]), np.concatenate([part.Y for part in parts])
+    if len(t) < 2:
+        raise TinyUDEError(f"{path} has {len(t)} rows with a time; at least 2 are needed.")
+    return Log(t, Y, np.concatenate([part.u for part in parts if part.u is not None]) if columns.inputs else None)
+
+
+def iter_log(path: str | Path, columns: Columns, rows: int = ROWS) -> Iterator[Log]:
+    """The same in pieces of at most `rows` rows, one of them in memory at a time; rows without a time are left out."""
+    start = 0
+    for piece in _pieces(path, columns, rows):
+        count = len(piece.samples)
+        ticks = np.arange(start, start + count, dtype=np.float64)
+        t = ticks * float(columns.time) if piece.stamps is None else piece.stamps
+        timed = np.isfinite(t)
+        yield Log(t[timed], piece.samples[timed], piece.inputs[timed] if columns.inputs else None)
+        start += count
+
+
+def log_stream(paths: Sequence[str | Path], columns: Columns, rows: int = ROWS) -> Stream:
+    """Log files as runs to fit; of long ones only `rows` rows are in memory at a time, read anew at every pass."""
+    return make_stream([_source(path, columns, rows) for path in paths], list(columns.measured))
+
+
+def _source(path: str | Path, columns: Columns, rows: int) -> Source:
+    time, scale = columns.time, columns.scales.get(str(columns.time), 1.0)
+    if not isinstance(time, str):
+        return Source(lambda: _pieces(path, columns, rows), period=time)
+    return Source(
+        lambda: _pieces(path, columns, rows),
+        lambda: (table[time] * scale for table in iter_table(path, [time], rows)),
+    )
+
+
+def _pieces(path: str | Path, columns: Columns, rows: int) -> Iterator[Piece]:
+    stamps = [columns.time] if isinstance(columns.time, str) else []
+    turns = [columns.wrapped.get(state, 0.0) for state in columns.measured]
+    return prepared((columns.piece(table) for table in iter_table(path, [*stamps, *columns.signals], rows)), turns)
+
+
+def state_at(ude: Any, log: Log, time: float) -> Array:
+    """The full state at a moment of the log, by the polynomial through the samples of one window around it."""
+    first, last = float(log.t[0]), float(log.t[-1])
+    if not first <= time <= last:
+        raise TinyUDEError(f"{time:.10g} s is outside the log, which runs from {first:.10g} s to {last:.10g} s.")
+    half = float(ude.diagnostics_["window"]["half_width_seconds"])
+    centre = min(max(time, first + half), max(last - half, first))
+    near = np.abs(log.t - centre) <= half * (1.0 + 1e-9)
+    _, channel, order = measured_map(ude.physics, ude.measured)
+    fits = []
+    for name, samples in zip(ude.measured or ude.physics.states, log.Y[near].T, strict=True):
+        good = np.isfinite(samples)
+        if np.count_nonzero(good) <= DEGREE + 1:
+            raise TinyUDEError(f"There are too few samples of {name} around {time:.10g} s; choose another moment.")
+        fits.append(Polynomial.fit(log.t[near][good], samples[good], DEGREE))
+    return np.array([fits[c].deriv(k)(time) if k else fits[c](time) for c, k in zip(channel, order, strict=True)])

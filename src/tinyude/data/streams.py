@@ -1,0 +1,270 @@
+"""Recorded data at the edge: validated once, laid on a regular grid, split where it has holes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tinyude.data.grid import MOSTLY_BAD, SHORTEST, Faults, Piece, Run, find_period, on_grid
+from tinyude.errors import TinyUDEError
+from tinyude.reference.signal.ring import usable
+
+Array = NDArray[Any]
+
+LEAST_SPAN = 1e-30  # of a channel: squares of less vanish
+TURNS = (2.0 * np.pi, 360.0)
+IN_MEMORY = 1_000_000  # rows: a longer record is read again whenever it is needed
+
+
+@dataclass
+class Source:
+    """A record that can be read again and again, piece by piece."""
+
+    pieces: Callable[[], Iterator[Piece]]
+    stamps: Callable[[], Iterator[Array]] | None = None  # its time stamps alone
+    period: float = 0.0  # for a record without stamps
+    in_memory: bool = False
+
+
+@dataclass
+class Stream:
+    """Runs of samples a period apart, as often as they are asked for, and what is known of them all."""
+
+    period: float
+    runs: Iterable[Run]
+    names: tuple[str, ...]
+    repeated: int = 0  # time stamps seen before
+    unstamped: int = 0  # rows without a time, left out
+    missing: int = 0  # rows filled in as NaN
+    jitter: float = 0.0  # RMS of time stamps around the grid, in periods
+    bad: int = 0  # values given that are not finite, or beyond all measure
+    count: int = 0  # rows
+    longest: Run = field(default_factory=lambda: Run(0.0, np.empty((0, 0)), np.empty((0, 0))))
+    jumps: list[float] = field(default_factory=list)  # the turn by which a channel seems to wrap, 0 for none
+    rms: Array = field(default_factory=lambda: np.zeros(0))  # of each channel
+    span: Array = field(default_factory=lambda: np.zeros(0))  # from its least value in any run to its greatest
+
+
+class _Runs:
+    """The runs of sources, gridded anew at every pass."""
+
+    def __init__(self, sources: Sequence[Source], period: float) -> None:
+        self.sources, self.period = sources, period
+
+    def __iter__(self) -> Iterator[Run]:
+        for source in self.sources:
+            yield from on_grid(source.pieces(), self.period, Faults())
+
+
+def as_stream(
+    Y: Any,
+    t: Any,
+    u: Any,
+    channels: Sequence[str],
+    inputs: Sequence[str],
+    shortest: int | None = None,
+    wraps: Mapping[str, float] | None = None,
+) -> Stream:
+    """One record or a list of them, with a sample period or time stamps, as a Stream."""
+    several = isinstance(Y, list | tuple) and len(Y) > 0 and np.ndim(Y[0]) >= 1
+    records = list(Y) if several else [Y]
+    times = list(t) if several and isinstance(t, list | tuple) else [t] * len(records)
+    controls = list(u) if several and isinstance(u, list | tuple) else [u] * len(records)
+    if not len(records) == len(times) == len(controls):
+        raise TinyUDEError(
+            f"{len(records)} runs, {len(times)} time vectors, {len(controls)} inputs; give one of each for every run."
+        )
+    sources = []
+    for record, time, control in zip(records, times, controls, strict=True):
+        samples = _table(record, channels, "Y", "measured state", shortest)
+        held = _table(control, inputs, "u", "input", shortest) if inputs else np.empty((len(samples), 0))
+        if not inputs and control is not None:
+            raise TinyUDEError("u was given, but this physics has no inputs; name them in Physics(inputs=...).")
+        if len(held) != len(samples):
+            raise TinyUDEError(f"u has {len(held)} rows and Y has {len(samples)}; they must be sampled together.")
+        sources.append(_array_source(samples, held, time, [(wraps or {}).get(name, 0.0) for name in channels]))
+    return make_stream(sources, channels, live=shortest is not None)
+
+
+def turns(wraps: Sequence[str] | Mapping[str, float] | None, channels: Sequence[str]) -> dict[str, float]:
+    """The turn of each channel that wraps: 2 pi unless told."""
+    if isinstance(wraps, str):
+        raise TinyUDEError(f"wraps is {wraps!r}; give a list, e.g. [{wraps!r}].")
+    found = dict(wraps) if isinstance(wraps, Mapping) else dict.fromkeys(wraps or (), 2.0 * np.pi)
+    for name, turn in found.items():
+        if name not in channels:
+            raise TinyUDEError(f"wraps names {name}, which is not measured; measured are {', '.join(channels)}.")
+        if not 0.0 < turn < np.inf:
+            raise TinyUDEError(f"The turn of {name} is {turn}; give a positive number, 360 for degrees.")
+    return found
+
+
+def _array_source(samples: Array, held: Array, time: Any, turns: Sequence[float]) -> Source:
+    if np.ndim(time) == 0:
+        return Source(lambda: prepared([Piece(samples, held)], turns), period=_period(time), in_memory=True)
+    stamps = _stamps(time)
+    if stamps.shape != (len(samples),):
+        raise TinyUDEError(f"t has shape {stamps.shape} and Y has {len(samples)} rows; give one time for each row.")
+    return Source(lambda: prepared([Piece(samples, held, stamps)], turns), lambda: iter([stamps]), in_memory=True)
+
+
+def prepared(pieces: Iterable[Piece], turns: Sequence[float]) -> Iterator[Piece]:
+    """The pieces with NaN for values beyond all measure, and channels that jump by a turn (0: none) unwrapped."""
+    last = [np.nan] * len(turns)
+    for piece in pieces:
+        samples = np.where(usable(piece.samples), piece.samples, np.nan)
+        for channel, turn in enumerate(turns):
+            good = np.isfinite(samples[:, channel])
+            if turn and good.any():
+                start = last[channel] if np.isfinite(last[channel]) else samples[good, channel][0]
+                column = np.unwrap(np.concatenate([[start], samples[good, channel]]), period=turn)[1:]
+                samples[good, channel], last[channel] = column, float(column[-1])
+        yield Piece(samples, piece.inputs, piece.stamps)
+
+
+def make_stream(sources: Sequence[Source], names: Sequence[str], live: bool = False) -> Stream:
+    """Look through all the data once: the period, what is wrong with them, and the checks that they pass.
+
+    Live: a stretch of a stream that may well stand still.
+    """
+    period = _common_period(sources)
+    stream = Stream(period, _Runs(sources, period), tuple(names))
+    survey = _Survey(stream)
+    kept: list[Run] = []
+    for source in sources:
+        faults = Faults()
+        for run in on_grid(survey.sifted(source.pieces()), period, faults):
+            survey.add(run)
+            if source.in_memory or stream.count <= IN_MEMORY:
+                kept.append(run)
+            else:
+                kept.clear()
+        stream.repeated += faults.repeated
+        stream.unstamped += faults.unstamped
+        stream.missing += faults.missing
+        stream.jitter = max(stream.jitter, faults.jitter)
+    if kept:
+        stream.runs = kept
+    stream.jumps = survey.jumps()
+    stream.span = survey.high - survey.low
+    if not live:
+        survey.check()
+    return stream
+
+
+def _common_period(sources: Sequence[Source]) -> float:
+    """That of the first; the others must agree."""
+    common = 0.0
+    for source in sources:
+        period = source.period if source.stamps is None else _period(find_period(source.stamps()))
+        if common and abs(period - common) > 0.01 * common:
+            raise TinyUDEError(
+                f"Runs with sample periods {common:g} s and {period:g} s; windows have one length in samples: "
+                "resample them to a common period."
+            )
+        common = common or period
+    return common
+
+
+class _Survey:
+    """Running figures over all rows of a stream."""
+
+    def __init__(self, stream: Stream) -> None:
+        self.stream = stream
+        channels = len(stream.names)
+        self.finite = np.zeros(channels, dtype=np.int64)
+        self.squares = np.zeros(channels)
+        self.low, self.high = np.full(channels, np.inf), np.full(channels, -np.inf)
+        self.steady = True  # inputs are numbers throughout
+        self.turned = np.zeros((len(TURNS), channels), dtype=np.int64)  # steps of about a turn
+
+    def sifted(self, pieces: Iterable[Piece]) -> Iterator[Piece]:
+        for piece in pieces:
+            self.stream.bad += int(np.sum(np.isnan(piece.samples)))
+            yield piece
+
+    def add(self, run: Run) -> None:
+        stream, samples = self.stream, run.samples
+        stream.count += len(samples)
+        if len(samples) > len(stream.longest.samples):
+            stream.longest = run
+        good = np.isfinite(samples)
+        numbers = np.where(good, samples, 0.0)
+        self.finite += good.sum(axis=0)
+        self.squares += (numbers**2).sum(axis=0)
+        self.low = np.minimum(self.low, np.where(good, samples, np.inf).min(axis=0))
+        self.high = np.maximum(self.high, np.where(good, samples, -np.inf).max(axis=0))
+        steps = np.abs(np.diff(samples, axis=0))
+        for turn, count in zip(TURNS, self.turned, strict=True):
+            count += np.sum(np.abs(steps - turn) < 0.1 * turn, axis=0)
+        self.steady &= bool(np.all(usable(run.inputs)))
+        stream.rms = np.sqrt(self.squares / np.maximum(self.finite, 1))
+
+    def jumps(self) -> list[float]:
+        """Channels that stay within a turn and step by one."""
+        span = self.high - self.low
+        spans = [(0.9 * turn < span) & (span < 1.1 * turn) for turn in TURNS]
+        return [float(turn) for turn in np.max((self.turned > 0) * spans * np.array(TURNS)[:, None], axis=0)]
+
+    def check(self) -> None:
+        if not self.stream.count:
+            raise TinyUDEError(f"No stretch of {SHORTEST} samples without a hole; check the time stamps.")
+        for name, finite, low, high in zip(self.stream.names, self.finite, self.low, self.high, strict=True):
+            share = 1.0 - finite / self.stream.count
+            if share > MOSTLY_BAD:
+                raise TinyUDEError(
+                    f"{share:.0%} of {name} is not a number; at most {MOSTLY_BAD:.0%} can be bridged: "
+                    "check the sensor or the column."
+                )
+            if high - low < LEAST_SPAN:
+                raise TinyUDEError(
+                    f"{name} is constant at {low:g}; nothing can be learned from a channel that never moves."
+                )
+        if not self.steady:
+            raise TinyUDEError("The inputs hold non-finite values; fill them with what was really applied.")
+
+
+def _table(values: Any, names: Sequence[str], what: str, kind: str, shortest: int | None) -> Array:
+    """An array with one column for each name; a dataframe's columns are found by name."""
+    if values is None:
+        raise TinyUDEError(f"{what} is missing; this physics has the {kind}s {', '.join(names)}.")
+    if hasattr(values, "columns") and all(name in list(values.columns) for name in names):
+        values = np.column_stack([np.asarray(values[name]) for name in names])
+    try:
+        table = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise TinyUDEError(f"{what} cannot be read as numbers ({error}); give a numeric array.") from None
+    if table.ndim == 1:
+        table = table[:, None]
+    if table.ndim != 2 or table.shape[1] != len(names):
+        raise TinyUDEError(
+            f"{what} has shape {np.shape(values)}; it needs one column for each {kind}: {', '.join(names)}."
+            + (" Tell which states are sensed with measured=[...]." if kind == "measured state" else "")
+        )
+    least = SHORTEST if shortest is None else shortest
+    if len(table) < least:
+        raise TinyUDEError(f"{what} has {len(table)} samples; at least {least} are needed.")
+    return table
+
+
+def _stamps(values: Any) -> Array:
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise TinyUDEError(f"t cannot be read as numbers ({error}); give times in seconds.") from None
+
+
+def _period(value: Any) -> float:
+    try:
+        period = float(value)
+    except (TypeError, ValueError):
+        raise TinyUDEError(
+            f"t is {value!r}; give the sample period in seconds or one time stamp for each row."
+        ) from None
+    if not (np.isfinite(period) and period > 0.0):
+        raise TinyUDEError(f"The sample period is {period:g}; it must be a positive number of seconds.")
+    return period

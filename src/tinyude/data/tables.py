@@ -1,0 +1,254 @@
+"""Logs in files (CSV, Parquet, .mat, .npz) as columns of float64; nothing in a file is ever executed."""
+
+from __future__ import annotations
+
+import difflib
+import io
+import zipfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain, islice
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import polars as pl
+
+from tinyude.errors import TinyUDEError
+from tinyude.physics.expressions import Array
+
+Table = dict[str, Array]
+
+ROWS = 200_000
+_CSV_ENDINGS = (".csv", ".tsv", ".txt", ".dat", ".log")
+_COMMENTS = ("#", "%")
+_ISO_DATE = r"^\d{4}-\d{2}-\d{2}[T ]"
+_MISSING = ["", "NA", "N/A", "na", "null", "None", "-"]
+
+
+def read_table(path: str | Path, columns: Sequence[str] | None = None) -> Table:
+    """The named columns of a file as float64 arrays, all by default; missing values are NaN."""
+    chunks = list(iter_table(path, columns))
+    return {name: np.concatenate([chunk[name] for chunk in chunks]) for name in chunks[0]}
+
+
+def iter_table(path: str | Path, columns: Sequence[str] | None = None, rows: int = ROWS) -> Iterator[Table]:
+    """The same in pieces of at most `rows` rows; of CSV and Parquet only one piece is in memory at a time."""
+    path = Path(path)
+    if rows < 1:
+        raise TinyUDEError(f"rows is {rows}; ask for at least 1 row a piece.")
+    reader = _reader(path.suffix.lower(), path)
+    empty = True
+    try:
+        for piece in reader(path, columns, rows):
+            empty = False
+            yield piece
+    except OSError as error:
+        raise TinyUDEError(f"Cannot read {path}: {error.strerror or error}.") from None
+    if empty:
+        raise TinyUDEError(f"{path} holds no rows; give a file with one row a sample.")
+
+
+def _reader(ending: str, path: Path) -> Callable[[Path, Sequence[str] | None, int], Iterator[Table]]:
+    if ending in _CSV_ENDINGS:
+        return _iter_csv
+    readers = {".parquet": _iter_parquet, ".pq": _iter_parquet, ".mat": _iter_mat, ".npz": _iter_npz}
+    if ending not in readers:
+        known = ", ".join((*_CSV_ENDINGS, *readers))
+        raise TinyUDEError(f"{path} is of an unknown kind; give a file that ends in one of {known}.")
+    return readers[ending]
+
+
+def _chosen(names: Sequence[str], columns: Sequence[str] | None, path: Path) -> list[str]:
+    """The columns to read, each of which must be there."""
+    for name in columns or ():
+        if name not in names:
+            close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+            hint = f" (did you mean {close[0]!r}?)" if close else ""
+            raise TinyUDEError(f"{path} has no column {name!r}{hint}; its columns are {', '.join(names)}.")
+    return list(names) if columns is None else list(columns)
+
+
+# CSV: the lines are cut into blocks here, so that memory stays bounded, and each block is parsed by polars.
+
+
+def _iter_csv(path: Path, columns: Sequence[str] | None, rows: int) -> Iterator[Table]:
+    with path.open(encoding="utf-8-sig", errors="replace") as file:
+        names, separator, first, number = _csv_header(file, path)
+        chosen = _chosen(names, columns, path)
+        lines = chain(first, file)
+        while block := list(islice(lines, rows)):
+            data = [line for line in block if line.strip() and not line.startswith(_COMMENTS)]
+            if data:
+                yield _numbers(_csv_block(data, names, chosen, separator, f"{path}, near line {number}"), path, number)
+            number += len(block)
+
+
+def _csv_header(file: IO[str], path: Path) -> tuple[list[str], str, list[str], int]:
+    """Names, separator, the data line that was read too early (if any) and the number of the first data line."""
+    comment = ""
+    for number, line in enumerate(file, start=1):
+        if line.startswith(_COMMENTS):
+            comment = line.lstrip("#% ")
+        elif line.strip():
+            separator = max(",;\t", key=line.count)
+            separator = separator if separator in line else " "
+            if "\x00" in line:
+                raise TinyUDEError(f"{path} is not UTF-8 text; save it as a CSV file in UTF-8.")
+            if not _is_numeric(line, separator):
+                return _names(line, separator, path), separator, *_first_row(file, separator, number)
+            # Some programs write the names as a comment.
+            names = [name.strip() for name in comment.replace(",", separator).split(separator) if name.strip()]
+            if len(names) != len(line.rstrip("\r\n").split(separator)):
+                raise TinyUDEError(f"{path} begins with numbers; make its first line the names of the columns.")
+            return names, separator, [line], number
+    raise TinyUDEError(f"{path} is empty; give a file with a line of column names and one row a sample.")
+
+
+def _first_row(file: IO[str], separator: str, number: int) -> tuple[list[str], int]:
+    """The line after the header, unless it holds units: words throughout."""
+    line = next(file, "")
+    words = [item for item in line.split(separator) if item.strip()]
+    if words and not any(_is_numeric(item, separator) or item.strip() in _MISSING for item in words):
+        return [], number + 2
+    return [line] if line else [], number + 1
+
+
+def _names(line: str, separator: str, path: Path) -> list[str]:
+    names = [name.strip().strip('"') for name in line.rstrip("\r\n").split(separator)]
+    names = [name or f"column {position}" for position, name in enumerate(names, start=1)]
+    for name in names:
+        if names.count(name) > 1:
+            raise TinyUDEError(f"{path} has two columns {name!r}; rename one of them.")
+    return names
+
+
+def _is_numeric(line: str, separator: str) -> bool:
+    try:
+        return bool([float(item.strip().strip('"')) for item in line.split(separator) if item.strip()])
+    except ValueError:
+        return False
+
+
+def _csv_block(lines: list[str], names: list[str], chosen: list[str], separator: str, where: str) -> pl.DataFrame:
+    short = len(names) - 1 - lines[0].count(separator)  # polars counts the columns in the first line
+    source = io.BytesIO("".join([lines[0].rstrip("\r\n") + separator * short + "\n", *lines[1:]]).encode())
+    options: dict[str, Any] = {"has_header": False, "separator": separator, "null_values": _MISSING}
+    options["columns"] = sorted(names.index(name) for name in chosen)
+    try:
+        return pl.read_csv(source, schema=dict.fromkeys(names, pl.Float64), **options)
+    except pl.exceptions.PolarsError:
+        source.seek(0)  # not all numbers: take it as text, and say below which value is none
+    try:
+        frame = pl.read_csv(source, schema=dict.fromkeys(names, pl.String), **options)
+    except pl.exceptions.PolarsError:
+        longer = next((line for line in lines if line.count(separator) >= len(names)), "").strip()
+        raise TinyUDEError(
+            f"{where}: the row {longer[:60]!r} has more values than the {len(names)} columns named in the header; "
+            f"check the separator (taken to be {separator!r})."
+        ) from None
+    trimmed = pl.all().str.strip_chars()
+    return frame.select(trimmed if separator == "," else trimmed.str.replace(",", "."))  # 1,5;2,5 are two numbers
+
+
+# The other kinds.
+
+
+def _iter_parquet(path: Path, columns: Sequence[str] | None, rows: int) -> Iterator[Table]:
+    path.open("rb").close()  # a missing file is named as such
+    try:
+        names = list(pl.read_parquet_schema(path))
+        source = pl.scan_parquet(path).select(_chosen(names, columns, path))
+        start = 0
+        while (frame := source.slice(start, rows).collect()).height:
+            yield _numbers(frame, path, start + 1)
+            start += frame.height
+    except pl.exceptions.PolarsError as error:
+        raise TinyUDEError(f"{path} is not a readable Parquet file: {str(error).splitlines()[0]}.") from None
+
+
+def _iter_npz(path: Path, columns: Sequence[str] | None, rows: int) -> Iterator[Table]:
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            variables = {name: archive[name] for name in archive.files}
+    except (ValueError, EOFError, zipfile.BadZipFile):
+        raise TinyUDEError(f"{path} is no .npz file of plain numbers; write it with numpy.savez.") from None
+    yield from _pieces(variables, path, columns, rows)
+
+
+def _iter_mat(path: Path, columns: Sequence[str] | None, rows: int) -> Iterator[Table]:
+    from scipy.io import loadmat
+    from scipy.io.matlab import MatReadError, matfile_version
+
+    try:
+        with path.open("rb") as file:
+            too_new = matfile_version(file)[0] == 2
+            variables = {} if too_new else loadmat(file)
+    except (ValueError, TypeError, MatReadError) as error:
+        raise TinyUDEError(f"{path} is not a readable .mat file: {error}.") from None
+    if too_new:
+        raise TinyUDEError(f"{path} is a version 7.3 file; save it in MATLAB with save(..., '-v7').")
+    plain = {name: value for name, value in variables.items() if not name.startswith("__")}
+    yield from _pieces(plain, path, columns, rows)
+
+
+def _pieces(variables: Mapping[str, Any], path: Path, columns: Sequence[str] | None, rows: int) -> Iterator[Table]:
+    found = {name: column for key, value in variables.items() for name, column in _flattened(key, value)}
+    chosen = _chosen(list(found), columns, path)
+    lengths = {name: len(found[name]) for name in chosen}
+    if columns is None:  # scalars and other odds and ends are no columns
+        longest = max(lengths.values(), default=0)
+        chosen = [name for name in chosen if lengths[name] == longest]
+    elif len(set(lengths.values())) > 1:
+        told = ", ".join(f"{name} {length}" for name, length in lengths.items())
+        raise TinyUDEError(f"{path}: the columns differ in length ({told}); they must be of one recording.")
+    for start in range(0, max((lengths[name] for name in chosen), default=0), rows):
+        yield {name: found[name][start : start + rows] for name in chosen}
+
+
+def _flattened(name: str, value: Any) -> Iterator[tuple[str, Array]]:
+    """Vectors keep their name; a matrix gives name_1, name_2, a cell array name{1}, name{2}, a struct name.field."""
+    value = np.asarray(value)
+    if value.dtype.names:
+        for field in value.dtype.names:
+            yield from _flattened(f"{name}.{field}", value[field].ravel()[0] if value.size == 1 else value[field])
+    elif value.dtype == object:
+        for position, item in enumerate(value.ravel(), start=1):
+            yield from _flattened(f"{name}{{{position}}}", item)
+    elif value.dtype.kind in "fiub" and value.ndim <= 2:
+        matrix = np.atleast_2d(value.astype(np.float64))
+        series = matrix if matrix.shape[1] >= matrix.shape[0] else matrix.T  # time runs along the longer side
+        if len(series) == 1:
+            yield name, series[0]
+        else:
+            yield from ((f"{name}_{position}", row) for position, row in enumerate(series, start=1))
+
+
+def _numbers(frame: pl.DataFrame, path: Path, first_row: int) -> Table:
+    """Every column as float64, missing values as NaN, dates in seconds; other text is an error that names it."""
+    table = {}
+    for name in frame.columns:
+        column = frame[name]
+        plain = _dates_in_seconds(column)
+        if not (plain.dtype.is_numeric() or plain.dtype in (pl.String, pl.Boolean, pl.Null)):
+            raise TinyUDEError(f"{path}: the column {name!r} is of type {column.dtype}; give numbers, time in seconds.")
+        cast = plain.cast(pl.Float64, strict=False)
+        if column.dtype == pl.String:
+            wrong = (cast.is_null() & column.is_not_null() & ~column.is_in(_MISSING)).arg_true()
+            if len(wrong):
+                raise TinyUDEError(
+                    f"{path}: the column {name!r} holds {column[wrong[0]]!r} near line {first_row + wrong[0]}; "
+                    "it must hold numbers only, and nothing or NA where a value is missing."
+                )
+        table[name] = cast.fill_null(np.nan).to_numpy().astype(np.float64, copy=False)
+    return table
+
+
+def _dates_in_seconds(column: pl.Series) -> pl.Series:
+    """Dates, ISO 8601 text among them, as seconds since 1970, spans of time as seconds; anything else as it is."""
+    if column.dtype == pl.String and column.str.contains(_ISO_DATE).any():
+        column = column.str.to_datetime(time_unit="us", time_zone="UTC", strict=False)
+    if column.dtype == pl.Duration:
+        return column.dt.total_microseconds() / 1e6
+    if column.dtype in (pl.Date, pl.Datetime):
+        return column.cast(pl.Datetime("us")).dt.epoch("us") / 1e6
+    return column

@@ -1,0 +1,119 @@
+"""What a user needs to know to trust a fit, in figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tinyude import native
+from tinyude.data.streams import Stream
+from tinyude.model.concerns import concerns
+from tinyude.model.equations import interval_factor, term_table
+from tinyude.model.model import Model
+from tinyude.model.windows import Visited, run_jets
+from tinyude.reference.config import Config
+from tinyude.reference.signal.gates import REASONS
+from tinyude.reference.signal.window import window_make
+from tinyude.training.presets import chip_config
+
+Array = NDArray[Any]
+EXCERPT = 2000  # rows kept of the record, for pictures
+PICTURED_WINDOWS = 400
+
+
+def diagnose(
+    model: Model, config: Config, state: Mapping[str, Any], stream: Stream, seen: Visited, **made: Any
+) -> dict[str, Any]:
+    """All figures of a fit, after those of how it was `made`."""
+    window_seconds = state["window_half"] * state["window_spacing"] * config.sample_period
+    sigma = np.asarray(state["sigma"], dtype=np.float64)
+    factor = interval_factor(config.groups)
+    memory = native.memory(config, "float32") if native.available() else {}
+    diagnostics: dict[str, Any] = {
+        **made,
+        "samples": int(state["samples"]),
+        "noise": sigma,
+        "noise_relative": sigma / stream.rms,
+        "window": {
+            "half_width_samples": int(state["window_half"] * state["window_spacing"]),
+            "half_width_seconds": window_seconds,
+            "samples": 2 * int(state["window_half"]) + 1,
+            "spacing": int(state["window_spacing"]),
+            "order": config.poly,
+        },
+        "windows": int(state["windows"]),
+        "accepted": int(state["accepted"]),
+        "rejected": {reason: int(n) for reason, n in zip(REASONS, state["rejected"], strict=True)},
+        "filled": int(state["filled"]) + stream.missing,
+        "outliers": int(state["replaced"]),
+        "not_finite": stream.bad,
+        "repeated_times": stream.repeated,
+        "jitter": stream.jitter,
+        "second_order": float(state["second_order"]),
+        "snr2": float(state["snr2"]),
+        "static_bytes": int(memory.get("total", 0)),
+        "memory": memory,
+        "chip_bytes": chip_bytes(model, config) if native.available() else 0,
+        "updates": int(state["updates"]),
+        "rolled_back": int(state["rolled_back"]),
+        "window_revisions": int(state["revisions"]),
+        "changes": [float(tick) * config.sample_period for tick in state["changed_at"][: int(state["changes"])]],
+        "terms": term_table(model, config.groups),
+        "parameters": [
+            (name, p.value, p.value - factor * e, p.value + factor * e)
+            for name, e in zip(model.physics.learned, model.parameter_errors, strict=True)
+            for p in (model.physics.parameters[name],)
+        ],
+        "network": network_share(model, seen.x, seen.u),
+        "visited": visited_range(model, seen),
+    }
+    diagnostics["warnings"] = concerns(model, config, state, stream, diagnostics, seen)
+    return diagnostics
+
+
+def chip_bytes(model: Model, config: Config) -> int:
+    """Arena of the same learner on a microcontroller, in float32, offered the terms that proved their worth here."""
+    kept = int(np.sum(model.errors.any(axis=0)))
+    return native.memory(chip_config(config, max(kept, 4)), "float32")["total"]
+
+
+def visited_range(model: Model, seen: Visited) -> dict[str, tuple[float, float]]:
+    """Lowest and highest value of every state and input in the windows that taught."""
+    columns = np.hstack([seen.x, seen.u]) if len(seen.x) else np.zeros((1, model.physics.n_states + seen.u.shape[1]))
+    names = (*model.physics.states, *model.physics.inputs)
+    return {n: (float(c.min()), float(c.max())) for n, c in zip(names, columns.T, strict=True)}
+
+
+def network_share(model: Model, x: Array, u: Array) -> dict[str, float]:
+    """For each residual state, the share of the learned residual's RMS that the network carries."""
+    if len(x) == 0:
+        used = [bool(model.hidden) and bool(on) for on in model.network_on]
+        return {model.physics.states[i]: float(on) for i, on in zip(model.on, used, strict=True)}
+    network, total = model.network(x, u), model.residual(x, u)
+    shares = {}
+    for i in model.on:
+        size, own = float(np.sqrt(np.mean(total[:, i] ** 2))), float(np.sqrt(np.mean(network[:, i] ** 2)))
+        shares[model.physics.states[i]] = min(1.0, own / size) if own > 0.0 else 0.0
+    return shares
+
+
+def record_excerpt(config: Config, state: Mapping[str, Any], stream: Stream) -> dict[str, Array]:
+    """A stretch of the data with the states and derivatives estimated in it."""
+    run = stream.longest
+    rows = min(len(run.samples), 10 * EXCERPT)
+    thin = max(1, rows // EXCERPT)
+    window = window_make(state["window_half"], state["window_spacing"], config.poly, stream.period)
+    sigma = state["sigma"] * state["sigma_scale"]
+    stride = max(config.stride, rows // PICTURED_WINDOWS)
+    centre, x, dx = run_jets(config, window, run.samples[:rows], sigma, state["step"], stride)
+    return {
+        "t": run.start + np.arange(0, rows, thin) * stream.period,
+        "Y": run.samples[:rows:thin],
+        "u": run.inputs[:rows:thin],
+        "window_t": run.start + centre * stream.period,
+        "x": x,
+        "dx": dx,
+    }

@@ -1,0 +1,82 @@
+"""A fitted model in words: equations with numbers a person can check, and how sure they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from scipy.stats import t as student
+
+from tinyude.model.model import Model
+
+CONFIDENCE = 0.90
+
+
+def interval_factor(groups: int, confidence: float = CONFIDENCE) -> float:
+    """Half width of an interval in jackknife standard errors."""
+    return float(student.ppf(0.5 + confidence / 2.0, max(groups - 1, 1)))
+
+
+def term_table(model: Model, groups: int) -> list[dict[str, Any]]:
+    """Every term that stayed, with its coefficient and interval."""
+    factor = interval_factor(groups)
+    rows = []
+    for row, state in enumerate(model.on):
+        for column in np.flatnonzero(model.errors[row] > 0.0):
+            value, error = float(model.coefficients[row, column]), float(model.errors[row, column])
+            rows.append(
+                {
+                    "state": model.physics.states[state],
+                    "term": str(model.terms[column]),
+                    "coefficient": value,
+                    "error": error,
+                    "low": value - factor * error,
+                    "high": value + factor * error,
+                }
+            )
+    return rows
+
+
+def equation_lines(model: Model, diagnostics: Mapping[str, Any]) -> list[str]:
+    """One line for each state."""
+    lines = []
+    for index, state in enumerate(model.physics.states):
+        line = f"d({state})/dt = {model.physics.texts[index]}"
+        if index in model.on:
+            for entry in diagnostics["terms"]:
+                if entry["state"] == state:
+                    line += " " + _signed(entry)
+            if diagnostics["network"].get(state, 0.0) > 0.0:
+                line += f" + network({', '.join(_seen(model))})"
+        lines.append(line)
+    return lines
+
+
+def describe(model: Model, diagnostics: Mapping[str, Any]) -> str:
+    """The equations, then what was found beyond the known physics."""
+    lines = list(equation_lines(model, diagnostics))
+    for index in model.on:
+        state = model.physics.states[index]
+        found = [entry for entry in diagnostics["terms"] if entry["state"] == state]
+        words = ", ".join(
+            f"{entry['coefficient']:.4g} * {entry['term']} [{entry['low']:.4g}, {entry['high']:.4g}]" for entry in found
+        )
+        share = diagnostics["network"].get(state, 0.0)
+        rest = f"the network carries {share:.0%} of it" if share > 0.0 else "nothing else above the noise"
+        lines.append(f"residual of {state}: {words + '; ' if words else ''}{rest}")
+    for name, value, low, high in diagnostics["parameters"]:
+        lines.append(f"parameter {name} = {value:.5g} [{low:.5g}, {high:.5g}]")
+    lines += [f"warning: {text}" for text in diagnostics["warnings"]]
+    return "\n".join(lines)
+
+
+def _signed(entry: Mapping[str, Any]) -> str:
+    value, term = entry["coefficient"], entry["term"]
+    number = f"{abs(value):.4g}"
+    return f"{'-' if value < 0.0 else '+'} {number if term == '1' else f'{number}*{term}'}"
+
+
+def _seen(model: Model) -> list[str]:
+    names = (*model.physics.states, *model.physics.inputs)
+    return [names[i] for i in model.sees]

@@ -1,0 +1,228 @@
+"""Model files: safetensors arrays with a JSON header. Reading one never executes anything in it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import asdict, fields
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import sympy as sp
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save as to_bytes
+
+from tinyude.data.whole_file import write_whole
+from tinyude.errors import TinyUDEError
+from tinyude.model.equations import describe
+from tinyude.model.model import Model
+from tinyude.model.uncertainty import Spread
+from tinyude.physics import Physics
+from tinyude.physics.expressions import expression_text
+from tinyude.physics.parsing import parse_expression
+from tinyude.reference.config import Config
+from tinyude.reference.network.mlp import mlp_count
+
+if TYPE_CHECKING:
+    from tinyude.ude import UDE
+
+FORMAT = 1
+_ARRAYS = (
+    "weights", "network_on", "x_scale", "u_scale", "dx_scale", "coefficients", "errors", "parameter_errors",
+)  # fmt: skip
+_STATE = ("sigma", "step")
+_NUMBERS = ("window_half", "window_spacing", "sigma_scale")
+_SPREAD = ("terms", "network")
+_RECORD = ("t", "Y", "u", "window_t", "x", "dx")
+_KINDS: dict[str, tuple[type, ...]] = {
+    "int": (int,), "float": (int, float), "bool": (bool, int), "tuple[int, ...]": (tuple,),
+}  # fmt: skip
+_DAMAGE = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, RecursionError)
+
+
+def save_model(ude: UDE, path: str | PathLike[str]) -> None:
+    """Write atomically: a reader sees the old file or the new one, never half of one."""
+    from tinyude import __version__
+
+    model = ude._fitted()
+    state = ude._state_
+    arrays = {name: np.ascontiguousarray(getattr(model, name), dtype=np.float64) for name in _ARRAYS}
+    arrays |= {f"state.{name}": np.ascontiguousarray(state[name], dtype=np.float64) for name in _STATE}
+    arrays |= {
+        f"history.{name}": np.ascontiguousarray(values, dtype=np.float64) for name, values in ude.history_.items()
+    }
+    record = getattr(ude, "record_", {})
+    arrays |= {f"record.{name}": np.ascontiguousarray(values, dtype=np.float64) for name, values in record.items()}
+    if hasattr(ude, "spread_"):
+        arrays |= {f"spread.{name}": np.ascontiguousarray(getattr(ude.spread_, name)) for name in _SPREAD}
+    header = {
+        "format": FORMAT,
+        "provenance": {"tinyude": __version__, "files": ude.diagnostics_.get("files", [])},
+        "physics": model.physics.to_dict(),
+        "terms": [expression_text(term) for term in model.terms],
+        "config": {key: value for key, value in asdict(ude.config_).items() if key != "states"},
+        "estimator": _settings(ude),
+        "state": {name: float(state[name]) for name in _NUMBERS},
+        "diagnostics": ude.diagnostics_,
+    }
+    text = json.dumps(header, default=_plain)
+    content = to_bytes(arrays, {"tinyude": text, "sha256": checksum(text, arrays)})
+    target = Path(path)
+    try:
+        write_whole(target, content)
+    except OSError as error:
+        raise TinyUDEError(f"Cannot write {target}: {error.strerror}; choose a folder you may write to.") from None
+
+
+def load(path: str | PathLike[str]) -> UDE:
+    """The fitted UDE that was saved; it predicts, simulates, reports and exports as before."""
+    try:
+        with safe_open(os.fspath(path), framework="numpy") as file:
+            metadata = file.metadata() or {}
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except FileNotFoundError:
+        raise TinyUDEError(f"There is no file {path}.") from None
+    except (SafetensorError, OSError, ValueError) as error:
+        raise TinyUDEError(f"{path} is not a whole TinyUDE model ({error}); copy or save it again.") from None
+    if "tinyude" not in metadata:
+        raise TinyUDEError(f"{path} holds arrays, but no TinyUDE model; give a file written by UDE.save().")
+    if metadata.get("sha256") != checksum(metadata["tinyude"], arrays):
+        raise TinyUDEError(f"{path} is damaged (its checksum does not fit); copy or save the model again.")
+    try:
+        header = json.loads(metadata["tinyude"])
+        version = header["format"]
+        if isinstance(version, int) and version <= FORMAT:
+            return _restore(header, arrays)
+    except _DAMAGE as error:
+        reason = str(error) if isinstance(error, TinyUDEError) else f"{type(error).__name__}: {error}"
+        raise TinyUDEError(f"{path} is damaged ({reason}); save the model again.") from None
+    raise TinyUDEError(f"{path} has format {version}; this TinyUDE reads up to {FORMAT}: install a newer version.")
+
+
+def checksum(header: str, arrays: dict[str, Any]) -> str:
+    """Over everything in the file, so that a flipped bit is noticed wherever it is."""
+    digest = hashlib.sha256(header.encode())
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        digest.update(f"{name} {array.dtype} {array.shape}".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()
+
+
+def _restore(header: dict[str, Any], arrays: dict[str, Any]) -> UDE:
+    from tinyude.ude import UDE
+
+    physics = Physics.from_dict(header["physics"])
+    symbols = {name: sp.Symbol(name, real=True) for name in (*physics.states, *physics.inputs)}
+    terms = tuple(parse_expression(text, symbols, smooth=False) for text in header["terms"])
+    config = Config(**_tuples(header["config"]))
+    arrays_of_model = {name: arrays[name] for name in _ARRAYS}
+    model = Model(physics, config.on, config.sees, config.hidden, terms=terms, angles=config.angles, **arrays_of_model)
+    _check_config(config, physics)
+    _check(model, config)
+    ude = UDE(physics, **_tuples(header["estimator"]))
+    ude.model_ = model
+    ude.config_ = config
+    ude._state_ = {name: arrays[f"state.{name}"] for name in _STATE} | header["state"]
+    for name in ("window_half", "window_spacing"):
+        ude._state_[name] = int(ude._state_[name])
+    _check_state(ude._state_, config)
+    ude.history_ = {name: arrays[f"history.{name}"] for name in ("update", "loss")}
+    ude.diagnostics_ = header["diagnostics"]
+    describe(model, ude.diagnostics_)  # says what is missing
+    for name in (*physics.states, *physics.inputs):
+        low, high = ude.diagnostics_["visited"][name]
+        if not (np.isfinite(low) and np.isfinite(high)):
+            raise TinyUDEError(f"the visited range of {name} is not finite")
+    if "spread.terms" in arrays:
+        ude.spread_ = _spread(arrays, model)
+    if "record.t" in arrays:
+        ude.record_ = {name: arrays[f"record.{name}"] for name in _RECORD}
+    ude.n_features_in_ = config.channels
+    return ude
+
+
+def _check_config(config: Config, physics: Physics) -> None:
+    for entry in fields(Config):
+        value, kinds = getattr(config, entry.name), _KINDS[str(entry.type)]
+        items = value if isinstance(value, tuple) else (value,)
+        if type(value) not in kinds or not all(isinstance(item, int | float) and np.isfinite(item) for item in items):
+            raise TinyUDEError(f"{entry.name} is {value!r}, which is no {entry.type}")
+    columns = physics.n_states + physics.n_inputs
+    _within("on", config.on, physics.n_states)
+    _within("sees", config.sees, columns)
+    _within("channel", config.channel, config.channels)
+    _within("order", config.order, physics.n_states)
+    _within("hidden", config.hidden, 1 << 16)
+    if not len(config.channel) == len(config.order) == physics.n_states or config.inputs != physics.n_inputs:
+        raise TinyUDEError("the configuration belongs to other physics")
+    if not (config.channels >= 1 and config.stride >= 1 and 1 <= config.poly <= 8):
+        raise TinyUDEError("the configuration has impossible sizes")
+
+
+def _within(name: str, values: tuple[int, ...], limit: int) -> None:
+    if not all(0 <= value < limit for value in values):
+        raise TinyUDEError(f"{name} is {list(values)}; each must be from 0 to {limit - 1}")
+
+
+def _check_state(state: dict[str, Any], config: Config) -> None:
+    half, spacing = state["window_half"], state["window_spacing"]
+    if not (2 * half > config.poly and spacing >= 1 and half * spacing <= config.max_half):
+        raise TinyUDEError(f"a window of half width {half} x {spacing} does not fit the configuration")
+    if not (0.0 < state["sigma_scale"] < np.inf):
+        raise TinyUDEError(f"sigma_scale is {state['sigma_scale']}")
+    for name in _STATE:
+        if state[name].shape != (config.channels,) or not np.all(state[name] > 0.0):
+            raise TinyUDEError(f"{name} is {state[name]}; it must be positive, one for each channel")
+
+
+def _check(model: Model, config: Config) -> None:
+    """Shapes that do not fit together would fail later, in a place that explains nothing."""
+    states, on, terms = model.physics.n_states, len(model.on), len(model.terms)
+    wanted = {
+        "weights": (mlp_count(config.sizes) if config.hidden else 0,),
+        "network_on": (on,),
+        "x_scale": (states,),
+        "u_scale": (model.physics.n_inputs,),
+        "dx_scale": (states,),
+        "coefficients": (on, terms),
+        "errors": (on, terms),
+        "parameter_errors": (len(model.physics.learned),),
+    }
+    for name, shape in wanted.items():
+        array = getattr(model, name)
+        if array.shape != shape or array.dtype != np.float64:
+            raise TinyUDEError(f"{name} has shape {array.shape} where {shape} belongs")
+        if not np.all(np.isfinite(array)):
+            raise TinyUDEError(f"{name} holds non-finite numbers")
+
+
+def _spread(arrays: dict[str, Any], model: Model) -> Spread:
+    terms, network = (arrays[f"spread.{name}"] for name in _SPREAD)
+    features = model.features(np.zeros((1, model.physics.n_states)), np.zeros((1, model.physics.n_inputs))).shape[-1]
+    groups, on = len(terms), len(model.on)
+    if terms.shape != (groups, on, len(model.terms)) or network.shape != (groups, on, features):
+        raise TinyUDEError("the intervals belong to another model")
+    if not (np.all(np.isfinite(terms)) and np.all(np.isfinite(network))):
+        raise TinyUDEError("the intervals hold non-finite numbers")
+    return Spread(terms, network)
+
+
+def _settings(ude: UDE) -> dict[str, Any]:
+    """Constructor arguments as JSON; library terms as text."""
+    settings = {key: value for key, value in ude.get_params(deep=False).items() if key != "physics"}
+    if settings["library"] is not None and not isinstance(settings["library"], str):
+        settings["library"] = [item if isinstance(item, str) else expression_text(item) for item in settings["library"]]
+    return {key: list(value) if isinstance(value, tuple) else value for key, value in settings.items()}
+
+
+def _tuples(values: dict[str, Any]) -> dict[str, Any]:
+    """JSON knows no tuples."""
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else str(value)

@@ -1,0 +1,109 @@
+"""Free runs of a model: started once, then left alone, and compared with what really happened."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tinyude.data.logs import Log, state_at
+from tinyude.errors import TinyUDEError
+from tinyude.model.simulation import rollout
+
+Array = NDArray[np.float64]
+
+VALID_ERROR = 0.4  # standard deviations: the error at which a prediction is no longer one
+HOLE = 4.5  # sample periods without a sample that end a free run
+LONGEST = 100_000  # samples of a free run, so that a log of any length is judged in bounded memory
+
+
+def free_run(
+    ude: Any, times: Array, reference: Array, *, name: str, x0: Array, u: Array | None = None
+) -> dict[str, Any]:
+    """The model from x0 at times[0] beside `reference`, whose columns are the measured states and which `name` tells.
+
+    Of a system without inputs the known physics alone runs along where it does not diverge.
+    """
+    physics = ude.model_.physics
+    channels = list(ude.measured or physics.states)
+    columns = [physics.states.index(channel) for channel in channels]
+    states = ude.simulate(x0, times, u)
+    model = states[:, columns]
+    run = {
+        "warnings": ude.extrapolation(states, u, times - times[0]),
+        "t": times - times[0],
+        "names": channels,
+        "reference": reference,
+        "reference_name": name,
+        "model": model,
+    }
+    if u is None:
+        with suppress(TinyUDEError):  # a model without its missing part may well run away
+            run["known"] = rollout(physics.field, x0, times, ude.model_.x_scale)[:, columns]
+    return run | run_scores(run["t"], model, reference)
+
+
+def run_scores(t: Array, model: Array, reference: Array) -> dict[str, Any]:
+    """RMSE over the standard deviation, by channel and over all, and the seconds until the error is too large."""
+    if not np.isfinite(reference).any(axis=0).all():
+        raise TinyUDEError("A measured signal holds no number in this stretch; choose another one.")
+    spread = np.nanstd(reference, axis=0)
+    spread = np.where(spread > 0.0, spread, 1.0)
+    square = ((model - reference) / spread) ** 2
+    known = np.isfinite(square)
+    square = np.where(known, square, 0.0)  # a sample that was lost says nothing
+    lost = np.flatnonzero(square.sum(axis=1) > VALID_ERROR**2 * known.sum(axis=1))
+    return {
+        "error": np.sqrt(square.sum(axis=0) / np.maximum(known.sum(axis=0), 1)),
+        "total_error": float(np.sqrt(square.sum() / max(known.sum(), 1))),
+        "valid_seconds": float(t[lost[0]] if len(lost) else t[-1]),
+    }
+
+
+def validate(ude: Any, log: Log) -> dict[str, Any]:
+    """A free run over a log that the model has not seen, without a hole."""
+    half = float(ude.diagnostics_["window"]["half_width_seconds"])
+    start = int(np.searchsorted(log.t, log.t[0] + half))  # the first moment with a whole window around it
+    if start >= len(log.t) - 1:
+        raise TinyUDEError(f"The held-out log has {len(log.t)} samples in a row; it needs more than a window's worth.")
+    held = None if log.u is None else log.u[start:]
+    x0 = state_at(ude, log, float(log.t[start]))
+    return free_run(ude, log.t[start:], log.Y[start:], name="measured", x0=x0, u=held)
+
+
+def longest_stretch(pieces: Iterable[Log], most: int = LONGEST) -> Log:
+    """The longest part of a log whose time rises steadily, or the first that is long enough: at most `most` rows."""
+    best: list[Log] = []
+    stretch: list[Log] = []
+    usual = 0.0
+    for piece in pieces:
+        if not len(piece.t):
+            continue
+        usual = usual or (float(np.median(np.diff(piece.t))) if len(piece.t) > 1 else 0.0)
+        steps = np.diff(piece.t, prepend=stretch[-1].t[-1] if stretch else piece.t[:1])
+        breaks = np.flatnonzero((steps <= 0.0) | (steps > HOLE * usual))
+        for number, rows in enumerate(np.split(np.arange(len(piece.t)), breaks)):
+            stretch = [*(stretch if number == 0 else []), _rows(piece, rows)]
+            best = max(best, stretch, key=_length)
+            if _length(best) >= most:
+                return _rows(_joined(best), slice(most))
+    if not best:
+        raise TinyUDEError("The held-out log has no row with a time; check its column of times.")
+    return _joined(best)
+
+
+def _length(parts: list[Log]) -> int:
+    return sum(len(part.t) for part in parts)
+
+
+def _rows(log: Log, rows: Any) -> Log:
+    return Log(log.t[rows], log.Y[rows], None if log.u is None else log.u[rows])
+
+
+def _joined(parts: list[Log]) -> Log:
+    inputs = [part.u for part in parts if part.u is not None]
+    t, Y = np.concatenate([part.t for part in parts]), np.concatenate([part.Y for part in parts])
+    return Log(t, Y, np.concatenate(inputs) if inputs else None)

@@ -1,0 +1,15 @@
+"""The compiled core from Python: learners, tapes and memory sizes. The only importer of the extension modules.
+
+C of the host alone (tapes, rows of many states) lies beside it; the core itself is in core/src.
+"""
+
+from tinyude.native.core import (
+    NativeKnown,
+    NativeLearner,
+    available,
+    build_info,
+    host_bytes,
+    memory,
+)
+
+__all__ = ["NativeKnown", "NativeLearner", "available", "build_info", "host_bytes", "memory"]

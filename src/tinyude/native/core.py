@@ -1,0 +1,315 @@
+"""The compiled core from Python; nothing else imports it.
+
+Calls release the interpreter lock: several learners train in threads at once. One learner is not thread-safe.
+"""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import fields
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tinyude.errors import TinyUDEError
+from tinyude.native.tape import tape_arrays
+from tinyude.physics.programs import Program
+from tinyude.reference.config import Config
+from tinyude.reference.start import StartModel
+from tinyude.training.known import KnownPrograms
+
+Array = NDArray[Any]
+_MODULES = {"float32": "_core32", "float64": "_core64"}
+
+
+def available() -> bool:
+    """Whether the core was compiled when the package was installed."""
+    return "missing" not in build_info()
+
+
+def build_info() -> dict[str, Any]:
+    """What is compiled in, for reports; or, as `missing`, why there is nothing."""
+    try:
+        cores = [_core(precision) for precision in _MODULES]
+    except ImportError as error:
+        return {"missing": str(error)}
+    core = cores[0]
+    return {
+        "api_version": core.lib.TU_API_VERSION,
+        "compiler": core.ffi.string(core.lib.tu_host_compiler()).decode(),
+        "modules": [module.__name__ for module in cores],
+    }
+
+
+@cache
+def _core(precision: str) -> Any:
+    """The extension module, for wider vectors where the processor has them: faster, with the same bits."""
+    name = f"tinyude.native.{_MODULES[precision]}"
+    core = importlib.import_module(name)
+    if core.lib.tu_host_has_v3():
+        try:
+            return importlib.import_module(f"{name}_v3")
+        except ImportError:
+            pass
+    return core
+
+
+def _loaded(precision: str) -> Any:
+    if precision not in _MODULES:
+        raise TinyUDEError(f"precision is {precision!r}; use {' or '.join(map(repr, _MODULES))}.")
+    try:
+        return _core(precision)
+    except ImportError as error:
+        raise TinyUDEError(
+            f"The compiled core is not there ({error}); install a C compiler and reinstall tinyude, "
+            "or use engine='reference'."
+        ) from None
+
+
+def memory(config: Config, precision: str = "float32") -> dict[str, int]:
+    """Bytes of a learner's arena by part, before there is one; `total` is what a board must set aside."""
+    core = _loaded(precision)
+    parts = core.ffi.new("tu_memory *")
+    if core.lib.tu_learner_memory(_native_config(core, config), parts) != core.lib.TU_OK:
+        raise TinyUDEError(f"The compiled core does not take {config}; core/include/tinyude.h has its limits.")
+    return {name: int(getattr(parts, name)) for name, _ in core.ffi.typeof("tu_memory").fields if name != "host"}
+
+
+def host_bytes(config: Config, precision: str = "float32") -> int:
+    """What the arena takes here beyond a board's."""
+    core = _loaded(precision)
+    return int(core.lib.tu_learner_bytes(_native_config(core, config))) - memory(config, precision)["total"]
+
+
+class NativeKnown:
+    """The known part as tapes that the core runs by itself."""
+
+    def __init__(self, programs: KnownPrograms, precision: str = "float64") -> None:
+        core = _loaded(precision)
+        self._ffi, self._lib, self._dtype = core.ffi, core.lib, np.dtype(precision)
+        self._alive: list[Any] = []  # what C points to
+        self.states = len(programs.field.outputs)
+        self.inputs = programs.field.n_inputs - self.states
+        self._tapes = core.ffi.new("tu_tapes *")
+        longest = 0
+        for entry in fields(programs):
+            program = getattr(programs, entry.name)
+            self._fill(getattr(self._tapes, entry.name), program, entry.name)
+            longest = max(longest, program.n_registers)
+        self._tapes.registers = self._hold("tu_real[]", np.zeros(longest, self._dtype))
+        self.functions = core.ffi.new("tu_known *")
+        core.lib.tu_tapes_known(self._tapes, self.functions)
+
+    def evaluate(self, name: str, x: ArrayLike, u: ArrayLike | None = None) -> Array:
+        """One of the four functions at rows of states and inputs: (rows, outputs)."""
+        tape = self._ffi.addressof(self._tapes, name)
+        x, u = _state_rows(x, u, self.states, self.inputs, self._dtype)
+        out = np.empty((len(x), tape.outputs_count), self._dtype)
+        pointers = [self._ffi.from_buffer("tu_real[]", array) for array in (x, u, out)]
+        self._lib.tu_tape_rows(tape, pointers[0], pointers[1], len(x), self._tapes.registers, pointers[2])
+        return out
+
+    def _fill(self, tape: Any, program: Program, name: str) -> None:
+        if program.n_inputs != self.states + self.inputs:
+            raise TinyUDEError(
+                f"The {name} program has {program.n_inputs} inputs; it must have {self.states + self.inputs}, "
+                "as the field: the states, then the inputs."
+            )
+        code, constants, outputs = tape_arrays(program, self._dtype)
+        tape.states, tape.inputs = self.states, self.inputs
+        tape.code_count, tape.constants_count, tape.outputs_count = len(code), len(constants), len(outputs)
+        tape.code = self._hold("int32_t[]", code)
+        tape.constants = self._hold("tu_real[]", constants)
+        tape.outputs = self._hold("int32_t[]", outputs)
+
+    def _hold(self, ctype: str, array: Array) -> Any:
+        pointer = self._ffi.from_buffer(ctype, array)
+        self._alive.append(pointer)
+        return pointer
+
+
+class NativeLearner:
+    """One learner of the compiled core in its own arena; `tinyude.h` says what each call does."""
+
+    def __init__(self, config: Config, programs: KnownPrograms, precision: str = "float64") -> None:
+        core = _loaded(precision)
+        self._ffi, self._lib, self._dtype = core.ffi, core.lib, np.dtype(precision)
+        self._config = _native_config(core, config)
+        self._columns = config.channels + config.inputs
+        self._known = NativeKnown(programs, precision)
+        if (self._known.states, self._known.inputs) != (config.states, config.inputs):
+            raise TinyUDEError(
+                f"The field has {self._known.states} states and {self._known.inputs} inputs, the configuration "
+                f"{config.states} and {config.inputs}; make both from the same physics."
+            )
+        self.bytes: int = core.lib.tu_learner_bytes(self._config)
+        if not self.bytes:
+            raise TinyUDEError(f"The compiled core does not take {config}; core/include/tinyude.h has its limits.")
+        self._arena = core.ffi.from_buffer(np.zeros(-(-self.bytes // 8), np.uint64))  # aligned to 8 bytes
+        handle = core.ffi.new("tu_learner **")
+        status = core.lib.tu_learner_init(handle, self._config, self._known.functions, self._arena, self.bytes)
+        if status != core.lib.TU_OK:
+            raise TinyUDEError(f"The compiled core refused to start (status {status} of tinyude.h) with {config}.")
+        self._learner = handle[0]
+        self._unread = 0.0, 0  # losses that a call of state() saw and nobody has asked for
+
+    def start(self, model: StartModel) -> None:
+        """From a fitted model instead of from nothing, before the first sample."""
+        native, alive = self._ffi.new("tu_model *"), []
+        for name, entry in self._ffi.typeof("tu_model").fields:
+            value = getattr(model, name)
+            if entry.type.kind == "pointer":
+                dtype = np.int32 if name == "network_on" else self._dtype
+                alive.append(self._ffi.from_buffer(entry.type, np.ascontiguousarray(value, dtype)))
+                value = alive[-1]
+            setattr(native, name, value)
+        if self._lib.tu_learner_start(self._learner, native) != self._lib.TU_OK:
+            raise TinyUDEError(
+                f"A model with a window of half width {model.window_half} x {model.window_spacing} does not fit this "
+                "configuration; give one with the same physics and max_half at least as long."
+            )
+
+    def push(self, rows: ArrayLike) -> None:
+        """Samples in order: (count, channels + inputs)."""
+        samples = _rows(rows, self._columns, "rows", self._dtype)
+        self._lib.tu_learner_push_many(self._learner, self._ffi.from_buffer("tu_real[]", samples), len(samples))
+
+    def gap(self) -> None:
+        self._lib.tu_learner_gap(self._learner)
+
+    def rewind(self) -> None:
+        self._lib.tu_learner_rewind(self._learner)
+
+    def calibrated(self) -> None:
+        self._lib.tu_learner_calibrated(self._learner)
+
+    def step(self, count: int = 1) -> None:
+        self._lib.tu_learner_step(self._learner, count)
+
+    def solve(self) -> None:
+        self._lib.tu_learner_solve(self._learner)
+
+    def judge(self) -> None:
+        self._lib.tu_learner_judge(self._learner)
+
+    def conclude(self) -> None:
+        self._lib.tu_learner_conclude(self._learner)
+
+    def around(self) -> bool:
+        return bool(self._lib.tu_learner_around(self._learner))
+
+    def choose(self) -> None:
+        self._lib.tu_learner_choose(self._learner)
+
+    def finish(self) -> None:
+        self._lib.tu_learner_finish(self._learner)
+
+    def residual(self, x: ArrayLike, u: ArrayLike | None = None) -> NDArray[np.float64]:
+        """N(x, u) of the averaged model at rows of states and inputs: (rows, residual states); 0 until calibrated."""
+        x, u = _state_rows(x, u, self._config.states, self._config.inputs, self._dtype)
+        out = np.empty((len(x), self._config.on_count), self._dtype)
+        pointers = [self._ffi.from_buffer("tu_real[]", array) for array in (x, u, out)]
+        self._lib.tu_residual_rows(self._learner, self._config, pointers[0], pointers[1], len(x), pointers[2])
+        return out.astype(np.float64)
+
+    def losses(self) -> tuple[int, float, int]:
+        """Updates so far; the sum and the number of losses since the last call."""
+        view = self._look()
+        fresh = self._unread[0] + view.loss_sum, self._unread[1] + view.loss_count
+        self._unread = 0.0, 0
+        return view.updates, *fresh
+
+    def _look(self) -> Any:
+        view = self._ffi.new("tu_view *")
+        self._lib.tu_learner_view(self._learner, view)
+        return view
+
+    def state(self) -> dict[str, Any]:
+        """Copies of what `tu_view` shows, by its names, but for the losses since the last look."""
+        view = self._look()
+        self._unread = self._unread[0] + view.loss_sum, self._unread[1] + view.loss_count
+        lengths = self._lengths(view)
+        state: dict[str, Any] = {}
+        for name, entry in self._ffi.typeof("tu_view").fields:
+            value = getattr(view, name)
+            if name in lengths:
+                dtype = np.dtype(np.int32) if name == "network_on" else self._dtype
+                state[name] = self._copy(value, lengths[name], dtype)
+            elif entry.type.kind == "array":
+                state[name] = np.array(list(value), np.int64)
+            elif name != "reservoir":
+                state[name] = value
+        state["changed_at"] = state["changed_at"][: state["changes"]]
+        shape = (state.pop("reservoir_count"), state.pop("reservoir_width"))
+        dtype = np.dtype(np.int16) if self._config.compact else self._dtype
+        state["reservoir"] = self._copy(view.reservoir, shape[0] * shape[1], dtype).reshape(shape)
+        del state["params_count"], state["columns"], state["loss_sum"], state["loss_count"]
+        return state
+
+    def memory(self) -> dict[str, int]:
+        """Bytes by part; `total` and `host` together are the arena."""
+        parts = self._ffi.new("tu_memory *")
+        self._lib.tu_learner_memory(self._config, parts)
+        return {name: int(getattr(parts, name)) for name, _ in self._ffi.typeof("tu_memory").fields}
+
+    def _lengths(self, view: Any) -> dict[str, int]:
+        config = self._config
+        return {
+            **dict.fromkeys(("sigma", "step"), config.channels),
+            **dict.fromkeys(("x_scale", "dx_scale", "ddx_scale"), config.states),
+            "u_scale": config.inputs,
+            **dict.fromkeys(("params", "average"), view.params_count),
+            **dict.fromkeys(("coefficients", "errors"), view.columns),
+            "network_on": config.on_count,
+        }
+
+    def _copy(self, pointer: Any, count: int, dtype: np.dtype[Any]) -> Array:
+        if not count:
+            return np.zeros(0, dtype)
+        return np.frombuffer(self._ffi.buffer(pointer, count * dtype.itemsize), dtype).copy()
+
+
+def _native_config(core: Any, config: Config) -> Any:
+    """`tu_config` filled by name, so that a field new to either side cannot be forgotten."""
+    native = core.ffi.new("tu_config *")
+    for name, entry in core.ffi.typeof("tu_config").fields:
+        value = _config_value(config, name)
+        if entry.type.kind == "array":
+            if len(value) > entry.type.length:
+                raise TinyUDEError(
+                    f"{name} has {len(value)} entries and the compiled core takes {entry.type.length}; "
+                    "make the model smaller or use engine='reference'."
+                )
+            value = list(value)
+        try:
+            setattr(native, name, value)
+        except (OverflowError, TypeError) as error:
+            raise TinyUDEError(f"{name} is {value!r}, which the compiled core cannot take: {error}.") from None
+    return native
+
+
+def _config_value(config: Config, name: str) -> Any:
+    if name.endswith("_count"):
+        return len(getattr(config, name.removesuffix("_count")))
+    return getattr(config, name)
+
+
+def _state_rows(
+    x: ArrayLike, u: ArrayLike | None, states: int, inputs: int, dtype: np.dtype[Any]
+) -> tuple[Array, Array]:
+    """States and inputs side by side as C takes them."""
+    x = _rows(x, states, "x", dtype)
+    u = _rows(np.zeros((len(x), 0)) if u is None else u, inputs, "u", dtype)
+    if len(u) != len(x):
+        raise TinyUDEError(f"x has {len(x)} rows and u {len(u)}; give one row of inputs for each row of states.")
+    return x, u
+
+
+def _rows(values: ArrayLike, columns: int, what: str, dtype: np.dtype[Any]) -> Array:
+    with np.errstate(over="ignore"):  # a sample too large for float32 is infinite, and the core survives those
+        rows = np.ascontiguousarray(values, dtype)
+    if rows.ndim != 2 or rows.shape[1] != columns:
+        raise TinyUDEError(f"{what} has shape {rows.shape}; it must be (rows, {columns}).")
+    return rows

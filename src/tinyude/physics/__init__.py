@@ -1,0 +1,8 @@
+"""What is known: the right-hand sides and parameters a user states, from Python or from a TOML file.
+
+Text becomes SymPy by a whitelist parser; expressions become NumPy functions and straight-line programs; library terms.
+"""
+
+from tinyude.physics.physics import Parameter, Physics
+
+__all__ = ["Parameter", "Physics"]

@@ -1,0 +1,103 @@
+"""SymPy expressions as text that reads back exactly, and as vectorised NumPy functions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import sympy as sp
+from numpy.typing import NDArray
+from sympy.printing.str import StrPrinter
+
+from tinyude.errors import TinyUDEError
+
+Array = NDArray[Any]
+
+
+def complex_safe_abs(x: Array) -> Array:
+    return np.where(np.real(x) < 0.0, -x, x)  # np.abs would drop the imaginary part of a complex step
+
+
+def complex_safe_sign(x: Array) -> Array:
+    return np.asarray(np.sign(np.real(x)))
+
+
+SMOOTH_FUNCTIONS: dict[str, Any] = {
+    f.__name__: f
+    for f in (sp.sin, sp.cos, sp.tan, sp.exp, sp.log, sp.tanh, sp.sinh, sp.cosh, sp.atan, sp.asin, sp.acos)
+} | {"sqrt": sp.sqrt}
+NON_SMOOTH_FUNCTIONS: dict[str, Any] = {"abs": sp.Abs, "sign": sp.sign}
+
+_RECIPROCALS: tuple[tuple[Any, Callable[[sp.Expr], sp.Expr]], ...] = (
+    (sp.cot, lambda a: sp.cos(a) / sp.sin(a)),
+    (sp.sec, lambda a: 1 / sp.cos(a)),
+    (sp.csc, lambda a: 1 / sp.sin(a)),
+    (sp.coth, lambda a: sp.cosh(a) / sp.sinh(a)),
+    (sp.sech, lambda a: 1 / sp.cosh(a)),
+    (sp.csch, lambda a: 1 / sp.sinh(a)),
+)
+
+
+def in_basic_functions(expr: sp.Expr) -> sp.Expr:
+    """The expression with cot, sec, csc and their hyperbolic kin (SymPy makes some itself) written as quotients."""
+    for function, quotient in _RECIPROCALS:
+        if expr.has(function):
+            expr = expr.replace(function, quotient)
+    return expr
+
+
+class _ExactPrinter(StrPrinter):  # type: ignore[misc]
+    """Python syntax that reads back to the same numbers: floats with all their digits, constants by value."""
+
+    def _print_Float(self, expr: sp.Float) -> str:
+        return repr(float(expr))
+
+    def _print_Exp1(self, expr: sp.Expr) -> str:
+        return "exp(1)"
+
+    def _print_NumberSymbol(self, expr: sp.Expr) -> str:
+        return "pi" if expr is sp.pi else repr(float(expr))
+
+    _print_Pi = _print_GoldenRatio = _print_EulerGamma = _print_Catalan = _print_NumberSymbol
+
+
+def expression_text(expr: sp.Expr) -> str:
+    """The expression as text for `parse_expression`."""
+    return str(_ExactPrinter().doprint(in_basic_functions(expr)))
+
+
+def numpy_function(exprs: Sequence[sp.Expr], symbols: Sequence[sp.Symbol]) -> Callable[[Array], Array]:
+    """A function from an array (..., len(symbols)) to (..., len(exprs)); real or complex, constants broadcast."""
+    basic = [in_basic_functions(e) for e in exprs]
+    safe = {"Abs": complex_safe_abs, "sign": complex_safe_sign}
+    function = sp.lambdify(list(symbols), basic, modules=[safe, "numpy"], cse=True)
+    count, width = len(exprs), len(symbols)
+
+    def evaluate(x: Array) -> Array:
+        x = float_or_complex(x)
+        if x.ndim == 0 or x.shape[-1] != width:
+            raise TinyUDEError(
+                f"Got an array of shape {x.shape}, whose last axis must be {width}: "
+                f"one column for each of {', '.join(map(str, symbols)) or 'no symbols'}."
+            )
+        columns = x if x.ndim == 1 else np.moveaxis(x, -1, 0)  # scalars are faster than arrays of no axes
+        out = np.empty((*x.shape[:-1], count), x.dtype)
+        for k, value in enumerate(function(*columns)):
+            out[..., k] = value
+        return out
+
+    return evaluate
+
+
+def float_or_complex(x: Array) -> Array:
+    return np.asarray(x, np.complex128 if np.iscomplexobj(x) else np.float64)
+
+
+def is_finite_real(number: sp.Expr) -> bool:
+    """Whether a constant expression has a value that fits a floating-point number."""
+    try:
+        return math.isfinite(float(number))
+    except (TypeError, OverflowError):
+        return False

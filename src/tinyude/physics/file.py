@@ -1,0 +1,235 @@
+"""Physics and the columns of a log, read from a TOML file; nothing in the file is ever executed."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tinyude.errors import TinyUDEError
+from tinyude.physics.physics import Parameter, Physics
+
+# The tables of the file; None where its keys are the user's own names.
+_TABLES: dict[str, tuple[str, ...] | None] = {
+    "states": None,
+    "measured": None,
+    "inputs": None,
+    "parameters": None,
+    "time": ("column", "period", "scale"),
+    "residual": ("on", "sees"),
+    "angles": ("wrap",),
+}
+_PARAMETER_KEYS = ("value", "learn", "min", "max")
+_SIGNAL_KEYS = ("column", "scale", "wraps")
+TURN = 2.0 * math.pi
+
+
+@dataclass(frozen=True)
+class Signal:
+    """Where a signal is found in a log, and what is done to it."""
+
+    column: str
+    scale: float = 1.0
+    wraps: float = 0.0  # the turn by which an angle jumps; 0: it does not
+
+
+@dataclass(frozen=True)
+class PhysicsFile:
+    """A physics and how a log holds its signals."""
+
+    physics: Physics
+    measured: dict[str, str]  # the column of each measured state
+    inputs: dict[str, str]  # the column of each input
+    time: str | float  # the column of the time stamps, or the sample period in seconds
+    residual_on: tuple[str, ...]  # the states whose rate the network corrects
+    residual_sees: tuple[str, ...]  # the states and inputs the network is given
+    wrapped: dict[str, float] = field(default_factory=dict)  # measured angles that jump, and by how much
+    scales: dict[str, float] = field(default_factory=dict)  # what the values of a column are multiplied by
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Every column the log must have."""
+        stamps = (self.time,) if isinstance(self.time, str) else ()
+        return (*stamps, *self.measured.values(), *self.inputs.values())
+
+
+def load_physics_file(path: str | Path) -> PhysicsFile:
+    """Read a physics file, e.g.
+
+        [states]                       # dx/dt of each state
+        theta = "omega"
+        omega = "-(g/L)*sin(theta) + tau/J"
+        [measured]                     # the column of each; a state left out must be the rate of a measured one
+        theta = "position"
+        [inputs]
+        tau = "torque"
+        [parameters]
+        g = 9.81
+        L = { value = 0.5, learn = true, min = 0.1, max = 2.0 }
+        J = 0.063
+        [time]
+        column = "time"                # or: period = 0.001
+        [residual]                     # optional: where the network acts and what it sees
+        on = ["omega"]
+        sees = ["theta", "omega"]
+
+    A signal can say more than its column: theta = { column = "angle", scale = 0.0174533, wraps = true } is read in
+    degrees and jumps by a full turn, which is undone; wraps = 360 is a turn of 360 (after scaling). Time stamps in
+    milliseconds: [time] column = "t", scale = 0.001. [angles] wrap = ["theta"] is another way to say wraps = true.
+
+    By default the network acts on every state whose rate is not just another state, and sees all states and inputs;
+    every state is measured in a column of its own name, and the time is in the column "time".
+    """
+    try:
+        with open(path, "rb") as file:
+            data = tomllib.load(file)
+    except OSError as error:
+        raise TinyUDEError(f"Cannot read the physics file {path}: {error.strerror}.") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise TinyUDEError(f"{path} is not valid TOML: {error}.") from None
+    try:
+        return _physics_file(data)
+    except TinyUDEError as error:
+        raise TinyUDEError(f"{path}: {error}") from None
+
+
+def _physics_file(data: Mapping[str, Any]) -> PhysicsFile:
+    tables = {name: _table(data, name) for name in _TABLES}
+    _refuse_unknown(data, _TABLES, "table")
+    for name, keys in _TABLES.items():
+        if keys is not None:
+            _refuse_unknown(tables[name], keys, f"key of [{name}]")
+    if not tables["states"]:
+        raise TinyUDEError('There is no [states] table; give dx/dt of each state, e.g. theta = "omega".')
+    inputs = {name: _signal(value, f"inputs.{name}") for name, value in tables["inputs"].items()}
+    physics = Physics(
+        states=list(tables["states"]),
+        rhs=[_right_hand_side(text, name) for name, text in tables["states"].items()],
+        inputs=list(inputs),
+        parameters={name: _parameter(value, name) for name, value in tables["parameters"].items()},
+    )
+    measured = _measured(tables["measured"], physics)
+    wrapped = _names(tables["angles"].get("wrap", []), tuple(measured), "angles.wrap")
+    time, time_scale = _time(tables["time"])
+    rates = tuple(s for s, rate in zip(physics.states, physics.kinematic, strict=True) if rate is None)
+    seen = (*physics.states, *physics.inputs)
+    made = PhysicsFile(
+        physics=physics,
+        measured={name: signal.column for name, signal in measured.items()},
+        inputs={name: signal.column for name, signal in inputs.items()},
+        time=time,
+        residual_on=_names(tables["residual"].get("on", list(rates)), physics.states, "residual.on"),
+        residual_sees=_names(tables["residual"].get("sees", list(seen)), seen, "residual.sees"),
+        wrapped=dict.fromkeys(wrapped, TURN) | {name: s.wraps for name, s in measured.items() if s.wraps},
+        scales={s.column: s.scale for s in (*measured.values(), *inputs.values(), Signal(str(time), time_scale))},
+    )
+    _refuse_shared_columns(made)
+    return made
+
+
+def _table(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    table = data.get(name, {})
+    if not isinstance(table, dict):
+        raise TinyUDEError(f"{name} is {table!r}; it must be a table: [{name}].")
+    return table
+
+
+def _refuse_unknown(given: Iterable[str], allowed: Iterable[str], kind: str) -> None:
+    allowed = list(allowed)
+    for key in given:
+        if key not in allowed:
+            close = difflib.get_close_matches(key, allowed, n=1)
+            hint = f" (did you mean {close[0]}?)" if close else ""
+            raise TinyUDEError(f"{key!r} is not a known {kind}{hint}; allowed are {', '.join(allowed)}.")
+
+
+def _right_hand_side(value: Any, state: str) -> str:
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise TinyUDEError(f'states.{state} is {value!r}; give its rate as text, e.g. {state} = "-0.1*{state}".')
+    return value if isinstance(value, str) else repr(value)
+
+
+def _column(value: Any, where: str) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise TinyUDEError(f"{where} is {value!r}; give the name of a column as text.")
+    return value
+
+
+def _signal(value: Any, where: str) -> Signal:
+    """The name of a column, or a table that says more about it."""
+    if not isinstance(value, dict):
+        return Signal(_column(value, where))
+    _refuse_unknown(value, _SIGNAL_KEYS, f"key of {where}")
+    wraps = value.get("wraps", False)
+    turn = wraps * TURN if isinstance(wraps, bool) else _factor(wraps, f"{where}.wraps")
+    if turn < 0.0 or (turn and where.startswith("inputs")):
+        raise TinyUDEError(f"{where}.wraps is {wraps!r}; only a measured angle wraps, by true or a positive turn.")
+    return Signal(
+        _column(value.get("column"), f"{where}.column"), _factor(value.get("scale", 1.0), f"{where}.scale"), turn
+    )
+
+
+def _factor(value: Any, where: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 < abs(value) < math.inf:
+        raise TinyUDEError(f"{where} is {value!r}; give a number other than 0.")
+    return float(value)
+
+
+def _parameter(value: Any, name: str) -> Parameter:
+    fields = value if isinstance(value, dict) else {"value": value}
+    _refuse_unknown(fields, _PARAMETER_KEYS, f"key of parameters.{name}")
+    if "value" not in fields:
+        raise TinyUDEError(f"parameters.{name} has no value; write {name} = {{ value = 1.0, learn = true }}.")
+    try:
+        return Parameter(**fields)
+    except TinyUDEError as error:
+        raise TinyUDEError(f"parameters.{name}: {error}") from None
+
+
+def _measured(table: Mapping[str, Any], physics: Physics) -> dict[str, Signal]:
+    """Where each measured state is; one that is left out must be the rate of a measured state."""
+    if not table:
+        return {name: Signal(name) for name in physics.states}
+    _refuse_unknown(table, physics.states, "state in [measured]")
+    measured = {name: _signal(table[name], f"measured.{name}") for name in physics.states if name in table}
+    rate_of = dict(zip(physics.states, physics.kinematic, strict=True))
+    rates = {physics.states[rate] for name in measured if (rate := rate_of[name]) is not None}
+    for name in physics.states:
+        if name not in measured and name not in rates:
+            raise TinyUDEError(
+                f"The state {name} is not measured, nor is it the rate of a measured state; "
+                f"add its column to [measured], or a measured state whose rate is exactly {name}."
+            )
+    return measured
+
+
+def _time(table: Mapping[str, Any]) -> tuple[str | float, float]:
+    """The column and its scale, or the sample period."""
+    if "period" in table and len(table) > 1:
+        raise TinyUDEError("[time] has a period and a column or scale; give the period alone.")
+    if "period" not in table:
+        return _column(table.get("column", "time"), "time.column"), _factor(table.get("scale", 1.0), "time.scale")
+    period = table["period"]
+    if isinstance(period, bool) or not isinstance(period, int | float) or not 0.0 < period < math.inf:
+        raise TinyUDEError(f"time.period is {period!r}; give the seconds between two samples, e.g. 0.001.")
+    return float(period), 1.0
+
+
+def _names(value: Any, allowed: tuple[str, ...], where: str) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise TinyUDEError(f'{where} is {value!r}; give a list of names, e.g. ["{allowed[0]}"].')
+    _refuse_unknown(value, allowed, f"name for {where}")
+    if len(set(value)) != len(value):
+        raise TinyUDEError(f"{where} names one twice: {', '.join(value)}.")
+    return tuple(value)
+
+
+def _refuse_shared_columns(made: PhysicsFile) -> None:
+    columns = made.columns
+    for column in columns:
+        if columns.count(column) > 1:
+            raise TinyUDEError(f"The column {column!r} is used for two signals; each needs its own.")

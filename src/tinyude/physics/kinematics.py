@@ -1,0 +1,90 @@
+"""Which sensor channel each state comes from, which states are derivatives of others, where a residual may act."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tinyude.errors import TinyUDEError
+from tinyude.physics.physics import Physics
+
+
+def measured_map(
+    physics: Physics, measured: Sequence[str] | None
+) -> tuple[tuple[str, ...], tuple[int, ...], tuple[int, ...]]:
+    """The channels' names, and for each state the channel it comes from and how often that is differentiated."""
+    names = tuple(physics.states) if measured is None else tuple(str(name) for name in measured)
+    for name in names:
+        if name not in physics.states:
+            raise TinyUDEError(
+                f"measured names {name}, which is not a state; the states are {', '.join(physics.states)}."
+            )
+    if len(set(names)) != len(names) or not names:
+        raise TinyUDEError(f"measured is {list(names)}; name each sensed state once.")
+    source: dict[str, tuple[int, int]] = {name: (channel, 0) for channel, name in enumerate(names)}
+    for _ in physics.states:  # a chain may be several links long
+        for state, rate in zip(physics.states, physics.kinematic, strict=True):
+            if rate is not None and state in source and physics.states[rate] not in source:
+                channel, order = source[state]
+                source[physics.states[rate]] = (channel, order + 1)
+    for name in physics.states:
+        if name not in source:
+            raise TinyUDEError(
+                f"The state {name} is neither measured nor the derivative of a measured state; "
+                "add it to measured=[...], or write the equation of its integral as a plain derivative."
+            )
+    return names, tuple(source[s][0] for s in physics.states), tuple(source[s][1] for s in physics.states)
+
+
+def rate_channels(physics: Physics, measured: Sequence[str] | None, on: Sequence[int]) -> tuple[int, ...]:
+    """For each channel 1 + the channel that senses its rate, where the known rate is all there is to it; else 0."""
+    names, _, _ = measured_map(physics, measured)
+    senses = {name: 1 + channel for channel, name in enumerate(names)}
+    rates = dict(zip(physics.states, physics.kinematic, strict=True))
+
+    def rate(name: str) -> int:
+        state = rates[name]
+        if state is None or physics.states.index(name) in on:
+            return 0
+        return senses.get(physics.states[state], 0)
+
+    return tuple(rate(name) for name in names)
+
+
+def circular_channels(
+    physics: Physics, measured: Sequence[str] | None, turning: Sequence[str] | None = None
+) -> tuple[int, ...]:
+    """For each channel 1 where it senses an angle that may be taken on any turn.
+
+    turning: channels that were seen to go round; None: any angle may.
+    """
+    names, _, _ = measured_map(physics, measured)
+    angles = set(physics.angles) if turning is None else set(physics.angles) & set(turning)
+    return tuple(int(name in angles) for name in names)
+
+
+def residual_states(physics: Physics, on: Sequence[str] | None, preset: str) -> tuple[int, ...]:
+    """Where the residual acts: as told, else every state that is not a pure derivative (paper: every state)."""
+    if on is not None:
+        for name in on:
+            if name not in physics.states:
+                raise TinyUDEError(
+                    f"on names {name}, which is not a state; the states are {', '.join(physics.states)}."
+                )
+        return tuple(physics.states.index(name) for name in on)
+    if preset != "default":
+        return tuple(range(physics.n_states))
+    free = tuple(i for i, rate in enumerate(physics.kinematic) if rate is None)
+    return free or tuple(range(physics.n_states))
+
+
+def seen_columns(physics: Physics, sees: Sequence[str] | None) -> tuple[int, ...]:
+    """What the network sees: as told, else every state and input."""
+    names = (*physics.states, *physics.inputs)
+    if sees is None:
+        return tuple(range(len(names)))
+    for name in sees:
+        if name not in names:
+            raise TinyUDEError(
+                f"sees names {name}, which is neither a state nor an input; these are {', '.join(names)}."
+            )
+    return tuple(names.index(name) for name in sees)

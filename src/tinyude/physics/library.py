@@ -1,0 +1,83 @@
+"""The library that the residual is looked up in first: terms that machines are known to leave out of their models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations_with_replacement
+
+import sympy as sp
+
+from tinyude.errors import TinyUDEError
+from tinyude.physics.parsing import parse_expression
+from tinyude.physics.physics import Physics
+
+SMOOTH_SIGNS = (10.0, 50.0)  # tanh of a velocity in tenths and in fiftieths of its RMS
+SLOW = 0.3  # of a velocity's RMS: where friction at low speed fades
+MAX_COLUMNS = 512  # terms times residual states that the core takes
+HARMONICS = {1: 8, 2: 4}  # of an angle, by how many angles there are; 2 beyond
+
+
+def default_terms(
+    physics: Physics, rms: Mapping[str, float], speeds: Sequence[str] = (), most: int = MAX_COLUMNS
+) -> list[sp.Expr]:
+    """Constant, linear, drag, smooth dry friction, low powers and products, harmonics of angles.
+
+    Friction is offered of states that are the rate of another, and of `speeds` where the physics has no such pair. Of
+    so many states that the kinds come to more than `most` terms, those that no longer fit are left to the network.
+    """
+    symbols = {name: sp.Symbol(name, real=True) for name in (*physics.states, *physics.inputs)}
+    rates = {physics.states[j] for j in physics.kinematic if j is not None} or set(speeds)
+    straight = [symbols[s] for s in physics.states if s not in physics.angles]
+    friction = [
+        term for name in physics.states if name in rates for term in _friction(symbols[name], rms.get(name, 1.0))
+    ]
+    degree = 3 if len(straight) <= 3 else 2 if len(straight) <= 6 else 1
+    powers = [sp.Mul(*factors) for d in range(2, degree + 1) for factors in combinations_with_replacement(straight, d)]
+    angles = [symbols[a] for a in physics.angles]
+    harmonics = range(1, HARMONICS.get(len(angles), 2) + 1)
+    waves = [wave(k * angle) for angle in angles for k in harmonics for wave in (sp.sin, sp.cos)]
+    terms: list[sp.Expr] = [sp.Integer(1), *symbols.values()]
+    for kind in (friction, powers, waves):
+        if len(terms) + len(kind) <= most:
+            terms += kind
+    return terms
+
+
+def _friction(v: sp.Symbol, rms: float) -> list[sp.Expr]:
+    """Drag, dry friction with a soft and a sharp turn, and the extra friction at low speed that Stribeck described."""
+    soft, sharp = (sp.tanh(sp.Float(f"{k / rms:.3g}") * v) for k in SMOOTH_SIGNS)
+    slow = sp.exp(-sp.Float(f"{1.0 / (SLOW * rms) ** 2:.3g}") * v**2)
+    return [v * sp.Abs(v), soft, sharp, soft * slow, sharp * slow]
+
+
+def harmonic(terms: Sequence[sp.Expr]) -> bool:
+    """Whether what changes fast with an angle has terms of its own."""
+    return any(term.has(sp.sin, sp.cos) for term in terms)
+
+
+def linear_terms(physics: Physics) -> list[sp.Expr]:
+    """The linear skip: a constant and every state and input."""
+    return [sp.Integer(1), *(sp.Symbol(name, real=True) for name in (*physics.states, *physics.inputs))]
+
+
+def given_terms(physics: Physics, items: Sequence[sp.Expr | str], most: int = MAX_COLUMNS) -> list[sp.Expr]:
+    """The user's own terms, as SymPy expressions or text, in the states and inputs."""
+    if len(items) > most:
+        raise TinyUDEError(
+            f"The library has {len(items)} terms; at most {most} can be offered to every residual state."
+        )
+    symbols = {name: sp.Symbol(name, real=True) for name in (*physics.states, *physics.inputs)}
+    terms = []
+    for item in items:
+        if isinstance(item, str):
+            expr = parse_expression(item, symbols, smooth=False)
+        else:
+            expr = sp.sympify(item)
+            unknown = sorted(s.name for s in expr.free_symbols if s.name not in symbols)
+            if unknown:
+                raise TinyUDEError(f"The library term {item} contains {', '.join(unknown)}; use {', '.join(symbols)}.")
+            expr = expr.xreplace({s: symbols[s.name] for s in expr.free_symbols})
+        if expr in terms:
+            raise TinyUDEError(f"The library term {item} is given twice.")
+        terms.append(expr)
+    return terms

@@ -1,0 +1,190 @@
+"""Expressions from text, by a whitelist over Python's syntax tree: nothing that is read is ever executed."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import sympy as sp
+
+from tinyude.errors import TinyUDEError
+from tinyude.physics.expressions import NON_SMOOTH_FUNCTIONS, SMOOTH_FUNCTIONS, in_basic_functions, is_finite_real
+
+MAX_LENGTH = 20_000
+MAX_NODES = 5_000
+MAX_DEPTH = 50
+MAX_NESTED_CALLS = 5  # SymPy's time on nested hyperbolic functions grows threefold with each level
+MAX_EXPONENT = 16
+MAX_INTEGER_BITS = 1_024
+
+RESERVED_NAMES = frozenset({*SMOOTH_FUNCTIONS, *NON_SMOOTH_FUNCTIONS, "Abs", "pi"})
+
+
+def parse_expression(text: str, symbols: Mapping[str, sp.Symbol], *, smooth: bool = True) -> sp.Expr:
+    """The SymPy expression that the text states in the named symbols.
+
+    Arithmetic, numbers, `pi` and smooth functions; with `smooth=False` also `abs` and `sign`.
+    """
+    flat = " ".join(text.split())
+    if not flat:
+        raise TinyUDEError("An expression is empty; write 0 for a right-hand side that is not known.")
+    if len(flat) > MAX_LENGTH:
+        raise TinyUDEError(f"An expression has {len(flat)} characters, more than {MAX_LENGTH}: {_short(flat)}")
+    try:
+        tree = ast.parse(flat, mode="eval")
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        reason = getattr(error, "msg", None) or "nested too deeply or not text"
+        raise TinyUDEError(f"{_short(flat)!r} is not an expression ({reason}); write e.g. -(g/L)*sin(theta).") from None
+    nodes = sum(1 for _ in ast.walk(tree))
+    if nodes > MAX_NODES:
+        raise TinyUDEError(f"{_short(flat)!r} has {nodes} parts, more than {MAX_NODES}; simplify it.")
+    return _Reader(flat, symbols, smooth).expression(tree.body)
+
+
+class _Reader:
+    """Builds the expression bottom-up and checks every intermediate result, so that no step can grow large."""
+
+    def __init__(self, text: str, symbols: Mapping[str, sp.Symbol], smooth: bool) -> None:
+        self.text = text
+        self.open_calls = 0
+        self.functions = dict(SMOOTH_FUNCTIONS)
+        if not smooth:
+            self.functions |= NON_SMOOTH_FUNCTIONS | {"Abs": sp.Abs}
+        # SymPy simplifies abs, sqrt and log rightly only when it knows that the symbols are real.
+        self.real = {name: sp.Symbol(name, real=True) for name in symbols}
+        self.back = {self.real[name]: symbol for name, symbol in symbols.items()}
+
+    def expression(self, body: ast.expr) -> sp.Expr:
+        expr = in_basic_functions(self.read(body, 0)).xreplace(self.back)
+        if expr.has(sp.I, sp.zoo, sp.nan, sp.oo, -sp.oo):
+            raise self.refusal(body, "is not a finite real expression")
+        return expr
+
+    def refusal(self, node: ast.AST, why: str) -> TinyUDEError:
+        piece = ast.get_source_segment(self.text, node) or ast.dump(node)
+        return TinyUDEError(f"In {_short(self.text)!r}: {_short(piece)!r} {why}.")
+
+    def read(self, node: ast.expr, depth: int) -> sp.Expr:
+        if depth > MAX_DEPTH:
+            raise self.refusal(node, f"is nested deeper than {MAX_DEPTH} levels; split the expression")
+        match node:
+            case ast.Constant(value=value):
+                expr = self.number(node, value)
+            case ast.Name(id=name):
+                return self.name(node, name)
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                expr = -self.read(operand, depth + 1)
+            case ast.UnaryOp(op=ast.UAdd(), operand=operand):
+                expr = self.read(operand, depth + 1)
+            case ast.BinOp(op=ast.Add() | ast.Sub()):
+                expr = self.sum(node, depth)
+            case ast.BinOp(op=ast.Mult() | ast.Div()):
+                expr = self.product(node, depth)
+            case ast.BinOp(op=ast.Pow(), left=left, right=right):
+                expr = self.power(node, self.read(left, depth + 1), self.read(right, depth + 1))
+            case ast.Call():
+                expr = self.call(node, depth)
+            case ast.BinOp(op=ast.BitXor()):
+                raise self.refusal(node, "uses ^; a power is written **")
+            case _:
+                raise self.refusal(
+                    node, f"is not allowed; allowed are + - * / **, parentheses, names and {self.function_names()}"
+                )
+        self.check_number(node, expr)
+        return expr
+
+    def number(self, node: ast.expr, value: Any) -> sp.Expr:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise self.refusal(node, "is not a real number")
+        if isinstance(value, float):
+            if not math.isfinite(value):
+                raise self.refusal(node, "is too large for a floating-point number")
+            return sp.Float(value)
+        return sp.Integer(value)
+
+    def name(self, node: ast.expr, name: str) -> sp.Expr:
+        if name in self.real:
+            return self.real[name]
+        if name == "pi":
+            return sp.pi
+        if name in self.functions:
+            raise self.refusal(node, f"is a function; write {name}(...)")
+        known = [*self.real, "pi"]
+        raise self.refusal(
+            node, f"is unknown{_hint(name, known)}; declare it as an input or a parameter; known are {', '.join(known)}"
+        )
+
+    def sum(self, node: ast.expr, depth: int) -> sp.Expr:
+        """A chain a + b - c in one go: Python nests it to the left, but a long sum is not a deep one."""
+        terms: list[sp.Expr] = []
+        while isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
+            term = self.read(node.right, depth + 1)
+            terms.append(-term if isinstance(node.op, ast.Sub) else term)
+            node = node.left
+        return sp.Add(self.read(node, depth + 1), *reversed(terms))
+
+    def product(self, node: ast.expr, depth: int) -> sp.Expr:
+        whole, factors = node, list[sp.Expr]()
+        while isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Div):
+            factor = self.read(node.right, depth + 1)
+            if isinstance(node.op, ast.Div) and factor.is_zero:
+                raise self.refusal(node, "divides by zero")
+            factors.append(1 / factor if isinstance(node.op, ast.Div) else factor)
+            node = node.left
+        result = self.read(node, depth + 1)
+        for factor in reversed(factors):
+            result = result * factor
+            self.check_number(whole, result)
+        return result
+
+    def power(self, node: ast.expr, base: sp.Expr, exponent: sp.Expr) -> sp.Expr:
+        if exponent.is_number and abs(float(exponent)) > MAX_EXPONENT:
+            raise self.refusal(node, f"has an exponent beyond {MAX_EXPONENT}")
+        if base.is_zero and not exponent.is_positive:
+            raise self.refusal(node, "divides by zero")
+        if base.is_negative and base.is_number and not exponent.is_integer:
+            raise self.refusal(node, "is a broken power of a negative number")
+        result = base**exponent
+        for part in result.atoms(sp.Pow):
+            if part.exp.is_Rational and abs(part.exp) > MAX_EXPONENT:
+                raise self.refusal(node, f"makes an exponent beyond {MAX_EXPONENT}")
+        return result
+
+    def call(self, node: ast.Call, depth: int) -> sp.Expr:
+        if not isinstance(node.func, ast.Name):
+            raise self.refusal(node, f"is not allowed; the functions are {self.function_names()}")
+        name = node.func.id
+        if name not in self.functions:
+            if name in RESERVED_NAMES and name != "pi":
+                raise self.refusal(node, "is not smooth; use tanh(k*x) for a soft sign, or leave it to the network")
+            hint = _hint(name, list(self.functions))
+            raise self.refusal(node, f"calls an unknown function{hint}; the functions are {self.function_names()}")
+        if len(node.args) != 1 or node.keywords or isinstance(node.args[0], ast.Starred):
+            raise self.refusal(node, f"must have exactly one argument; write {name}(x)")
+        if self.open_calls == MAX_NESTED_CALLS:
+            raise self.refusal(node, f"is inside {MAX_NESTED_CALLS} other functions; nest fewer")
+        self.open_calls += 1
+        argument = self.read(node.args[0], depth + 1)
+        self.open_calls -= 1
+        return self.functions[name](argument)
+
+    def check_number(self, node: ast.expr, expr: sp.Expr) -> None:
+        if expr.is_Rational and max(expr.p.bit_length(), expr.q.bit_length()) > MAX_INTEGER_BITS:
+            raise self.refusal(node, f"makes an integer of more than {MAX_INTEGER_BITS} bits; write it as a decimal")
+        if expr.is_number and not is_finite_real(expr):
+            raise self.refusal(node, "is not a finite real number")
+
+    def function_names(self) -> str:
+        return ", ".join(sorted(self.functions))
+
+
+def _short(text: str, limit: int = 60) -> str:
+    return text if len(text) <= limit else text[: limit - 3] + "..."
+
+
+def _hint(name: str, known: list[str]) -> str:
+    close = difflib.get_close_matches(name, known, n=1)
+    return f" (did you mean {close[0]}?)" if close else ""

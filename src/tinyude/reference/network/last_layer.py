@@ -1,0 +1,50 @@
+"""The last layer is linear in its weights: after training, its least-squares solution over all stored windows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tinyude.reference.network.mlp import Array, mlp_forward, mlp_layers
+from tinyude.reference.network.reservoir import reservoir_count
+from tinyude.reference.regression.targets import network_batch
+from tinyude.reference.signal.ring import usable
+from tinyude.reference.state import Learner
+
+
+def settle(params: Array, sizes: Sequence[int], nodes: Array, node_weights: Array, target: Array) -> None:
+    """Move every output's weights and bias from where training left them by the change that makes
+
+        sum_windows (target - sum_q w_q N(x_q))^2 + s^2 |change|^2
+
+    least, s^2 being the mean square of what training left: weights may move by about 1, and stay where noise alone
+    speaks. Arguments as loss_first has them, with every stored window as the batch.
+    """
+    batch, count, width = nodes.shape
+    acts = mlp_forward(params, sizes, nodes.reshape(batch * count, width))
+    hidden = np.concatenate([acts[-2], np.ones((batch * count, 1))], axis=1).reshape(batch, count, -1)
+    answer = acts[-1].reshape(batch, count, -1)
+    left = target - np.einsum("bqi,qi->bi", answer, node_weights)
+    weight, bias = list(mlp_layers(params, sizes))[-1]
+    for i, ridge in enumerate(np.sqrt(np.mean(left**2, axis=0))):
+        if ridge == 0.0 or not usable(ridge):
+            continue
+        design = np.einsum("bqk,q->bk", hidden, node_weights[:, i])
+        units = design.shape[1]
+        rows = np.concatenate([design, ridge * np.eye(units)])
+        change = np.linalg.lstsq(rows, np.append(left[:, i], np.zeros(units)), rcond=0.0)[0]
+        weight[i] += change[:-1]
+        bias[i] += change[-1]
+
+
+def settle_network(learner: Learner) -> None:
+    """The same for the averaged network, on what the reservoir holds; not before that is enough for an update, and
+    not where a second-order term has a say.
+    """
+    config, count = learner.config, reservoir_count(learner.reservoir)
+    if not config.settle or not config.hidden or count < config.batch or learner.second_order:
+        return
+    assert learner.network_nodes
+    nodes, target = network_batch(learner, learner.reservoir.entries[:count])
+    settle(learner.average, config.sizes, nodes, learner.network_nodes.weights[:, list(config.on)], target)

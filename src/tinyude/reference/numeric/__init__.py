@@ -1,0 +1,1 @@
+"""Random numbers shared by both engines, bit for bit."""

@@ -1,0 +1,1 @@
+"""From windows to regression targets and sparse library coefficients; change detection."""

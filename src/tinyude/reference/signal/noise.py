@@ -1,0 +1,96 @@
+"""Sensor noise from the stream itself: the paper's residual estimator on neighbouring samples, made robust.
+
+Eleven neighbouring samples follow a quartic to far below any sensor's noise, so y_mu - D0'y is noise alone
+(eq. sigmahat).
+A jump or an outlier is not: residuals beyond CLIP sigma are counted, not averaged.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tinyude.reference.signal.ring import Ring, ring_row, ring_window
+from tinyude.reference.signal.window import savgol_rows
+
+HALF, POLY = 5, 4
+CLIP = 3.5
+CLIPPED = 0.99367  # what is left of a Gaussian variance when such residuals stay out, once settled
+WARM = 64  # residuals whose median starts the average off
+READY = 256  # residuals averaged before outliers are judged by the estimate
+RELATIVE_FLOOR = 1e-6  # of the channel's RMS
+
+
+@dataclass
+class Noise:
+    row: NDArray[np.float64]  # centre minus D0
+    gain: float  # variance of the residual per unit of noise variance
+    start: NDArray[np.float64]  # (WARM, channels) first squared residuals
+    variance: NDArray[np.float64]
+    power: NDArray[np.float64]  # running mean square of the signal
+    step: NDArray[np.float64]  # smallest change seen: the quantisation step
+    count: NDArray[np.int64]  # residuals averaged, by channel
+    still: NDArray[np.int64]  # samples in a row without a change: a sensor that stands still says nothing of its noise
+    seen: int = 0  # residuals computed
+    samples: int = 0
+
+
+def noise_init(channels: int) -> Noise:
+    d0 = savgol_rows(HALF, POLY)[0]
+    row = -d0
+    row[HALF] += 1.0
+    return Noise(
+        row,
+        float(1.0 - 2.0 * d0[HALF] + d0 @ d0),
+        np.zeros((WARM, channels)),
+        np.zeros(channels),
+        np.zeros(channels),
+        np.full(channels, np.inf),
+        np.zeros(channels, dtype=np.int64),
+        np.zeros(channels, dtype=np.int64),
+    )
+
+
+def noise_update(noise: Noise, ring: Ring) -> None:
+    """Take in the newest sample of the ring."""
+    channels = len(noise.variance)
+    newest = ring_row(ring, 0)[:channels]
+    noise.samples += 1
+    noise.power += (newest**2 - noise.power) / noise.samples
+    if ring.pushed < 2:
+        return
+    change = np.abs(newest - ring_row(ring, 1)[:channels])
+    noise.step = np.where((change > 0.0) & (change < noise.step), change, noise.step)
+    noise.still = np.where(change > 0.0, 0, noise.still + 1)
+    if ring.pushed <= 2 * HALF or np.any(noise.still >= 2 * HALF):
+        return
+    squared = (noise.row @ ring_window(ring, HALF, 1)[:, :channels]) ** 2 / noise.gain
+    if noise.seen < WARM:
+        noise.start[noise.seen] = squared
+        noise.seen += 1
+        if noise.seen == WARM:
+            median = np.sort(noise.start, axis=0)[WARM // 2]
+            noise.variance = np.maximum(median / 0.455, _floor(noise) ** 2)  # median of chi-square(1)
+            noise.count[:] = WARM // 4  # a median is worth that many averaged squares
+        return
+    keep = squared <= CLIP**2 * np.maximum(noise.variance, _floor(noise) ** 2)
+    noise.count += keep
+    noise.variance = np.where(
+        keep, noise.variance + (squared - noise.variance) / np.maximum(noise.count, 1), noise.variance
+    )
+
+
+def noise_ready(noise: Noise) -> bool:
+    return bool(noise.count.min() >= READY)
+
+
+def noise_sigma(noise: Noise) -> NDArray[np.float64]:
+    """Standard deviation by channel: never 0, never below what the sensor's own steps make it."""
+    return np.maximum(np.sqrt(noise.variance / CLIPPED), _floor(noise))
+
+
+def _floor(noise: Noise) -> NDArray[np.float64]:
+    step = np.where(np.isfinite(noise.step), noise.step, 0.0) / np.sqrt(12.0)
+    return np.maximum(np.maximum(step, RELATIVE_FLOOR * np.sqrt(noise.power)), np.finfo(np.float32).tiny)

@@ -1,0 +1,52 @@
+"""The known part as an engine takes it: NumPy functions for the reference, straight-line programs for the core."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import sympy as sp
+
+from tinyude.physics import Physics
+from tinyude.physics.expressions import numpy_function
+from tinyude.physics.programs import Program, program
+from tinyude.reference.state import Array, Known
+
+
+@dataclass(frozen=True)
+class KnownPrograms:
+    """Inputs of every program: states, then inputs; parameters are constants at their present value."""
+
+    field: Program
+    jacobian: Program
+    terms: Program
+    sensitivity: Program
+
+
+def known_functions(physics: Physics, terms: Sequence[sp.Expr], on: Sequence[int]) -> Known:
+    variables = [sp.Symbol(name, real=True) for name in (*physics.states, *physics.inputs)]
+    library = numpy_function(list(terms), variables)
+    residual = list(on)
+
+    def held(u: Array) -> Array | None:
+        return u if physics.n_inputs else None
+
+    return Known(
+        lambda x, u: np.asarray(physics.field(x, held(u)), dtype=np.float64),
+        lambda x, u: np.asarray(physics.jacobian(x, held(u)), dtype=np.float64),
+        lambda x, u: library(np.hstack([x, u])),
+        lambda x, u: np.asarray(physics.parameter_jacobian(x, held(u)), dtype=np.float64)[:, residual],
+    )
+
+
+def known_programs(physics: Physics, terms: Sequence[sp.Expr], on: Sequence[int]) -> KnownPrograms:
+    plain = [sp.Symbol(name) for name in (*physics.states, *physics.inputs)]
+    real = [sp.Symbol(name, real=True) for name in (*physics.states, *physics.inputs)]
+    values = {sp.Symbol(name): sp.Float(p.value) for name, p in physics.parameters.items()}
+    rhs = [expr.xreplace(values) for expr in physics.rhs]
+    jacobian = [sp.diff(expr, s) for expr in rhs for s in plain[: physics.n_states]]
+    sensitivity = [sp.diff(physics.rhs[i], sp.Symbol(p)).xreplace(values) for i in on for p in physics.learned]
+    return KnownPrograms(
+        program(rhs, plain), program(jacobian, plain), program(list(terms), real), program(sensitivity, plain)
+    )

@@ -1,0 +1,106 @@
+"""What the presets mean: the paper's two, constant for constant, and the default that goes beyond them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from tinyude.errors import TinyUDEError
+from tinyude.reference.config import Config
+
+TRAINING_RATE = 25.0  # updates a second while streaming
+WINDOWS_WANTED = 4000  # windows overlap less where a record is long enough to give this many
+_GROUPS = 16
+_PAST = 1024  # windows kept without a network, to tell a change from a region that is new
+
+_PAPER: dict[str, Any] = {
+    "dense": False, "repair": False, "physics_nodes": 1, "network_nodes": 1, "second_order": 0.1, "follow": False,
+    "rate_channel": (), "circular": (), "settle": False,
+}  # fmt: skip
+_RATE_ALONE = 0.04  # of a network without a library: there is more to learn
+PRESETS: dict[str, dict[str, Any]] = {
+    "default": {},
+    "paper-v2": _PAPER,
+    # the ablation's first row: decimated windows, the newest 32 as a minibatch, plain descent, second order always on
+    "paper-v1": {
+        **_PAPER, "adaptive": False, "snr_gate": 0.0, "reservoir": 32, "rolling": True, "batch": 32,
+        "updates": 1500, "adam": False, "rate": 0.5, "decay": 0.0,
+    },
+}  # fmt: skip
+
+
+def make_config(preset: str, samples: int, period: float, overrides: Mapping[str, Any], **system: Any) -> Config:
+    """A configuration for a record of so many samples (or a live stream, told by its expected length)."""
+    if clash := system.keys() & overrides.keys():
+        raise TinyUDEError(f"settings names {', '.join(sorted(clash))}, which follow from the rest; leave them out.")
+    settings = PRESETS[preset] | (
+        _default_sizes(samples)
+        if preset == "default"
+        else _paper_sizes(preset, samples, period, len(system["channel"]))
+    )
+    if not system.get("hidden", Config.hidden):
+        settings |= {"network_nodes": 1, "holdout": 0, "reservoir": _PAST}
+    if preset == "default" and not (system.get("parameters") or system.get("library_terms")):
+        settings["rate"] = _RATE_ALONE
+        if not overrides.get("around"):  # nothing to judge it against
+            settings["holdout"] = 0
+    settings |= {key: value for key, value in overrides.items() if value is not None}
+    updates = settings.get("updates", Config.updates)
+    every = max(round(1.0 / (TRAINING_RATE * period)), -(-samples // updates), 1)
+    config = Config(**{**system, "sample_period": period, "train_every": every, **settings})
+    if not config.dense and config.taps * config.spacing > config.max_half:
+        raise TinyUDEError(
+            f"{config.taps} taps {config.spacing} samples apart reach beyond max_half = {config.max_half}; "
+            "raise max_half or lower spacing."
+        )
+    return config
+
+
+def chip_config(config: Config, terms: int) -> Config:
+    """The same learner sized for a microcontroller: centre form, two thousand entries, only so many library terms."""
+    return replace(
+        config, network_nodes=1, reservoir=min(config.reservoir, 2048), holdout=min(config.holdout, 128),
+        max_half=min(config.max_half, 256), groups=min(config.groups, 8),
+        library_terms=min(terms, config.library_terms), forced=min(config.forced, config.parameters), around=False,
+    )  # fmt: skip
+
+
+def longest_half(samples: int) -> int:
+    """Half width of the longest window tried in a record of so many samples."""
+    return min(512, max(16, samples // 16))
+
+
+def _default_sizes(samples: int) -> dict[str, Any]:
+    """Everything a host can hold: all windows in the reservoir, long windows, the whole record to calibrate on."""
+    stride = min(5, max(1, samples // WINDOWS_WANTED))
+    windows = samples // stride
+    return {
+        "stride": stride,
+        "max_half": longest_half(samples),
+        "calibration": min(samples - 8, 30_000),
+        "reservoir": min(windows + 1, 20_000),
+        "holdout": max(64, min(windows, 20_000) // 8),
+        "groups": _GROUPS,
+        "block": min(200, max(20, windows // (3 * _GROUPS))),
+    }
+
+
+def _paper_sizes(preset: str, samples: int, period: float, states: int) -> dict[str, Any]:
+    """The paper's times at 1 kHz, in samples; four states are the double pendulum, with a finer start."""
+
+    def ticks(seconds: float) -> int:
+        return max(1, round(seconds / period))
+
+    double = states > 2
+    sizes: dict[str, Any] = {
+        "calibration": min(ticks(5.0 if double else 10.0), samples // 2),
+        "max_half": max(ticks(0.25), 5),
+    }
+    if preset == "paper-v1":
+        return sizes | {"spacing": ticks(0.04), "stride": ticks(0.04)}
+    return sizes | {
+        "spacing": ticks(0.01 if double else 0.02),
+        "stride": ticks(0.005),
+        "reservoir": 2048 if double else 4096,
+    }

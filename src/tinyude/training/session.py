@@ -1,0 +1,153 @@
+"""A learner at work on a record: calibrate, push, update, and read the model off."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import sympy as sp
+from numpy.typing import NDArray
+
+from tinyude.data.streams import Stream
+from tinyude.model.model import Model
+from tinyude.physics import Physics
+from tinyude.reference.config import Config
+from tinyude.training.engines import Engine, make_engine
+
+Array = NDArray[Any]
+
+CHUNK = 5_000  # rows between two reports of progress
+HISTORY = 50  # updates averaged into one point of the loss history
+_MODEL_ARRAYS = ("average", "network_on", "x_scale", "u_scale", "dx_scale", "coefficients", "errors")
+
+
+@dataclass
+class Session:
+    """A learner at work, with what is needed to read it."""
+
+    engine: Engine
+    engine_name: str
+    config: Config
+    terms: list[sp.Expr]
+    physics: Physics
+    started: float
+    losses: list[tuple[int, float]]
+    may_stop: bool = False  # training may end early when the network has nothing to learn
+
+
+def calibrate(session: Session, stream: Stream) -> None:
+    """Run the first stretch through the learner, then start over with what it found."""
+    for rows in _chunks(session, stream):
+        if session.engine.state()["calibrated"]:
+            break
+        session.engine.push(rows)
+    session.engine.calibrated()
+    session.engine.rewind()
+
+
+def push_stream(session: Session, stream: Stream, report: Callable[[int], None]) -> int:
+    done = 0
+    for rows in _chunks(session, stream):
+        session.engine.push(rows)
+        done += len(rows)
+        _note_loss(session)
+        report(done)
+    return done
+
+
+def _chunks(session: Session, stream: Stream) -> Iterator[Array]:
+    """The rows of a stream, a few thousand at a time; the learner is told where a run begins."""
+    for run in stream.runs:
+        if not run.follows:
+            session.engine.gap()
+        rows = run.rows
+        for start in range(0, len(rows), CHUNK):
+            yield rows[start : start + CHUNK]
+
+
+def most_updates(config: Config) -> int:
+    """Updates that may follow on a stream."""
+    return config.updates * (1 + config.around) if config.hidden else 0
+
+
+def train(session: Session, report: Callable[[int], None]) -> None:
+    """The updates that the stream left over (a change of the dynamics starts the count anew), the conclusion, and a
+    second start where an angle goes round.
+    """
+    state = session.engine.state()
+    updates = session.config.updates
+    left = updates if state["changes"] else updates - int(state["updates"])
+    if _run_updates(session, left, report):
+        session.engine.conclude()
+    if session.engine.around():
+        _run_updates(session, updates, lambda done: report(left + done))
+        session.engine.choose()
+
+
+def _run_updates(session: Session, left: int, report: Callable[[int], None]) -> bool:
+    """False: a quarter of the way the network had nothing to learn. That stands: asked twice, luck would say yes."""
+    if not session.config.hidden:
+        return True
+    for done in range(0, left, HISTORY):
+        session.engine.step(min(HISTORY, left - done))
+        _note_loss(session)
+        report(done)
+        if session.may_stop and done <= left // 4 < done + HISTORY and not _earning(session):
+            return False
+    return True
+
+
+def _earning(session: Session) -> bool:
+    """A quarter of the way: does the network beat the library anywhere? If not, the rest is noise to it."""
+    session.engine.judge()
+    return bool(session.engine.state()["network_on"].any())
+
+
+def _note_loss(session: Session) -> None:
+    updates, total, count = session.engine.losses()
+    if count:
+        session.losses.append((updates, total / count))
+
+
+def restart(session: Session, physics: Physics, engine: str, precision: str, network: bool) -> Session:
+    """The same session from the start with other parameter values, with or without its network."""
+    config = session.config if network else replace(session.config, hidden=(), holdout=0, reservoir=1)
+    made, name = make_engine(engine, precision, config, physics, session.terms)
+    return Session(made, name, config, session.terms, physics, session.started, [], session.may_stop)
+
+
+def move_parameters(physics: Physics, steps: Array) -> tuple[float, Physics]:
+    """Parameters moved by the solved steps, within their bounds; and by how much, relative to their size."""
+    values, moved = {}, 0.0
+    for name, step in zip(physics.learned, steps, strict=True):
+        old = physics.parameters[name]
+        values[name] = float(np.clip(old.value + step, old.min, old.max))
+        moved = max(moved, abs(values[name] - old.value) / max(abs(old.value), 1e-12))
+    return moved, physics.with_parameters(values)
+
+
+def read_model(session: Session, state: Mapping[str, Any]) -> Model:
+    config = session.config
+    count = config.parameters
+    shape = (len(config.on), config.library_terms)
+    numbers = {name: np.array(state[name], dtype=np.float64) for name in _MODEL_ARRAYS}
+    coefficients, errors = numbers["coefficients"], numbers["errors"]
+    _, physics = move_parameters(session.physics, coefficients[:count])
+    return Model(
+        physics=physics,
+        on=config.on,
+        sees=config.sees,
+        hidden=config.hidden,
+        weights=numbers["average"],
+        network_on=numbers["network_on"],
+        x_scale=numbers["x_scale"],
+        u_scale=numbers["u_scale"],
+        dx_scale=numbers["dx_scale"],
+        terms=tuple(session.terms),
+        coefficients=coefficients[count:].reshape(shape),
+        errors=errors[count:].reshape(shape),
+        parameter_errors=errors[:count],
+        angles=config.angles,
+    )

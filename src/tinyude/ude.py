@@ -1,0 +1,389 @@
+"""UDE: two lines to fit a hybrid model, in the manners of scikit-learn and pysindy."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from numbers import Integral
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import sympy as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from tinyude.data.streams import Stream, as_stream, turns
+from tinyude.errors import TinyUDEError
+from tinyude.model.diagnostics import diagnose, record_excerpt
+from tinyude.model.equations import describe, equation_lines, interval_factor
+from tinyude.model.model import Model
+from tinyude.model.simulation import extrapolation, held_rollout, rollout
+from tinyude.model.uncertainty import residual_error, spread, with_neighbours
+from tinyude.model.windows import run_jets, visited
+from tinyude.physics import Physics
+from tinyude.physics.kinematics import circular_channels, measured_map, rate_channels, residual_states, seen_columns
+from tinyude.physics.library import MAX_COLUMNS, default_terms, given_terms, harmonic, linear_terms
+from tinyude.reference.config import Config
+from tinyude.reference.signal.window import window_make
+from tinyude.training.data_defaults import going_round, rough_rms, two_way, window_order
+from tinyude.training.engines import make_engine
+from tinyude.training.presets import PRESETS, longest_half, make_config
+from tinyude.training.session import (
+    Session,
+    calibrate,
+    most_updates,
+    move_parameters,
+    push_stream,
+    read_model,
+    restart,
+    train,
+)
+
+Array = NDArray[Any]
+Progress = Callable[[int, int], None]
+
+PARAMETER_PASSES = 8
+LIVE_SAMPLES = 40_000  # what a live stream is sized for when nobody says
+LOOKED_AT = 1_000  # windows behind the intervals and the warnings
+MAX_HIDDEN, MAX_UNITS = 3, 256
+REASON_NAMES = ("across a gap", "non-finite", "stuck", "misfit", "jump")
+
+
+class UDE(BaseEstimator):  # type: ignore[misc]
+    """A universal differential equation dx/dt = f_known(x, u) + N(x, u), trained from noisy samples without a solver.
+
+    physics: what is known. hidden: layer sizes of the network; () for none.
+    preset: "default", "paper-v2" or "paper-v1". library: "auto", a list of terms, or None for the network alone
+    (with a linear skip unless skip=False). measured: the sensed states, in the order of Y's columns; the others
+    are their derivatives. on / sees: where the residual acts and what the network sees. wraps: measured angles that
+    jump by a turn, which is undone: ["theta"] in radians, {"theta": 360} otherwise.
+    settings: further fields of tinyude.reference.config.Config, for those who know them.
+    """
+
+    def __init__(
+        self,
+        physics: Physics,
+        hidden: Sequence[int] = (16, 16),
+        *,
+        preset: str = "default",
+        library: str | Sequence[sp.Expr | str] | None = "auto",
+        skip: bool = True,
+        measured: Sequence[str] | None = None,
+        on: Sequence[str] | None = None,
+        sees: Sequence[str] | None = None,
+        wraps: Sequence[str] | Mapping[str, float] | None = None,
+        updates: int | None = None,
+        reservoir: int | None = None,
+        batch: int | None = None,
+        engine: str = "native",
+        precision: str = "float64",
+        settings: Mapping[str, Any] | None = None,
+        random_state: int | None = 0,
+    ) -> None:
+        self.physics = physics
+        self.hidden = hidden
+        self.preset = preset
+        self.library = library
+        self.skip = skip
+        self.measured = measured
+        self.on = on
+        self.sees = sees
+        self.wraps = wraps
+        self.updates = updates
+        self.reservoir = reservoir
+        self.batch = batch
+        self.engine = engine
+        self.precision = precision
+        self.settings = settings
+        self.random_state = random_state
+
+    def fit(self, Y: Any, t: Any = 1e-3, u: Any = None, progress: Progress | None = None) -> UDE:
+        """Learn from a record: (samples, measured states), or a list of runs; t is the sample period or time stamps.
+
+        A Stream (tinyude.data.logs.log_stream) is taken as it is, and may be longer than memory.
+        """
+        started = time.perf_counter()
+        stream = self._stream(Y, t, u)
+        session = self._session(stream, started)
+        calibrate(session, stream)
+        if session.config.parameters:
+            session = self._learn_parameters(session, stream)
+        total = stream.count + most_updates(session.config)
+        done = push_stream(session, stream, lambda rows: progress(rows, total) if progress else None)
+        session.engine.solve()
+        train(session, lambda steps: progress(min(done + steps, total), total) if progress else None)
+        self._adopt(session, stream)
+        if progress:
+            progress(total, total)
+        return self
+
+    def partial_fit(self, Y: Any, t: Any = 1e-3, u: Any = None) -> UDE:
+        """Go on learning from the next stretch of a live stream; the first stretch calibrates."""
+        stream = self._stream(Y, t, u, shortest=1)
+        if not hasattr(self, "_session_"):
+            self._session_ = self._session(stream, time.perf_counter(), live=True)
+        session = self._session_
+        if abs(stream.period - session.config.sample_period) > 0.01 * session.config.sample_period:
+            raise TinyUDEError(
+                f"The sample period changed from {session.config.sample_period:g} s to {stream.period:g} s; "
+                "start a new UDE."
+            )
+        for run in stream.runs:
+            session.engine.push(run.rows)
+        if session.engine.state()["accepted"]:
+            session.engine.judge()
+            self._adopt(session, stream, live=True)
+        return self
+
+    def predict(self, X: Any, u: Any = None) -> Array:
+        """dx/dt at the states X, shaped like X."""
+        model, states, held = self._arguments(X, u)
+        return model.field(states, held)
+
+    def residual(self, X: Any, u: Any = None) -> Array:
+        """What was learned beyond the known physics, shaped like X."""
+        model, states, held = self._arguments(X, u)
+        return model.residual(states, held)
+
+    def residual_interval(self, X: Any, u: Any = None, level: float = 0.9) -> tuple[Array, Array]:
+        """Low and high ends of an interval that holds the true residual with the given confidence, shaped like X."""
+        model, states, held = self._arguments(X, u)
+        if not 0.0 < level < 1.0:
+            raise TinyUDEError(f"level is {level}; give a number between 0 and 1, e.g. 0.9.")
+        if not hasattr(self, "spread_"):
+            raise TinyUDEError("Intervals on the residual come with fit(), not with partial_fit(); fit a record.")
+        middle = model.residual(states, held)
+        error = residual_error(model, self.spread_, states, held)
+        half = interval_factor(len(self.spread_.terms), level) * error
+        return middle - half, middle + half
+
+    def simulate(self, x0: Any, times: Any, u: Any = None) -> Array:
+        """A free rollout: states at the given times, (len(times), states). u: rows held from each time to the next.
+
+        A run that diverges is an error that says when and why; extrapolation() tells whether one left what was visited.
+        """
+        model = self._fitted()
+        instants = np.asarray(times, dtype=np.float64)
+        if not model.physics.n_inputs:
+            return rollout(model.field, x0, instants, model.x_scale)
+        rows = np.asarray(u, dtype=np.float64) if u is not None else None
+        if rows is not None and rows.ndim == 1 and len(rows) == len(instants):
+            rows = rows[:, None]
+        if rows is None or rows.shape != (len(instants), model.physics.n_inputs):
+            raise TinyUDEError(
+                f"u must have a row for each of the {len(instants)} times and a column for each input "
+                f"({', '.join(model.physics.inputs)}); it has shape {None if rows is None else rows.shape}."
+            )
+        if not np.all(np.isfinite(rows)):
+            bad = int(np.argmax(~np.isfinite(rows).all(axis=1)))
+            raise TinyUDEError(f"u is not a number at t = {instants[bad]:g} s; fill in what was really applied.")
+        return held_rollout(model.field, x0, instants, rows, model.x_scale, self.config_.sample_period)
+
+    def extrapolation(self, X: Any, u: Any = None, times: Any = None) -> list[str]:
+        """Sentences that say which states (and when) are outside what was visited in training; none when all are in."""
+        model, states, held = self._arguments(X, u)
+        columns = (
+            states
+            if held is None
+            else np.concatenate([states, np.broadcast_to(held, (*states.shape[:-1], held.shape[-1]))], axis=-1)
+        )
+        names = (*model.physics.states, *(model.physics.inputs if held is not None else ()))
+        ranges = self.diagnostics_["visited"]
+        return extrapolation(columns, names, ranges, model.physics.angles, None if times is None else np.asarray(times))
+
+    def score(self, Y: Any, t: Any = 1e-3, u: Any = None) -> float:
+        """R^2 of the predicted derivatives against those estimated from a record, mean over residual states."""
+        model = self._fitted()
+        stream = self._stream(Y, t, u)
+        config, state = self.config_, self._state_
+        window = window_make(state["window_half"], state["window_spacing"], config.poly, stream.period)
+        sigma = state["sigma"] * state["sigma_scale"]
+        parts = []
+        for run in stream.runs:
+            centre, x, dx = run_jets(config, window, run.samples, sigma, state["step"], config.stride)
+            parts.append((dx, model.field(x, run.inputs[centre] if config.inputs else None)))
+        dx = np.concatenate([part[0] for part in parts])[:, list(config.on)]
+        predicted = np.concatenate([part[1] for part in parts])[:, list(config.on)]
+        if len(dx) < 2:
+            raise TinyUDEError("No window of this record passes the gates, so there is nothing to score against.")
+        spread = ((dx - dx.mean(axis=0)) ** 2).sum(axis=0)
+        return float(np.mean(1.0 - ((dx - predicted) ** 2).sum(axis=0) / spread))
+
+    def equations(self) -> list[str]:
+        """The model in words: one line for each state's equation, with what was learned and how sure it is."""
+        return equation_lines(self._fitted(), self.diagnostics_)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the model to a .tinyude file (safetensors: plain numbers and text)."""
+        from tinyude.model.file import save_model
+
+        save_model(self, path)
+
+    def __str__(self) -> str:
+        return describe(self._fitted(), self.diagnostics_) if hasattr(self, "model_") else repr(self)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
+
+    def _stream(self, Y: Any, t: Any, u: Any, shortest: int | None = None) -> Stream:
+        if not isinstance(self.physics, Physics):
+            raise TinyUDEError(f"physics is {type(self.physics).__name__}; give a tinyude.Physics.")
+        names, _, _ = measured_map(self.physics, self.measured)
+        if isinstance(Y, Stream):
+            if Y.names != names or Y.longest.inputs.shape[1] != self.physics.n_inputs:
+                raise TinyUDEError(
+                    f"The stream holds {', '.join(Y.names)}; it must hold {', '.join(names)} and inputs."
+                )
+            return Y
+        return as_stream(Y, t, u, names, self.physics.inputs, shortest, turns(self.wraps, names))
+
+    def _session(self, stream: Stream, started: float, live: bool = False) -> Session:
+        """Everything decided before the first sample."""
+        if self.preset not in PRESETS:
+            raise TinyUDEError(f"preset is {self.preset!r}; use one of {', '.join(PRESETS)}.")
+        physics = self.physics
+        _, channel, order = measured_map(physics, self.measured)
+        on = residual_states(physics, self.on, self.preset)
+        terms, forced = self._terms(stream)
+        seed = (
+            int(np.random.SeedSequence().generate_state(1)[0]) if self.random_state is None else int(self.random_state)
+        )
+        given = {"updates": self.updates, "reservoir": self.reservoir, "batch": self.batch, **dict(self.settings or {})}
+        _check_numbers(self.hidden, given)
+        samples = max(stream.count, LIVE_SAMPLES) if live else stream.count
+        circular = circular_channels(physics, self.measured, None if live else going_round(stream))
+        if live:
+            given.setdefault("calibration", 10_000)
+            given["reservoir"] = given["reservoir"] or 4096
+        elif self.preset == "default":
+            given.setdefault("poly", window_order(stream, given.get("max_half", longest_half(samples))))
+            given.setdefault("around", any(circular) and not harmonic(terms))
+        config = make_config(
+            self.preset, samples, stream.period, given,
+            channels=len(stream.names), channel=channel, order=order,
+            rate_channel=rate_channels(physics, self.measured, on),
+            circular=circular, inputs=physics.n_inputs, on=on, sees=seen_columns(physics, self.sees),
+            hidden=tuple(int(h) for h in self.hidden),
+            parameters=len(physics.learned), library_terms=len(terms), forced=len(physics.learned) + forced * len(on),
+            seed=seed,
+        )  # fmt: skip
+        engine, name = make_engine(self.engine, self.precision, config, physics, terms)
+        return Session(engine, name, config, terms, physics, started, [], self.updates is None)
+
+    def _terms(self, stream: Stream) -> tuple[list[sp.Expr], int]:
+        """Library terms, and how many of them are forced (the linear skip of a network alone)."""
+        if self.preset != "default":
+            return [], 0
+        most = (MAX_COLUMNS - len(self.physics.learned)) // len(residual_states(self.physics, self.on, self.preset))
+        if self.library is None:
+            skip = linear_terms(self.physics) if self.skip else []
+            return skip, len(skip)
+        if isinstance(self.library, str):
+            if self.library != "auto":
+                raise TinyUDEError(f"library is {self.library!r}; use 'auto', a list of terms, or None.")
+            rms = rough_rms(self.physics, self.measured, stream)
+            return default_terms(self.physics, rms, two_way(stream), most), 0
+        return given_terms(self.physics, list(self.library), most), 0
+
+    def _learn_parameters(self, session: Session, stream: Stream) -> Session:
+        """Gauss-Newton over the record: physical parameters move to where the linearised equations want them."""
+        physics = session.physics
+        for _ in range(PARAMETER_PASSES):
+            trial = restart(session, physics, self.engine, self.precision, network=False)
+            calibrate(trial, stream)
+            push_stream(trial, stream, lambda rows: None)
+            trial.engine.solve()
+            steps = trial.engine.state()["coefficients"][: session.config.parameters]
+            moved, physics = move_parameters(physics, steps)
+            if moved < 1e-6:
+                break
+        session = restart(session, physics, self.engine, self.precision, network=True)
+        calibrate(session, stream)
+        return session
+
+    def _adopt(self, session: Session, stream: Stream, live: bool = False) -> None:
+        """Take the learner's result over into plain attributes."""
+        state = session.engine.state()
+        if not state["accepted"]:
+            raise _none_passed(state)
+        self.config_ = session.config
+        self._state_ = state
+        self._session_ = session
+        self.history_ = {
+            "update": np.array([update for update, _ in session.losses]),
+            "loss": np.array([loss for _, loss in session.losses]),
+        }
+        seen = visited(session.config, state, stream, LOOKED_AT)
+        model = read_model(session, state)
+        self.model_ = with_neighbours(model, seen) if any(session.config.order) and not live else model
+        made = {"preset": self.preset, "engine": session.engine_name, "precision": self.precision}
+        self.diagnostics_ = diagnose(self.model_, session.config, state, stream, seen, **made)
+        self.diagnostics_["seconds"] = time.perf_counter() - session.started
+        if not live:
+            self.spread_ = spread(model, seen)
+            self.record_ = record_excerpt(session.config, state, stream)
+        self.n_features_in_ = len(stream.names)
+
+    def _fitted(self) -> Model:
+        if not hasattr(self, "model_"):
+            if hasattr(self, "_session_"):
+                state = self._session_.engine.state()
+                if state["calibrated"]:
+                    raise _none_passed(state)
+                raise TinyUDEError(
+                    f"Still calibrating: {state['samples']} of {self._session_.config.calibration} samples; push more."
+                )
+            raise TinyUDEError("This UDE is not fitted yet; call fit(Y, t=...) first.")
+        model: Model = self.model_
+        return model
+
+    def _arguments(self, X: Any, u: Any) -> tuple[Model, Array, Array | None]:
+        model = self._fitted()
+        states = _numbers(X, "X")
+        if states.ndim == 0 or states.shape[-1] != model.physics.n_states:
+            raise TinyUDEError(
+                f"X has shape {states.shape}; its last axis must hold the states {', '.join(model.physics.states)}."
+            )
+        if not np.all(np.isfinite(states)):
+            raise TinyUDEError("X holds non-finite values; drop those rows.")
+        held = None if u is None else _numbers(u, "u")
+        if held is not None and held.ndim == states.ndim - 1 and model.physics.n_inputs == 1:
+            held = held[..., None]
+        if held is not None and held.ndim > 1 and held.shape[:-1] != states.shape[:-1]:
+            raise TinyUDEError(
+                f"u has shape {held.shape} and X has {states.shape}; give one row of the inputs "
+                f"({', '.join(model.physics.inputs)}) for each row of X."
+            )
+        return model, states, held
+
+
+def _none_passed(state: Mapping[str, Any]) -> TinyUDEError:
+    counts = ", ".join(f"{n} {r}" for r, n in zip(REASON_NAMES, state["rejected"], strict=True) if n)
+    return TinyUDEError(
+        f"None of {state['windows']} windows passed the gates ({counts or 'record too short'}); "
+        "check the sample period and the units, or give a longer record."
+    )
+
+
+def _numbers(values: Any, what: str) -> Array:
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise TinyUDEError(f"{what} cannot be read as numbers ({error}); give a numeric array.") from None
+
+
+def _check_numbers(hidden: Sequence[int], given: Mapping[str, Any]) -> None:
+    whole = isinstance(hidden, Sequence | np.ndarray) and all(isinstance(h, Integral) for h in hidden)
+    if not whole or len(hidden) > MAX_HIDDEN or any(not 1 <= int(h) <= MAX_UNITS for h in hidden):
+        raise TinyUDEError(f"hidden is {hidden!r}; give up to {MAX_HIDDEN} layer sizes between 1 and {MAX_UNITS}.")
+    for name in ("updates", "reservoir", "batch"):
+        value = given[name]
+        if value is not None and not (isinstance(value, Integral) and int(value) >= 1):
+            raise TinyUDEError(f"{name} is {value!r}; give a whole number of at least 1.")
+    unknown = set(given) - {f.name for f in fields(Config)}
+    if unknown:
+        raise TinyUDEError(
+            f"settings names {', '.join(sorted(unknown))}; see the fields of tinyude.reference.config.Config."
+        )

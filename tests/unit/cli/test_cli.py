@@ -1,0 +1,218 @@
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from tinyude.cli import app as cli
+from tinyude.cli.app import app, main
+from tinyude.experiments import demo
+from tinyude.systems import pendulum
+from tinyude.ude import UDE
+
+RIG = """
+[states]
+theta = "omega"
+omega = "-(g/L)*sin(theta)"
+[measured]
+theta = "position"
+[parameters]
+g = 9.81
+L = 1.0
+"""
+pytestmark = pytest.mark.filterwarnings("ignore:The compiled core is not there")
+
+
+@pytest.fixture(scope="module")
+def rig(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a physics file and two logs of a swinging pendulum."""
+    folder = tmp_path_factory.mktemp("rig")
+    (folder / "rig.toml").write_text(RIG)
+    plant = replace(pendulum("A"), impulses=None, rate=100.0)
+    for name, start, seed in (("log.csv", (1.2, 0.0), 0), ("held.csv", (-0.8, 1.5), 1)):
+        t, Y = replace(plant, start=start).stream(noise=0.003, seed=seed, seconds=8.0)
+        pl.DataFrame({"time": t + 3.0, "position": Y[:, 0], "spare": Y[:, 1]}).write_csv(folder / name)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def model(rig: Path) -> Path:
+    """The same folder after a fit, with its model, report and figures."""
+    files = ["--out", "rig.tinyude", "--report", "rig.html", "--json", "rig.json"]
+    arguments = [str(rig / a) if "." in a else a for a in files]
+    logs = [str(rig / "log.csv"), "--physics", str(rig / "rig.toml"), "--validate", str(rig / "held.csv")]
+    result = CliRunner().invoke(app, ["fit", *logs, *arguments, "--updates", "20"])
+    assert result.exit_code == 0, result.output
+    return rig / "rig.tinyude"
+
+
+def run_main(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
+    monkeypatch.setattr(sys, "argv", ["tinyude", *map(str, arguments)])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    return int(stopped.value.code or 0)
+
+
+def test_fit_writes_a_model_a_report_and_figures(model: Path) -> None:
+    figures = json.loads((model.parent / "rig.json").read_text())
+    term = figures["diagnostics"]["terms"][0]
+    assert term["term"] == "omega"
+    assert term["coefficient"] == pytest.approx(-0.4, abs=0.02)
+    assert figures["validation"]["total_error"] < 0.05
+    assert "<img" in (model.parent / "rig.html").read_text()
+
+
+def test_simulate_starts_from_a_moment_of_a_log(model: Path, tmp_path: Path) -> None:
+    where = ["--from", str(model.parent / "held.csv"), "--at", "4.0", "--seconds", "3"]
+    out, figures = tmp_path / "run.csv", tmp_path / "run.json"
+    result = CliRunner().invoke(app, ["simulate", str(model), *where, "--out", str(out), "--json", str(figures)])
+    assert result.exit_code == 0, result.output
+    table = pl.read_csv(out)
+    assert table.columns == ["time", "theta", "omega"]
+    assert (table["time"][0], table["time"][-1]) == pytest.approx((4.0, 7.0))
+    assert json.loads(figures.read_text())["error"]["theta"] < 0.1
+
+
+def test_simulate_goes_on_after_the_end_of_a_log_without_inputs(model: Path, tmp_path: Path) -> None:
+    where = [
+        "--from",
+        str(model.parent / "held.csv"),
+        "--at",
+        "9",
+        "--seconds",
+        "5",
+        "--out",
+        str(tmp_path / "run.csv"),
+    ]
+    assert CliRunner().invoke(app, ["simulate", str(model), *where]).exit_code == 0
+    assert pl.read_csv(tmp_path / "run.csv")["time"][-1] == pytest.approx(14.0)
+
+
+def test_simulate_refuses_a_moment_outside_the_log(
+    model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_main(monkeypatch, "simulate", model, "--from", model.parent / "held.csv", "--at", "99") == 1
+    assert "choose a moment of the log, from 3 s to 10.99 s" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("step", "message"), [(-0.01, "goes back from 3 to 2.99 s"), (0.0, "from 3 s to 3 s")])
+def test_simulate_refuses_a_log_whose_time_does_not_rise(
+    model: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    step: float,
+    message: str,
+) -> None:
+    table = pl.read_csv(model.parent / "held.csv")
+    times = pl.Series(table.columns[0], 3.0 + step * np.arange(len(table)))
+    table.with_columns(times).write_csv(tmp_path / "odd.csv")
+    assert run_main(monkeypatch, "simulate", model, "--from", tmp_path / "odd.csv", "--at", "3") == 1
+    assert message in capsys.readouterr().err
+
+
+def test_report_writes_the_page_of_a_saved_model(model: Path, tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["report", str(model), "--out", str(tmp_path / "page.html")])
+    assert result.exit_code == 0, result.output
+    assert "The model rig.tinyude" in (tmp_path / "page.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["fit", "no.csv", "--physics", "rig.toml"], "Cannot read"),
+        (["fit", "log.csv", "--physics", "no.toml"], "Cannot read the physics file"),
+        (["fit", "log.csv", "--physics", "rig.toml", "--preset", "best"], "preset is 'best'"),
+        (["fit", "log.csv", "--physics", "rig.toml", "--out", "no/rig.tinyude"], "there is no folder"),
+        (["fit", "log.csv", "--physics", "rig.toml", "--validate", "log.csv"], "also fitted to"),
+        (["simulate", "no.tinyude", "--from", "log.csv", "--at", "1"], "no.tinyude"),
+        (["simulate", "no.tinyude", "--from", "log.csv", "--at", "1", "--seconds", "-1"], "--seconds is -1"),
+        (["report", "log.csv"], "not a whole TinyUDE model"),
+        (["demo", "--out", "no/page.html"], "there is no folder"),
+    ],
+)
+def test_main_tells_errors_in_one_line(
+    rig: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    message: str,
+) -> None:
+    monkeypatch.chdir(rig)
+    assert run_main(monkeypatch, *arguments) == 1
+    told = capsys.readouterr().err.strip()
+    assert "\n" not in told
+    assert told.startswith("error: ")
+    assert message in told
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["frobnicate"], "No such command 'frobnicate'; try `tinyude --help`."),
+        (["bench", "--nope"], "No such option: --nope; try `tinyude bench --help`."),
+        (["simulate", "a"], "Missing option '--from'; try `tinyude simulate --help`."),
+    ],
+)
+def test_main_tells_wrong_usage_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    assert run_main(monkeypatch, *arguments) == 2
+    assert capsys.readouterr().err == f"error: {message}\n"
+
+
+def test_main_without_arguments_explains_itself(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_main(monkeypatch) == 0
+    assert "Commands:" in capsys.readouterr().out
+
+
+def test_main_tells_an_os_error_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def failing(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied", "page.html")
+
+    monkeypatch.setattr(cli, "app", failing)
+    assert run_main(monkeypatch) == 1
+    assert capsys.readouterr().err == "error: page.html: Permission denied.\n"
+
+
+@pytest.mark.parametrize("command", [function.__name__ for function in cli.COMMANDS])
+def test_every_command_explains_itself(command: str) -> None:
+    result = CliRunner().invoke(app, [command, "--help"])
+    assert result.exit_code == 0
+    assert "Usage" in result.output
+
+
+def test_demo_prints_its_table_and_writes_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a short record at a tenth of the rate: the real demonstration is `make demo`."""
+    short = replace(pendulum("A"), seconds=8.0, rate=100.0)
+    monkeypatch.setattr(demo, "pendulum", lambda case: short)
+    monkeypatch.setattr(
+        demo, "UDE", lambda physics, **settings: UDE(physics, hidden=(), engine="reference", **settings)
+    )
+    page, figures, picture = tmp_path / "page.html", tmp_path / "figures.json", tmp_path / "demo.png"
+    files = ["--out", str(page), "--json", str(figures), "--picture", str(picture)]
+    result = CliRunner().invoke(app, ["demo", *files, "--seed", "1", "--noise", "0.002"])
+    assert result.exit_code == 0, result.output
+    for label in (
+        "field error",
+        "recovered damping",
+        "noise found",
+        "window chosen",
+        "windows rejected",
+        "memory",
+        "time",
+    ):
+        assert label in result.output
+    found = json.loads(figures.read_text())
+    assert found["damping"] == pytest.approx(0.4, abs=0.02)
+    assert np.isfinite(found["field_error"])
+    assert "forgotten damping" in page.read_text()
+    assert picture.read_bytes().startswith(b"\x89PNG")

@@ -1,0 +1,366 @@
+import json
+import re
+import socket
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import tinyude as tu
+from tinyude import native
+from tinyude.boards.chipsets import CHIPSETS, chipset, parse_bytes
+from tinyude.boards.toolchains import BOARDS
+from tinyude.cli.app import app, main
+from tinyude.errors import TinyUDEError
+from tinyude.export import TARGETS, Chip, chip_of_model, chip_of_physics, export_files, write_folder
+from tinyude.export.advice import STEP, arena_bytes, fitting, idle_network
+from tinyude.export.core_files import core_files
+from tinyude.export.sources import prefix_of
+from tinyude.export.stack import deepest_stack, read_call_graph
+from tinyude.model.file import load
+
+pytestmark = pytest.mark.skipif(not native.available(), reason="an arena's size needs the compiled core")
+
+
+@pytest.fixture(scope="module")
+def chip(fitted: tu.UDE) -> Chip:
+    return chip_of_model(fitted)
+
+
+@pytest.fixture(scope="module")
+def model(fitted: tu.UDE, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("model") / "my rig.tinyude"
+    fitted.save(path)
+    return path
+
+
+def run(*arguments: object) -> str:
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_chip_of_model_offers_the_same_terms_and_network(fitted: tu.UDE, chip: Chip) -> None:
+    assert chip.terms == fitted.model_.terms
+    assert chip.config.library_terms == fitted.config_.library_terms
+    assert chip.config.hidden == fitted.config_.hidden
+    assert chip.config.network_nodes == 1
+    assert chip.config.reservoir <= 2048
+    assert chip.start is not None
+    assert chip.config.max_half == chip.start.window_half  # nothing is left to calibrate
+
+
+def test_chip_of_model_keeps_room_to_calibrate_without_weights(fitted: tu.UDE) -> None:
+    chip = chip_of_model(fitted, weights=False)
+    assert chip.start is None
+    assert chip.config.max_half == min(fitted.config_.max_half, 256)
+
+
+def test_with_kept_terms_predicts_the_same(fitted: tu.UDE, chip: Chip) -> None:
+    fewer = chip.with_kept_terms()
+    assert 0 < len(fewer.terms) < len(chip.terms)
+    x = np.array([[0.3, -1.2], [1.0, 0.4]])
+    answers = []
+    for each in (chip, fewer):
+        learner = native.NativeLearner(each.config, each.programs, "float64")
+        assert each.start is not None
+        learner.start(each.start)
+        answers.append(learner.residual(x))
+    np.testing.assert_allclose(answers[0], answers[1], rtol=1e-12)
+    np.testing.assert_allclose(answers[0][:, 0], fitted.residual(x)[:, 1], rtol=1e-6)
+
+
+def test_chip_refuses_what_it_cannot_leave_out(fitted: tu.UDE, chip: Chip) -> None:
+    with pytest.raises(TinyUDEError, match="which terms it kept"):
+        chip_of_model(fitted, weights=False).with_kept_terms()
+    with pytest.raises(TinyUDEError, match="without a network nothing is left"):
+        chip_of_physics(fitted.physics, "paper-v2").without_network()
+    with pytest.raises(TinyUDEError, match="at least 1 entry"):
+        chip.resized(reservoir=0)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_export_is_the_same_twice_and_names_no_machine(target: str, model: Path, tmp_path: Path) -> None:
+    folders = [tmp_path / "first", tmp_path / "second"]
+    for folder in folders:
+        chip = chip_of_model(load(model))
+        write_folder(folder, export_files(chip, target, "rig"), {"target": target})
+    assert tree(folders[0]) == tree(folders[1])
+    text = b"\n".join(tree(folders[0]).values()).decode()
+    for name in (str(tmp_path), str(Path.cwd()), str(Path.home()), socket.gethostname()):
+        assert len(name) < 4 or name not in text
+    assert not re.search(r"\b20\d\d-\d\d-\d\d\b|\b\d\d:\d\d:\d\d\b", text)
+
+
+def test_every_target_has_the_same_source(chip: Chip) -> None:
+    def sources(target: str) -> dict[str, str]:
+        return {path: text for path, text in export_files(chip, target, "rig").items() if path.startswith("src/")}
+
+    first = sources("c")
+    assert all(sources(target) == first for target in TARGETS)
+    assert {f"src/tinyude/{name}" for name in core_files(inference_only=False)} < set(first)
+
+
+@pytest.mark.parametrize("inference_only", [False, True], ids=["learner", "predictor"])
+def test_generated_c_has_float_literals_only(chip: Chip, inference_only: bool) -> None:
+    files = export_files(chip, "c", "rig", inference_only)
+    generated = "\n".join(text for path, text in files.items() if re.fullmatch(r"src/rig\w*\.[ch]", path))
+    code = re.sub(r"/\*.*?\*/", "", generated, flags=re.DOTALL)
+    code = re.sub(r"KNOWN\(\S+, \S+\)", "", code)  # picks the float one
+    assert re.findall(r"\d\.\d+(?:e[+-]?\d+)?f", code)
+    assert not re.findall(r"\b\d+\.\d*(?:e[+-]?\d+)?(?![\df])", code)
+
+
+def test_predictor_brings_nothing_that_learns(chip: Chip) -> None:
+    files = export_files(chip, "c", "rig", inference_only=True)
+    assert {path for path in files if path.startswith("src/tinyude/")} == {
+        f"src/tinyude/{name}" for name in ("tinyude.h", "real.h", "elementary.h", "elementary.c", "LICENSE")
+    }
+    assert "arena" not in files["src/rig.c"]
+
+
+def test_predictor_needs_a_fitted_model(fitted: tu.UDE) -> None:
+    with pytest.raises(TinyUDEError, match="leave out --no-weights"):
+        export_files(chip_of_model(fitted, weights=False), "c", "rig", inference_only=True)
+
+
+def test_config_states_the_arena_to_the_byte(chip: Chip) -> None:
+    files = export_files(chip, "c", "rig")
+    assert f"#define RIG_ARENA_BYTES {native.memory(chip.config)['total']}u" in files["src/rig_config.h"]
+    assert f"| all | {native.memory(chip.config)['total']:,} |" in files["README.md"]
+
+
+def test_arduino_package_follows_the_library_rules(chip: Chip) -> None:
+    """docs.arduino.cc, library specification: format 1.5."""
+    files = export_files(chip, "arduino", "rig")
+    fields = dict(line.split("=", 1) for line in files["library.properties"].splitlines())
+    needed = ("name", "version", "author", "maintainer", "sentence", "paragraph", "category", "url", "architectures")
+    assert all(fields[name] for name in needed)
+    assert re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,62}", fields["name"])
+    assert re.fullmatch(r"\d+\.\d+\.\d+", fields["version"])
+    assert fields["category"] == "Data Processing"
+    assert f"src/{fields['includes']}" in files
+    sketches = [Path(path) for path in files if path.startswith("examples/")]
+    assert [sketch.stem for sketch in sketches] == [sketch.parent.name for sketch in sketches] == ["rig"]
+    assert not any(path.endswith((".a", ".o", ".exe")) or "utility/" in path for path in files)
+
+
+def test_platformio_package_points_to_its_files(chip: Chip) -> None:
+    files = export_files(chip, "platformio", "rig")
+    library = json.loads(files["library.json"])
+    assert f"src/{library['headers']}" in files
+    (example,) = library["examples"]
+    assert all(f"{example['base']}/{name}" in files for name in example["files"])
+
+
+def test_build_files_name_every_source(chip: Chip) -> None:
+    for target, path in (("esp-idf", "CMakeLists.txt"), ("zephyr", "zephyr/CMakeLists.txt")):
+        files = export_files(chip, target, "rig")
+        named = set(re.findall(r"src}?/([\w/]+\.c)", files[path]))
+        assert named == {
+            source.removeprefix("src/") for source in files if source.endswith(".c") and "main" not in source
+        }
+    assert "config TINYUDE_RIG\n" in files["zephyr/Kconfig"]
+    assert "CONFIG_TINYUDE_RIG=y\n" in files["samples/rig/prj.conf"]
+
+
+@pytest.mark.parametrize("prefix", ["2nd", "a-b", "math", "Time", "tu_x", "tinyude", ""])
+def test_export_refuses_a_prefix_that_is_no_name_or_taken(prefix: str, chip: Chip) -> None:
+    with pytest.raises(TinyUDEError, match="prefix"):
+        export_files(chip, "c", prefix)
+
+
+def test_prefix_of_makes_a_name_of_any_file() -> None:
+    assert [prefix_of(name) for name in ("rig", "my rig-2", "2nd", "?")] == ["rig", "my_rig_2", "model_2nd", "model"]
+
+
+def test_export_refuses_an_unknown_target(chip: Chip) -> None:
+    with pytest.raises(TinyUDEError, match="'avr'; use one of arduino, platformio"):
+        export_files(chip, "avr", "rig")
+
+
+def test_write_folder_refuses_a_folder_with_other_things(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(TinyUDEError, match="not an earlier export"):
+        write_folder(tmp_path, {"a.c": "int a;"}, {})
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+
+
+def test_write_folder_keeps_what_others_changed_or_added(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    write_folder(folder, {"a.c": "one", "old/b.c": "b"}, {})
+    (folder / "notes.txt").write_text("mine")
+    write_folder(folder, {"a.c": "two"}, {})
+    assert set(tree(folder)) == {"a.c", "notes.txt", "export.json"}
+    (folder / "a.c").write_text("my change")
+    with pytest.raises(TinyUDEError, match=r"a\.c was changed since"):
+        write_folder(folder, {"a.c": "three"}, {})
+    assert (folder / "a.c").read_text() == "my change"
+
+
+def test_write_folder_refuses_a_new_file_where_another_lies(tmp_path: Path) -> None:
+    write_folder(tmp_path, {"a.c": "one"}, {})
+    (tmp_path / "b.c").write_text("mine")
+    with pytest.raises(TinyUDEError, match=r"b\.c was changed"):
+        write_folder(tmp_path, {"a.c": "one", "b.c": "theirs"}, {})
+
+
+@pytest.mark.parametrize(("text", "count"), [("32k", 32768), ("16 kB", 16384), ("1M", 1 << 20), ("4096", 4096)])
+def test_parse_bytes_reads_units(text: str, count: int) -> None:
+    assert parse_bytes(text) == count
+
+
+@pytest.mark.parametrize("text", ["", "k", "-1", "0", "1.5k", "32 bananas"])
+def test_parse_bytes_refuses_what_is_no_amount(text: str) -> None:
+    with pytest.raises(TinyUDEError, match="no amount of memory"):
+        parse_bytes(text)
+
+
+def test_chipset_lists_the_boards_it_knows() -> None:
+    with pytest.raises(TinyUDEError, match=r"'z80'; use one of .*cortex-m4.*esp32"):
+        chipset("z80")
+    assert {found.core for found in CHIPSETS.values()} <= set(BOARDS)
+
+
+def test_fitting_proposes_the_largest_reservoir_that_fits(fitted: tu.UDE) -> None:
+    chip = chip_of_physics(fitted.physics)
+    limit = 40_000
+    (line, *_) = fitting(chip, limit, 40 * 1024)
+    entries = int(re.fullmatch(r"reservoir 2048 -> (\d+) fits 40 kB", line)[1])
+    assert arena_bytes(chip.resized(entries)) <= limit < arena_bytes(chip.resized(entries + STEP))
+
+
+def test_fitting_says_when_nothing_fits(chip: Chip) -> None:
+    (line,) = fitting(chip, 1000, 1024)
+    assert line.startswith("Nothing fits 1 kB: the smallest arena is")
+
+
+def test_idle_network_tells_what_it_costs(chip: Chip) -> None:
+    assert chip.start is not None
+    off = replace(chip, start=replace(chip.start, network_on=np.zeros(1)))
+    saved = arena_bytes(chip) - arena_bytes(chip.without_network())
+    assert idle_network(off) == [f"The fit left the network out; --no-network saves {saved:,} bytes of RAM."]
+    assert idle_network(replace(chip, start=replace(chip.start, network_on=np.ones(1)))) == []
+
+
+def test_deepest_stack_follows_pointers_and_survives_cycles(tmp_path: Path) -> None:
+    def node(name: str, count: int) -> str:
+        return f'node: {{ title: "{name}" label: "f\\na.c:1:1\\n{count} bytes (static)" }}'
+
+    def edge(caller: str, called: str) -> str:
+        return f'edge: {{ sourcename: "{caller}" targetname: "{called}" label: "a.c:1:1" }}'
+
+    lines = [
+        node("main", 10), node("push", 100), node("look", 60), node("k.c:field", 40), node("k.c:at", 5),
+        node("startup.c:tick", 9999), node("unused", 9999), edge("main", "push"), edge("main", "look"),
+        edge("push", "__indirect_call"), edge("k.c:at", "__indirect_call"), edge("look", "memcpy"),
+    ]  # fmt: skip
+    (tmp_path / "a.ci").write_text("\n".join(lines))
+    assert deepest_stack(read_call_graph(tmp_path), "main", "startup.c") == 10 + 100 + 5 + 40
+
+
+def test_deepest_stack_reads_what_llvm_leaves(tmp_path: Path) -> None:
+    def frame(name: str, count: int) -> str:
+        return f"--- !Analysis\nFunction:        {name}\nArgs:\n  - NumStackBytes:   '{count}'\n"
+
+    (tmp_path / "a.ll").write_text(
+        "define dso_local range(i32 0, 2) i32 @main(ptr %0) {\n  %1 = tail call float @llvm.fabs.f32(float %0)\n"
+        "  tail call void %9(ptr noundef %11)\n  %2 = call fastcc range(i32 0, 2) i32 @step(ptr %0)\n}\n"
+        "define internal fastcc i32 @step(ptr %0) {\n  %3 = call %struct.pair @far(ptr sret(%struct.pair) %1)\n}\n"
+    )
+    (tmp_path / "b.ll").write_text("define %struct.pair @far() {\n}\ndefine internal void @field() {\n}\n")
+    (tmp_path / "a.stack").write_text(frame("main", 10) + frame("step", 20))
+    (tmp_path / "b.stack").write_text(frame("far", 300) + frame("field", 40))
+    graph = read_call_graph(tmp_path)
+    assert graph.calls["main"] == {"llvm.fabs.f32", "__indirect_call", "a.c:step"}
+    assert deepest_stack(graph, "main", "startup.c") == 10 + 20 + 300
+    assert deepest_stack(graph, "a.c:step", "startup.c") == 20 + 300
+
+
+def test_export_command_writes_a_package(model: Path, tmp_path: Path) -> None:
+    out, figures = tmp_path / "out", tmp_path / "figures.json"
+    told = run("export", model, "--target", "arduino", "--out", out, "--reservoir", 512, "--compact", "--json", figures)
+    found = json.loads(figures.read_text())
+    assert f"{found['memory']['total']:,} bytes" in told
+    assert found["prefix"] == "my_rig"
+    assert set(found["files"]) | {"export.json"} == set(tree(out))
+    assert ".reservoir = 512," in (out / "src" / "my_rig_config.h").read_text()
+    assert ".compact = 1," in (out / "src" / "my_rig_config.h").read_text()
+
+
+def test_size_command_tells_ram_by_array_without_a_compiler(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tinyude.cli.size.missing_for", lambda core: ["arm-none-eabi-gcc"])
+    figures = tmp_path / "size.json"
+    told = run("size", model, "--ram", "8k", "--json", figures)
+    found = json.loads(figures.read_text())
+    parts = {name: count for name, count in found["memory"].items() if name != "total"}
+    assert sum(parts.values()) == found["memory"]["total"]
+    assert all(f"{count:,}" in told for count in parts.values() if count)
+    assert "arm-none-eabi-gcc not found; install gcc-arm-none-eabi" in told
+    assert "it does not fit" in told and not found["fits"]
+
+
+def test_size_command_needs_no_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tinyude.cli.size.missing_for", lambda core: ["its compiler"])
+    (tmp_path / "rig.toml").write_text(
+        '[states]\nx = "v"\nv = "-k*x + f"\n[measured]\nx = "x"\n[inputs]\nf = "force"\n[parameters]\nk = 4.0\n'
+    )
+    assert "RAM in all" in run("size", "--preset", "paper-v2")
+    for board, ram, package in (("esp32", "163,840", "clang-22"), ("esp32c3", "327,680", "gcc-riscv64-unknown-elf")):
+        told = run("size", "--physics", tmp_path / "rig.toml", "--board", board)
+        assert f"of {ram} bytes of RAM" in told and f"its compiler not found; install {package}" in told
+    assert "RAM in all" in run("size", "--physics", tmp_path / "rig.toml", "--preset", "paper-v2")
+
+
+def test_size_command_gives_ram_when_the_compiler_fails(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> None:
+        raise TinyUDEError("make failed with status 2:\nno math.h")
+
+    monkeypatch.setattr("tinyude.cli.size.missing_for", lambda core: [])
+    monkeypatch.setattr("tinyude.cli.size.footprint", fails)
+    told = run("size", model)
+    assert "RAM in all" in told and "libnewlib-arm-none-eabi installed? make failed with status 2: no math.h" in told
+
+
+def test_size_command_lists_its_boards() -> None:
+    told = " ".join(run("size", "--help").split())
+    assert all(f"{name}," in told or f"{name}." in told for name in CHIPSETS)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["export", "no.tinyude", "--target", "c", "--out", "x"], "no.tinyude"),
+        (["export", "MODEL", "--target", "avr", "--out", "x"], "target is 'avr'"),
+        (["export", "MODEL", "--target", "c", "--out", "."], "not an earlier export"),
+        (["size", "MODEL", "--board", "z80"], "board is 'z80'"),
+        (["size", "--preset", "best"], "preset is 'best'"),
+        (["size", "MODEL", "--physics", "rig.toml"], "not both"),
+    ],
+)
+def test_commands_tell_errors_in_one_line(
+    model: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.txt").write_text("mine")
+    monkeypatch.setattr(sys, "argv", ["tinyude", *(str(model) if a == "MODEL" else a for a in arguments)])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    told = capsys.readouterr().err.strip()
+    assert stopped.value.code == 1
+    assert told.startswith("error: ") and "\n" not in told and message in told
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]

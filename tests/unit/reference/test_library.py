@@ -1,0 +1,206 @@
+import numpy as np
+import pytest
+
+from tinyude.reference.regression.library import (
+    ALARM_BLOCKS,
+    TRIAL_BLOCKS,
+    Library,
+    library_add,
+    library_clear,
+    library_compare,
+    library_end_block,
+    library_end_part,
+    library_init,
+    library_solve,
+)
+
+GROUPS, BLOCK, THRESHOLD = 16, 50, 4.5
+
+
+def fill(
+    library: Library,
+    weights: np.ndarray,
+    noise: float,
+    rng: np.random.Generator,
+    blocks: int = 64,
+    overlap: int = 1,
+    past: np.ndarray | None = None,
+) -> list[bool]:
+    """Blocks of windows with random design rows; `overlap` repeats each error, as overlapping windows do.
+
+    past: weights of the windows that a trial finds in store; None: it finds none like these.
+    """
+    alarms = []
+    for _ in range(blocks):
+        errors = np.repeat(noise * rng.standard_normal(BLOCK // overlap), overlap)
+        for number, error in enumerate(errors, 1):
+            design = rng.standard_normal((1, len(weights)))
+            target = design @ weights + error
+            if library.trial:
+                difference = None if past is None else target - design @ past - noise * rng.standard_normal(1)
+                library_compare(library, design, target, difference)
+            library_add(library, design, target)
+            if number % (BLOCK // 4) == 0:
+                library_end_part(library)
+        alarms.append(library_end_block(library))
+    return alarms
+
+
+@pytest.mark.parametrize("noise", [0.01, 1.0])
+@pytest.mark.parametrize("right", [0, 7, 19])
+def test_library_solve_picks_the_one_right_term_out_of_many(right: int, noise: float) -> None:
+    weights = np.zeros(20)
+    weights[right] = -0.4
+    library = library_init(GROUPS, 20)
+    fill(library, weights, noise, np.random.default_rng(right))
+    assert library_solve(library, 0, THRESHOLD)
+    assert list(np.flatnonzero(library.coefficients)) == [right]
+    assert library.coefficients[right] == pytest.approx(-0.4, abs=4.0 * noise / np.sqrt(64 * BLOCK))
+
+
+def test_library_solve_finds_nothing_in_noise() -> None:
+    found = 0
+    for seed in range(10):
+        library = library_init(GROUPS, 20)
+        fill(library, np.zeros(20), 1.0, np.random.default_rng(seed), blocks=32)
+        library_solve(library, 0, THRESHOLD)
+        found += np.count_nonzero(library.coefficients)
+    assert found <= 1
+
+
+def test_library_solve_keeps_several_terms_and_prunes_a_stand_in() -> None:
+    """A column that resembles the sum of two right ones is chosen first and dropped once they are in."""
+    rng = np.random.default_rng(0)
+    library = library_init(GROUPS, 3)
+    for _ in range(64):
+        for _ in range(BLOCK):
+            a, b = rng.standard_normal(2)
+            stand_in = a + b + 0.5 * rng.standard_normal()
+            library_add(library, np.array([[stand_in, a, b]]), np.array([a + b + 0.1 * rng.standard_normal()]))
+        library_end_block(library)
+    library_solve(library, 0, THRESHOLD)
+    assert list(np.flatnonzero(library.coefficients)) == [1, 2]
+    np.testing.assert_allclose(library.coefficients[1:], 1.0, atol=0.02)
+
+
+@pytest.mark.parametrize("overlap", [1, 10])
+def test_library_errors_are_calibrated(overlap: int) -> None:
+    """The truth lies within 1.75 jackknife errors (90 %, 15 degrees of freedom) nearly as often as it should."""
+    inside, trials = 0, 60
+    for seed in range(trials):
+        library = library_init(GROUPS, 1)
+        rng = np.random.default_rng(seed)
+        for _ in range(32):
+            slow = np.repeat(rng.standard_normal(40 // overlap), overlap)
+            errors = np.repeat(rng.standard_normal(40 // overlap), overlap)
+            for x, error in zip(slow, errors, strict=True):
+                library_add(library, np.array([[x]]), np.array([2.0 * x + error]))
+            library_end_block(library)
+        library_solve(library, 1, THRESHOLD)
+        inside += abs(library.coefficients[0] - 2.0) < 1.753 * library.errors[0]
+    assert 0.80 <= inside / trials <= 0.98
+
+
+def test_library_solve_keeps_forced_columns_and_counts_those_it_cannot_tell_apart() -> None:
+    rng = np.random.default_rng(1)
+    library = library_init(GROUPS, 3)
+    for _ in range(32):
+        for _ in range(20):
+            a, b = rng.standard_normal(2)
+            library_add(library, np.array([[a, 2.0 * a, b]]), np.array([0.1 * rng.standard_normal()]))
+        library_end_block(library)
+    assert library_solve(library, 3, THRESHOLD)
+    assert library.deficient == 1
+    assert library.errors[0] > 0.0 and library.errors[1] == 0.0 and library.errors[2] > 0.0
+
+
+def test_library_solve_waits_for_enough_groups() -> None:
+    library = library_init(GROUPS, 2)
+    fill(library, np.ones(2), 0.1, np.random.default_rng(0), blocks=5)
+    assert not library_solve(library, 0, THRESHOLD)
+    assert not library.coefficients.any() and not library.solved
+
+
+def test_library_solve_survives_collinear_columns_and_silent_ones() -> None:
+    rng = np.random.default_rng(2)
+    library = library_init(GROUPS, 4)
+    for _ in range(32):
+        for _ in range(20):
+            a = rng.standard_normal()
+            row = np.array([[a, a, 0.0, 1e-9 * a]])
+            library_add(library, row, np.array([a + 0.1 * rng.standard_normal()]))
+        library_end_block(library)
+    library_solve(library, 0, THRESHOLD)
+    assert np.all(np.isfinite(library.coefficients)) and np.all(np.isfinite(library.errors))
+    assert np.count_nonzero(library.coefficients) == 1
+
+
+def test_library_end_block_stays_quiet_on_stationary_data() -> None:
+    alarms = 0
+    for seed in range(8):
+        library = library_init(GROUPS, 3)
+        rng = np.random.default_rng(seed)
+        fill(library, np.array([-0.4, 0.0, 0.0]), 0.3, rng, blocks=16)
+        library_solve(library, 0, THRESHOLD)
+        alarms += sum(fill(library, np.array([-0.4, 0.0, 0.0]), 0.3, rng, blocks=60, overlap=5))
+    assert alarms == 0
+
+
+def test_library_end_block_raises_the_alarm_when_a_coefficient_changes() -> None:
+    rng = np.random.default_rng(0)
+    library = library_init(GROUPS, 3)
+    before, after = np.array([-0.4, 0.0, 0.0]), np.array([-0.8, 0.0, 0.0])
+    fill(library, before, 0.05, rng, blocks=16)
+    library_solve(library, 0, THRESHOLD)
+    assert not any(fill(library, before, 0.05, rng, blocks=2 * ALARM_BLOCKS))
+    assert sum(fill(library, after, 0.05, rng, blocks=2 + TRIAL_BLOCKS, past=before)) == 1
+
+
+def test_library_end_block_does_not_take_a_stretch_of_noise_for_a_change() -> None:
+    """Far more noise than usual, the same for as long as windows overlap: the parts of the trial do not agree."""
+    changes = 0
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        library = library_init(GROUPS, 1)
+        same = np.array([-0.4])
+        fill(library, same, 0.05, rng, blocks=16)
+        library_solve(library, 0, THRESHOLD)
+        fill(library, same, 0.05, rng, blocks=2 * ALARM_BLOCKS)
+        changes += sum(fill(library, same, 2.0, rng, blocks=40, overlap=BLOCK // 8, past=same))
+    assert changes == 0
+
+
+@pytest.mark.parametrize("past", [None, np.array([-0.8, 0.0, 0.0])])
+def test_library_end_block_does_not_take_a_new_region_for_a_change(past: np.ndarray | None) -> None:
+    """The library is contradicted, but the past is not: there is none, or it says the same."""
+    rng = np.random.default_rng(0)
+    library = library_init(GROUPS, 3)
+    before, elsewhere = np.array([-0.4, 0.0, 0.0]), np.array([-0.8, 0.0, 0.0])
+    fill(library, before, 0.05, rng, blocks=16)
+    library_solve(library, 0, THRESHOLD)
+    fill(library, before, 0.05, rng, blocks=2 * ALARM_BLOCKS)
+    assert not any(fill(library, elsewhere, 0.05, rng, blocks=4 * TRIAL_BLOCKS, past=past))
+    assert library.compared > 0
+
+
+def test_library_end_block_takes_one_odd_block_for_an_accident() -> None:
+    rng = np.random.default_rng(0)
+    library = library_init(GROUPS, 1)
+    fill(library, np.array([-0.4]), 0.1, rng, blocks=16)
+    library_solve(library, 0, THRESHOLD)
+    fill(library, np.array([-0.4]), 0.1, rng, blocks=16)
+    assert not any(fill(library, np.array([3.0]), 0.1, rng, blocks=1))
+    assert not any(fill(library, np.array([-0.4]), 0.1, rng, blocks=10))
+
+
+def test_library_clear_forgets_data_but_not_the_model() -> None:
+    rng = np.random.default_rng(0)
+    library = library_init(GROUPS, 1)
+    fill(library, np.array([-0.4]), 0.1, rng)
+    library_solve(library, 0, THRESHOLD)
+    kept = library.coefficients.copy()
+    library_clear(library)
+    np.testing.assert_array_equal(library.coefficients, kept)
+    fill(library, np.array([-0.8]), 0.1, rng)
+    library_solve(library, 0, THRESHOLD)
+    assert library.coefficients[0] == pytest.approx(-0.8, abs=0.01)
