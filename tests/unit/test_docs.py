@@ -15,19 +15,19 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 import pytest
-import typer
 from scipy.integrate import solve_ivp
 from typer.testing import CliRunner
 
 from tinyude import native
-from tinyude.cli.app import app
+from tinyude.cli import app as app_module
+from tinyude.cli.app import app, load_command
 from tinyude.physics.file import load_physics_file
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = (ROOT, ROOT / "docs", ROOT / "examples", ROOT / "firmware")
 DOCUMENTS = [path for folder in FOLDERS for path in sorted(folder.glob("*.md"))]
 FENCE = re.compile(r"^```(\w*)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-COMMANDS = typer.main.get_command(app).commands
+COMMANDS = {name: load_command(name) for name in app_module.COMMANDS}
 
 needs_core = pytest.mark.skipif(not native.available(), reason="needs the compiled core")
 

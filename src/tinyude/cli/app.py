@@ -1,31 +1,61 @@
-"""The `tinyude` program. A command is a function in its own module of `commands`, added to the list below."""
+"""The `tinyude` program. A command is a function in its own module of this folder, added to COMMANDS."""
 
 from __future__ import annotations
 
 import sys
 import warnings
+from importlib import import_module
 from typing import Any, NoReturn
 
 import typer
+import typer.core
+import typer.main
 
 from tinyude import __version__
-from tinyude.cli.bench import bench
-from tinyude.cli.console import errors
-from tinyude.cli.demo import demo
-from tinyude.cli.export import export
-from tinyude.cli.fit import fit
-from tinyude.cli.report import report
-from tinyude.cli.reproduce import reproduce
-from tinyude.cli.simulate import simulate
-from tinyude.cli.size import size
 from tinyude.errors import TinyUDEError
 
 UsageError: Any = typer.BadParameter.__base__  # click's, which some versions of typer bring along under its own name
-COMMANDS = (demo, fit, simulate, report, reproduce, bench, export, size)
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
-for command in COMMANDS:
-    app.command()(command)
+# Each command is the function of its name in the module of its name; a module is imported when its command is used.
+COMMANDS = {
+    "demo": "Learn a pendulum's missing damping from one noisy minute.",
+    "fit": "Learn what a physics file leaves out of a recorded system.",
+    "simulate": "Run a model freely from a moment of a log.",
+    "report": "Write the report page of a saved model.",
+    "reproduce": "Compute tables and figures of the paper.",
+    "bench": "Count instructions, time this machine, compare with budgets.",
+    "export": "Write a fitted model as a package for a board.",
+    "size": "Tell RAM by array, flash and stack of a learner on a board.",
+}
+
+
+class LazyGroup(typer.core.TyperGroup):
+    """The commands of COMMANDS, imported one by one on first use."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in COMMANDS:
+            self.commands.update({name: self.get_command(ctx, name) for name in COMMANDS})  # to suggest one of them
+            return None
+        if cmd_name not in self.commands:
+            self.commands[cmd_name] = load_command(cmd_name)
+        return self.commands[cmd_name]
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+def load_command(name: str) -> Any:
+    """The command of this name, ready to parse arguments."""
+    single = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+    single.command(name)(getattr(import_module(f"tinyude.cli.{name}"), name))
+    return typer.main.get_command(single)
+
+
+app = typer.Typer(cls=LazyGroup, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 
 
 @app.callback(invoke_without_command=True)
@@ -54,11 +84,15 @@ def main() -> None:
 
 
 def _fail(message: str, status: int = 1) -> NoReturn:
+    from tinyude.cli.console import errors
+
     errors.print(f"error: {' '.join(message.split())}", markup=False, soft_wrap=True)
     sys.exit(status)
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    from tinyude.cli.console import errors
+
     errors.print(f"warning: {message}", markup=False)
 
 

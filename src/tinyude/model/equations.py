@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from tinyude.model.model import Model
 
@@ -15,7 +15,7 @@ CONFIDENCE = 0.90
 
 def interval_factor(groups: int, confidence: float = CONFIDENCE) -> float:
     """Half width of an interval in jackknife standard errors."""
-    return float(student.ppf(0.5 + confidence / 2.0, max(groups - 1, 1)))
+    return float(stdtrit(max(groups - 1, 1), 0.5 + confidence / 2.0))
 
 
 def term_table(model: Model, groups: int) -> list[dict[str, Any]]:

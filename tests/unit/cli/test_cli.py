@@ -183,7 +183,7 @@ def test_main_tells_an_os_error_in_one_line(
     assert capsys.readouterr().err == "error: page.html: Permission denied.\n"
 
 
-@pytest.mark.parametrize("command", [function.__name__ for function in cli.COMMANDS])
+@pytest.mark.parametrize("command", cli.COMMANDS)
 def test_every_command_explains_itself(command: str) -> None:
     result = CliRunner().invoke(app, [command, "--help"])
     assert result.exit_code == 0
