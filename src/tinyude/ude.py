@@ -20,7 +20,7 @@ from tinyude.model.diagnostics import diagnose, record_excerpt
 from tinyude.model.equations import describe, equation_lines, interval_factor
 from tinyude.model.model import Model
 from tinyude.model.simulation import extrapolation, held_rollout, rollout
-from tinyude.model.uncertainty import residual_error, spread, with_neighbours
+from tinyude.model.uncertainty import posterior_error, residual_error, spread, with_neighbours
 from tinyude.model.windows import run_jets, visited
 from tinyude.physics import Physics
 from tinyude.physics.kinematics import circular_channels, measured_map, rate_channels, residual_states, seen_columns
@@ -48,6 +48,7 @@ PARAMETER_PASSES = 8
 LIVE_SAMPLES = 40_000  # what a live stream is sized for when nobody says
 LOOKED_AT = 1_000  # windows behind the intervals and the warnings
 MAX_HIDDEN, MAX_UNITS = 3, 256
+POSTERIOR_GROUPS = 10**6  # a posterior's spread is known, not estimated from groups
 REASON_NAMES = ("across a gap", "non-finite", "stuck", "misfit", "jump")
 
 
@@ -152,9 +153,12 @@ class UDE(BaseEstimator):  # type: ignore[misc]
         model, states, held = self._arguments(X, u)
         if not 0.0 < level < 1.0:
             raise TinyUDEError(f"level is {level}; give a number between 0 and 1, e.g. 0.9.")
+        middle = model.residual(states, held)
+        if model.covariance is not None:
+            half = interval_factor(POSTERIOR_GROUPS, level) * posterior_error(model, states, held)
+            return middle - half, middle + half
         if not hasattr(self, "spread_"):
             raise TinyUDEError("Intervals on the residual come with fit(), not with partial_fit(); fit a record.")
-        middle = model.residual(states, held)
         error = residual_error(model, self.spread_, states, held)
         half = interval_factor(len(self.spread_.terms), level) * error
         return middle - half, middle + half

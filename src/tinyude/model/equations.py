@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from scipy.special import stdtrit
+from scipy.stats import t as student
 
 from tinyude.model.model import Model
 
@@ -15,7 +15,7 @@ CONFIDENCE = 0.90
 
 def interval_factor(groups: int, confidence: float = CONFIDENCE) -> float:
     """Half width of an interval in jackknife standard errors."""
-    return float(stdtrit(max(groups - 1, 1), 0.5 + confidence / 2.0))
+    return float(student.ppf(0.5 + confidence / 2.0, max(groups - 1, 1)))
 
 
 def term_table(model: Model, groups: int) -> list[dict[str, Any]]:
@@ -48,7 +48,7 @@ def equation_lines(model: Model, diagnostics: Mapping[str, Any]) -> list[str]:
                 if entry["state"] == state:
                     line += " " + _signed(entry)
             if diagnostics["network"].get(state, 0.0) > 0.0:
-                line += f" + network({', '.join(_seen(model))})"
+                line += f" + {_network_name(model)}({', '.join(_seen(model, index))})"
         lines.append(line)
     return lines
 
@@ -63,7 +63,7 @@ def describe(model: Model, diagnostics: Mapping[str, Any]) -> str:
             f"{entry['coefficient']:.4g} * {entry['term']} [{entry['low']:.4g}, {entry['high']:.4g}]" for entry in found
         )
         share = diagnostics["network"].get(state, 0.0)
-        rest = f"the network carries {share:.0%} of it" if share > 0.0 else "nothing else above the noise"
+        rest = f"{_carrier(model, index)} carries {share:.0%} of it" if share > 0.0 else "nothing else above the noise"
         lines.append(f"residual of {state}: {words + '; ' if words else ''}{rest}")
     for name, value, low, high in diagnostics["parameters"]:
         lines.append(f"parameter {name} = {value:.5g} [{low:.5g}, {high:.5g}]")
@@ -77,6 +77,17 @@ def _signed(entry: Mapping[str, Any]) -> str:
     return f"{'-' if value < 0.0 else '+'} {number if term == '1' else f'{number}*{term}'}"
 
 
-def _seen(model: Model) -> list[str]:
+def _seen(model: Model, state: int) -> list[str]:
+    """What the network of a state depends on."""
     names = (*model.physics.states, *model.physics.inputs)
-    return [names[i] for i in model.sees]
+    columns = model.sees if model.kernel is None else model.kernel.depends_on(model.on.index(state))
+    return [names[i] for i in columns]
+
+
+def _network_name(model: Model) -> str:
+    return "network" if model.kernel is None else "curve"
+
+
+def _carrier(model: Model, state: int) -> str:
+    """A kernel network is a curve, not a formula: say of what."""
+    return "the network" if model.kernel is None else f"a smooth curve of {', '.join(_seen(model, state))}"

@@ -18,6 +18,7 @@ from safetensors.numpy import save as to_bytes
 from tinyude.data.whole_file import write_whole
 from tinyude.errors import TinyUDEError
 from tinyude.model.equations import describe
+from tinyude.model.kernel import KernelNetwork
 from tinyude.model.model import Model
 from tinyude.model.uncertainty import Spread
 from tinyude.physics import Physics
@@ -29,13 +30,14 @@ from tinyude.reference.network.mlp import mlp_count
 if TYPE_CHECKING:
     from tinyude.ude import UDE
 
-FORMAT = 1
+FORMAT = 2
 _ARRAYS = (
     "weights", "network_on", "x_scale", "u_scale", "dx_scale", "coefficients", "errors", "parameter_errors",
 )  # fmt: skip
 _STATE = ("sigma", "step")
 _NUMBERS = ("window_half", "window_spacing", "sigma_scale")
 _SPREAD = ("terms", "network")
+_KERNEL = ("offset", "centres", "inverse_lengths", "weights", "linear")
 _RECORD = ("t", "Y", "u", "window_t", "x", "dx")
 _KINDS: dict[str, tuple[type, ...]] = {
     "int": (int,), "float": (int, float), "bool": (bool, int), "tuple[int, ...]": (tuple,),
@@ -58,11 +60,18 @@ def save_model(ude: UDE, path: str | PathLike[str]) -> None:
     arrays |= {f"record.{name}": np.ascontiguousarray(values, dtype=np.float64) for name, values in record.items()}
     if hasattr(ude, "spread_"):
         arrays |= {f"spread.{name}": np.ascontiguousarray(getattr(ude.spread_, name)) for name in _SPREAD}
+    if model.covariance is not None:
+        arrays["covariance"] = np.ascontiguousarray(model.covariance, dtype=np.float64)
+    if model.kernel is not None:
+        arrays |= {f"kernel.{name}": np.ascontiguousarray(getattr(model.kernel, name)) for name in _KERNEL}
     header = {
         "format": FORMAT,
         "provenance": {"tinyude": __version__, "files": ude.diagnostics_.get("files", [])},
         "physics": model.physics.to_dict(),
         "terms": [expression_text(term) for term in model.terms],
+        "forms": [expression_text(form) for form in model.forms],
+        "shapes": dict(model.shapes),
+        "kernel": None if model.kernel is None else {"sees": model.kernel.sees, "angles": model.kernel.angles},
         "config": {key: value for key, value in asdict(ude.config_).items() if key != "states"},
         "estimator": _settings(ude),
         "state": {name: float(state[name]) for name in _NUMBERS},
@@ -118,9 +127,15 @@ def _restore(header: dict[str, Any], arrays: dict[str, Any]) -> UDE:
     physics = Physics.from_dict(header["physics"])
     symbols = {name: sp.Symbol(name, real=True) for name in (*physics.states, *physics.inputs)}
     terms = tuple(parse_expression(text, symbols, smooth=False) for text in header["terms"])
+    shapes = {str(name): float(value) for name, value in header.get("shapes", {}).items()}
+    named = symbols | {name: sp.Symbol(name, real=True) for name in shapes}
+    forms = tuple(parse_expression(text, named, smooth=False) for text in header.get("forms", []))
     config = Config(**_tuples(header["config"]))
     arrays_of_model = {name: arrays[name] for name in _ARRAYS}
-    model = Model(physics, config.on, config.sees, config.hidden, terms=terms, angles=config.angles, **arrays_of_model)
+    model = Model(
+        physics, config.on, config.sees, config.hidden, terms=terms, angles=config.angles, forms=forms, shapes=shapes,
+        kernel=_kernel(header.get("kernel"), arrays, config), covariance=arrays.get("covariance"), **arrays_of_model,
+    )  # fmt: skip
     _check_config(config, physics)
     _check(model, config)
     ude = UDE(physics, **_tuples(header["estimator"]))
@@ -192,12 +207,38 @@ def _check(model: Model, config: Config) -> None:
         "errors": (on, terms),
         "parameter_errors": (len(model.physics.learned),),
     }
+    if model.forms and len(model.forms) != terms:
+        raise TinyUDEError(f"{len(model.forms)} forms for {terms} terms")
+    if model.covariance is not None:
+        wanted["covariance"] = (len(model.unknowns),) * 2
     for name, shape in wanted.items():
         array = getattr(model, name)
         if array.shape != shape or array.dtype != np.float64:
             raise TinyUDEError(f"{name} has shape {array.shape} where {shape} belongs")
         if not np.all(np.isfinite(array)):
             raise TinyUDEError(f"{name} holds non-finite numbers")
+
+
+def _kernel(header: dict[str, Any] | None, arrays: dict[str, Any], config: Config) -> KernelNetwork | None:
+    """The kernel network of a file, its shapes checked."""
+    if header is None:
+        return None
+    sees, angles = (tuple(int(k) for k in header[name]) for name in ("sees", "angles"))
+    _within("sees of the kernel", sees, config.states + config.inputs)
+    if not set(angles) <= set(sees):
+        raise TinyUDEError(f"the kernel's angles {list(angles)} are not among what it sees")
+    kernel = KernelNetwork(config.on, sees, angles, **{name: arrays[f"kernel.{name}"] for name in _KERNEL})
+    on, features = len(config.on), len(sees) + len(angles)
+    units = kernel.weights.shape[-1]
+    wanted = {
+        "offset": (features,), "centres": (on, units, features), "inverse_lengths": (on, features),
+        "weights": (on, units), "linear": (on, features + 1),
+    }  # fmt: skip
+    for name, shape in wanted.items():
+        array = getattr(kernel, name)
+        if array.shape != shape or array.dtype != np.float64 or not np.all(np.isfinite(array)):
+            raise TinyUDEError(f"kernel.{name} has shape {array.shape} where finite numbers of {shape} belong")
+    return kernel
 
 
 def _spread(arrays: dict[str, Any], model: Model) -> Spread:

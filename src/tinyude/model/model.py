@@ -1,9 +1,9 @@
-"""A fitted hybrid model as plain arrays and text: evaluated with NumPy, whichever engine trained it."""
+"""A fitted hybrid model as plain arrays and text: evaluated with NumPy, however it was trained."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,9 +11,9 @@ import numpy as np
 import sympy as sp
 from numpy.typing import NDArray
 
+from tinyude.model.kernel import KernelNetwork
+from tinyude.model.parts import MLP, Part, Terms
 from tinyude.physics import Physics
-from tinyude.physics.expressions import numpy_function
-from tinyude.reference.network.mlp import mlp_forward
 from tinyude.reference.signal.angle import turn_states
 
 Array = NDArray[Any]
@@ -21,7 +21,10 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class Model:
-    """dx/dt = f_known(x, u) + terms + network."""
+    """dx/dt = f_known(x, u) + terms + kernel network + multilayer perceptron.
+
+    The residual is the sum of `parts`; the arrays here are what the parts are made of and what the file keeps.
+    """
 
     physics: Physics  # with learned parameters at their fitted value
     on: tuple[int, ...]
@@ -37,6 +40,10 @@ class Model:
     errors: Array  # (on, terms) standard errors, 0 for a term that is out
     parameter_errors: Array  # (learned parameters,)
     angles: tuple[int, ...] = ()  # states of which only the turn around 0 was learned: the others are like it
+    forms: tuple[sp.Expr, ...] = ()  # the terms with names for their fitted shape parameters; (): as they are
+    shapes: Mapping[str, float] = field(default_factory=dict)  # those parameters
+    kernel: KernelNetwork | None = None
+    covariance: Array | None = None  # of the learned parameters, then the unknowns of `parts`
 
     def field(self, x: Array, u: Array | None = None) -> Array:
         """dx/dt, shaped like x."""
@@ -46,48 +53,86 @@ class Model:
         """What was learned: N(x, u), shaped like x."""
         return self.library(x, u) + self.network(x, u)
 
-    def library(self, x: Array, u: Array | None = None) -> Array:
-        answer = np.zeros(x.shape)
-        if len(self._kept):
-            answer[..., list(self.on)] = self._terms(self._rows(x, u)) @ self.coefficients[:, self._kept].T
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        """The summands of the residual that are in use: terms, kernel network, multilayer perceptron."""
+        found: list[Part] = [self._library] if self.coefficients.any() else []
+        if self.kernel is not None:
+            found.append(self.kernel)
+        return (*found, self._mlp) if self._mlp is not None else tuple(found)
+
+    @property
+    def unknowns(self) -> Array:
+        """Learned parameters, then the unknowns of every part, as one flat array."""
+        values = [self.physics.parameters[name].value for name in self.physics.learned]
+        return np.concatenate([np.array(values, dtype=np.float64), *(part.unknowns for part in self.parts)])
+
+    def with_unknowns(self, values: Array) -> Model:
+        """The same model with other numbers; the standard errors stay."""
+        count = len(self.physics.learned)
+        learned = dict(zip(self.physics.learned, map(float, values[:count]), strict=True))
+        changed: dict[str, Any] = {"physics": self.physics.with_parameters(learned) if learned else self.physics}
+        for part in self.parts:
+            stop = count + len(part.unknowns)
+            moved, count = part.with_unknowns(np.asarray(values[count:stop])), stop
+            if isinstance(moved, Terms):
+                changed |= {"coefficients": moved.coefficients, "shapes": moved.shapes, "terms": moved.terms}
+            elif isinstance(moved, KernelNetwork):
+                changed["kernel"] = moved
+            elif isinstance(moved, MLP):
+                changed["weights"] = moved.weights
+        return replace(self, **changed)
+
+    def residual_jacobian(self, x: Array, u: Array | None = None) -> Array:
+        """How the residual moves with `unknowns` (..., states, unknowns); 0 for the physics' own parameters."""
+        rows = self._rows(x, u)
+        blocks = [np.zeros((*rows.shape[:-1], len(self.on), len(self.physics.learned)))]
+        blocks += [part.jacobian(rows) for part in self.parts]
+        own = np.concatenate(blocks, axis=-1)
+        answer = np.zeros((*x.shape, own.shape[-1]))
+        answer[..., list(self.on), :] = own
         return answer
+
+    def library(self, x: Array, u: Array | None = None) -> Array:
+        """The terms' share of the residual, shaped like x."""
+        return self._spread_out(x, self._library.evaluate(self._rows(x, u)))
 
     def term_values(self, x: Array, u: Array | None = None) -> Array:
         """The library's terms at states x (..., terms), 0 for those that are out."""
-        values = np.zeros((*x.shape[:-1], len(self.terms)))
-        if len(self._kept):
-            values[..., self._kept] = self._terms(self._rows(x, u))
-        return values
+        return self._library.values(self._rows(x, u))
 
     def network(self, x: Array, u: Array | None = None) -> Array:
-        answer = np.zeros(x.shape)
-        if self.hidden and self.network_on.any():
-            output = self._layer(x, u, -1)
-            answer[..., list(self.on)] = output * self.dx_scale[list(self.on)] * self.network_on
-        return answer
+        """The share of the kernel network and the multilayer perceptron, shaped like x."""
+        answer = np.zeros((*x.shape[:-1], len(self.on)))
+        for part in (self.kernel, self._mlp):
+            if part is not None:
+                answer = answer + part.evaluate(self._rows(x, u))
+        return self._spread_out(x, answer)
 
     def features(self, x: Array, u: Array | None = None) -> Array:
-        """What the network's last layer weighs (..., units + 1): the units before it, and 1."""
-        if not (self.hidden and self.network_on.any()):
+        """What the perceptron's last layer weighs (..., units + 1): the units before it, and 1."""
+        if self._mlp is None:
             return np.zeros((*x.shape[:-1], 0))
-        return np.concatenate([self._layer(x, u, -2), np.ones((*x.shape[:-1], 1))], axis=-1)
-
-    def _layer(self, x: Array, u: Array | None, which: int) -> Array:
-        scale = np.concatenate([self.x_scale, self.u_scale])
-        seen = (self._rows(x, u) / scale)[..., list(self.sees)]
-        sizes = (len(self.sees), *self.hidden, len(self.on))
-        units = mlp_forward(self.weights, sizes, seen.reshape(-1, len(self.sees)))[which]
-        return units.reshape(*x.shape[:-1], -1)
+        return self._mlp.features(self._rows(x, u))
 
     @cached_property
-    def _kept(self) -> Array:
-        """Columns of the terms that stayed for some state."""
-        return np.flatnonzero(self.coefficients.any(axis=0))
-
-    @cached_property
-    def _terms(self) -> Callable[[Array], Array]:
+    def _library(self) -> Terms:
         names = (*self.physics.states, *self.physics.inputs)
-        return numpy_function([self.terms[i] for i in self._kept], [sp.Symbol(name, real=True) for name in names])
+        return Terms(self.on, names, self.forms or self.terms, self.coefficients, self.shapes)
+
+    @cached_property
+    def _mlp(self) -> MLP | None:
+        if not (self.hidden and self.network_on.any()):
+            return None
+        scale = np.concatenate([self.x_scale, self.u_scale])
+        unit = self.dx_scale[list(self.on)]
+        return MLP(self.on, self.sees, self.hidden, self.weights, self.network_on, scale, unit)
+
+    def _spread_out(self, x: Array, values: Array) -> Array:
+        """Values of the residual states (..., on), shaped like x with 0 elsewhere."""
+        answer = np.zeros(x.shape)
+        answer[..., list(self.on)] = values
+        return answer
 
     def _rows(self, x: Array, u: Array | None) -> Array:
         x = turn_states(x, self.angles)

@@ -81,6 +81,13 @@ def spread(model: Model, seen: Visited) -> Spread:
     return empty
 
 
+def posterior_error(model: Model, x: Array, u: Array | None) -> Array:
+    """The standard error of the residual at states x, shaped like x, from the covariance of all its unknowns."""
+    assert model.covariance is not None
+    slopes = model.residual_jacobian(x, u)
+    return np.asarray(np.sqrt(np.maximum(np.einsum("...k,kl,...l->...", slopes, model.covariance, slopes), 0.0)))
+
+
 def residual_error(model: Model, found: Spread, x: Array, u: Array | None) -> Array:
     """The standard error of the residual at states x, shaped like x."""
     error = np.zeros(x.shape)

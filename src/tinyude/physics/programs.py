@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -99,6 +99,14 @@ class Emitter:
 
     def write(self, op: str, a: int, b: int | None = None) -> int:
         return self.code.setdefault((op, a, a if b is None else b), self.n_inputs + len(self.code))
+
+    def expression(self, expr: sp.Expr, known: Mapping[sp.Symbol, int]) -> int:
+        """The register of an expression in symbols of its own, held by the given registers."""
+        outer, self.known = self.known, {**self.known, **known}
+        try:
+            return self.emit(in_basic_functions(sp.sympify(expr)))
+        finally:
+            self.known = outer
 
     def emit(self, expr: sp.Expr) -> int:
         """The register that holds the expression."""

@@ -1,0 +1,125 @@
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sympy as sp
+
+import tinyude as tu
+from tinyude.model.equations import describe, equation_lines
+from tinyude.model.kernel import KernelNetwork
+from tinyude.model.model import Model
+from tinyude.model.parts import MLP, Part, Terms
+from tinyude.model.uncertainty import posterior_error
+from tinyude.physics.programs import Emitter, program_numpy
+from tinyude.reference.network.mlp import mlp_count
+from tinyude.systems import pendulum
+
+NAMES = ("theta", "omega")
+THETA, OMEGA, SLOPE = (sp.Symbol(name, real=True) for name in (*NAMES, "shape_1"))
+RNG = np.random.default_rng(0)
+
+
+def terms() -> Terms:
+    coefficients = np.array([[0.3, 0.0, -0.5], [0.0, 0.0, 0.2]])
+    return Terms((0, 1), NAMES, (THETA * OMEGA, OMEGA**2, sp.tanh(SLOPE * OMEGA)), coefficients, {"shape_1": 3.0})
+
+
+def kernel(on: tuple[int, ...] = (0, 1)) -> KernelNetwork:
+    count = len(on)
+    inverse = np.tile([0.8, 0.9, 0.5], (count, 1))
+    inverse[0, 1] = 0.0
+    return KernelNetwork(
+        on, (0, 1), (0,), np.array([0.1, 0.2, -0.3]), RNG.normal(size=(count, 5, 3)), inverse,
+        RNG.normal(size=(count, 5)), RNG.normal(size=(count, 4)),
+    )  # fmt: skip
+
+
+def mlp() -> MLP:
+    weights = RNG.normal(size=mlp_count((2, 4, 3, 2)))
+    return MLP((0, 1), (0, 1), (4, 3), weights, np.array([1.0, 0.0]), np.array([2.0, 0.5]), np.array([3.0, 4.0]))
+
+
+PARTS = [terms(), kernel(), mlp()]
+ROWS = RNG.normal(size=(7, 2))
+
+
+@pytest.mark.parametrize("part", PARTS, ids=["terms", "kernel", "mlp"])
+def test_emit_computes_what_evaluate_does(part: Part) -> None:
+    emitter = Emitter([sp.Symbol("a"), sp.Symbol("b")])
+    program = emitter.finish(part.emit(emitter, [0, 1]))
+    assert np.allclose(program_numpy(program, ROWS), part.evaluate(ROWS), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("part", PARTS, ids=["terms", "kernel", "mlp"])
+def test_emit_takes_unknowns_as_inputs(part: Part) -> None:
+    count = len(part.unknowns)
+    emitter = Emitter([sp.Symbol(f"s{k}") for k in range(2 + count)])
+    program = emitter.finish(part.emit(emitter, [0, 1], range(2, 2 + count)))
+    moved = part.with_unknowns(1.1 * part.unknowns)
+    rows = np.hstack([ROWS, np.tile(moved.unknowns, (len(ROWS), 1))])
+    assert np.allclose(program_numpy(program, rows), moved.evaluate(ROWS), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("part", PARTS, ids=["terms", "kernel", "mlp"])
+def test_jacobian_is_the_derivative_by_the_unknowns(part: Part) -> None:
+    found = part.jacobian(ROWS)
+    for k, step in enumerate(1e-6 * np.eye(len(part.unknowns))):
+        high, low = (part.with_unknowns(part.unknowns + s * step).evaluate(ROWS) for s in (1.0, -1.0))
+        assert np.allclose(found[..., k], (high - low) / 2e-6, atol=1e-7)
+
+
+def test_kernel_depends_on_what_has_a_length_or_a_slope() -> None:
+    flat = kernel((1,))
+    assert flat.depends_on(0) == (0, 1)
+    only = replace(flat, inverse_lengths=np.array([[0.0, 0.0, 1.0]]), linear=np.zeros((1, 4)))
+    assert only.depends_on(0) == (1,)
+
+
+def model(**changes: object) -> Model:
+    base = Model(
+        pendulum().physics, on=(1,), sees=(0, 1), hidden=(), weights=np.zeros(0), network_on=np.zeros(1),
+        x_scale=np.ones(2), u_scale=np.ones(0), dx_scale=np.ones(2), terms=(OMEGA, sp.tanh(3.0 * OMEGA)),
+        coefficients=np.array([[-0.4, 0.2]]), errors=np.array([[0.01, 0.02]]), parameter_errors=np.zeros(0),
+        forms=(OMEGA, sp.tanh(SLOPE * OMEGA)), shapes={"shape_1": 3.0}, kernel=kernel((1,)),
+    )  # fmt: skip
+    return replace(base, **changes)  # type: ignore[arg-type]
+
+
+def test_model_residual_is_the_sum_of_its_parts() -> None:
+    found = model()
+    total = sum(part.evaluate(ROWS) for part in found.parts)
+    assert np.allclose(found.residual(ROWS)[:, [1]], total) and not found.residual(ROWS)[:, 0].any()
+    moved = found.with_unknowns(2.0 * found.unknowns)
+    assert np.allclose(moved.unknowns, 2.0 * found.unknowns)
+    assert moved.terms[1] == sp.tanh(6.0 * OMEGA)
+
+
+def test_posterior_error_follows_the_covariance() -> None:
+    found = model()
+    size = len(found.unknowns)
+    root = RNG.normal(size=(size, size))
+    covariance = 1e-6 * root @ root.T
+    error = posterior_error(replace(found, covariance=covariance), ROWS, None)
+    draws = np.random.default_rng(1).multivariate_normal(found.unknowns, covariance, 4000)
+    spread = np.std([found.with_unknowns(draw).residual(ROWS) for draw in draws], axis=0)
+    assert np.allclose(error, spread, rtol=0.1)
+
+
+def test_equations_name_a_curve_and_its_states() -> None:
+    figures = {"terms": [], "network": {"omega": 0.5}, "parameters": [], "warnings": []}
+    assert equation_lines(model(), figures)[1].endswith("+ curve(theta, omega)")
+    assert "a smooth curve of theta, omega carries 50% of it" in describe(model(), figures)
+
+
+def test_model_file_keeps_kernel_shapes_and_covariance(tmp_path: Path) -> None:
+    system = pendulum()
+    _, samples = system.stream(seed=0, seconds=5.0)
+    ude = tu.UDE(system.physics, (), library=["omega", "tanh(3.0*omega)"]).fit(samples)
+    found = model()
+    ude.model_ = replace(found, covariance=np.eye(len(found.unknowns)))
+    ude.save(tmp_path / "kernel.tinyude")
+    loaded = tu.load(tmp_path / "kernel.tinyude").model_
+    assert np.array_equal(loaded.residual(ROWS), found.residual(ROWS))
+    assert loaded.shapes == {"shape_1": 3.0} and loaded.forms == found.forms
+    assert np.array_equal(loaded.covariance, np.eye(len(found.unknowns)))
