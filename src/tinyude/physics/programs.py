@@ -55,10 +55,11 @@ def program(exprs: Sequence[sp.Expr], symbols: Sequence[sp.Symbol]) -> Program:
     """The expressions as one program: common subexpressions once, integer powers by square and multiply."""
     basic = [in_basic_functions(sp.sympify(e)) for e in exprs]
     shared, reduced = sp.cse(basic, symbols=sp.numbered_symbols(cls=sp.Dummy))
-    emitter = Emitter(symbols)
+    emitter = Emitter(len(symbols))
+    known = {symbol: register for register, symbol in enumerate(symbols)}
     for name, expr in shared:
-        emitter.known[name] = emitter.emit(expr)
-    return emitter.finish([emitter.emit(e) for e in reduced])
+        known[name] = emitter.expression(expr, known)
+    return emitter.finish([emitter.expression(e, known) for e in reduced])
 
 
 def program_numpy(program: Program, x: Array) -> Array:
@@ -75,15 +76,15 @@ def program_numpy(program: Program, x: Array) -> Array:
 
 
 class Emitter:
-    """Writes instructions, reusing any already written; constants have negative numbers until `finish`."""
+    """Writes a program, reusing any instruction already written; constants have negative numbers until `finish`."""
 
-    def __init__(self, symbols: Sequence[sp.Symbol]) -> None:
-        self.n_inputs = len(symbols)
-        self.known: dict[sp.Symbol, int] = {s: i for i, s in enumerate(symbols)}
+    def __init__(self, n_inputs: int) -> None:
+        self.n_inputs = n_inputs
         self.constants: dict[float, int] = {}
         self.code: dict[tuple[str, int, int], int] = {}
 
     def finish(self, outputs: Sequence[int]) -> Program:
+        """What was written, as a program with these registers for outputs."""
         n_in, n_const = self.n_inputs, len(self.constants)
 
         def final(register: int) -> int:
@@ -100,13 +101,24 @@ class Emitter:
     def write(self, op: str, a: int, b: int | None = None) -> int:
         return self.code.setdefault((op, a, a if b is None else b), self.n_inputs + len(self.code))
 
+    def include(self, program: Program, inputs: Sequence[int]) -> list[int]:
+        """Write another program on these registers as its inputs; every register of it, as it is called here."""
+        registers = [*inputs, *map(self.constant, program.constants)]
+        for op, a, b in program.code:
+            registers.append(self.write(op, registers[a], registers[b]))
+        return registers
+
     def expression(self, expr: sp.Expr, known: Mapping[sp.Symbol, int]) -> int:
-        """The register of an expression in symbols of its own, held by the given registers."""
-        outer, self.known = self.known, {**self.known, **known}
-        try:
-            return self.emit(in_basic_functions(sp.sympify(expr)))
-        finally:
-            self.known = outer
+        """Write an expression of symbols whose registers are `known`; the register that holds it."""
+        return _Expressions(self, known).emit(in_basic_functions(sp.sympify(expr)))
+
+
+class _Expressions:
+    """Writes SymPy expressions; `known` are the registers of their symbols."""
+
+    def __init__(self, emitter: Emitter, known: Mapping[sp.Symbol, int]) -> None:
+        self.known = known
+        self.constant, self.write = emitter.constant, emitter.write
 
     def emit(self, expr: sp.Expr) -> int:
         """The register that holds the expression."""

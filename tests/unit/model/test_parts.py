@@ -46,7 +46,7 @@ ROWS = RNG.normal(size=(7, 2))
 
 @pytest.mark.parametrize("part", PARTS, ids=["terms", "kernel", "mlp"])
 def test_emit_computes_what_evaluate_does(part: Part) -> None:
-    emitter = Emitter([sp.Symbol("a"), sp.Symbol("b")])
+    emitter = Emitter(2)
     program = emitter.finish(part.emit(emitter, [0, 1]))
     assert np.allclose(program_numpy(program, ROWS), part.evaluate(ROWS), rtol=1e-12, atol=1e-12)
 
@@ -54,7 +54,7 @@ def test_emit_computes_what_evaluate_does(part: Part) -> None:
 @pytest.mark.parametrize("part", PARTS, ids=["terms", "kernel", "mlp"])
 def test_emit_takes_unknowns_as_inputs(part: Part) -> None:
     count = len(part.unknowns)
-    emitter = Emitter([sp.Symbol(f"s{k}") for k in range(2 + count)])
+    emitter = Emitter(2 + count)
     program = emitter.finish(part.emit(emitter, [0, 1], range(2, 2 + count)))
     moved = part.with_unknowns(1.1 * part.unknowns)
     rows = np.hstack([ROWS, np.tile(moved.unknowns, (len(ROWS), 1))])
