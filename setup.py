@@ -13,7 +13,12 @@ from cffi import FFI
 from setuptools import Extension, setup
 from setuptools.command.build_py import build_py
 
-HEADERS = ["core/include/tinyude.h", "src/tinyude/native/tape.h", "src/tinyude/native/host.h"]
+HEADERS = [
+    "core/include/tinyude.h",
+    "src/tinyude/native/tape.h",
+    "src/tinyude/native/filter.h",
+    "src/tinyude/native/host.h",
+]
 SOURCE_FOLDERS = ["core/src", "src/tinyude/native"]
 # Nothing here lets a compiler change a bit: no contraction, no reassociation.
 FLAGS = [

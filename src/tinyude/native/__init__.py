@@ -11,5 +11,6 @@ from tinyude.native.core import (
     host_bytes,
     memory,
 )
+from tinyude.native.filter import NativeFilter
 
-__all__ = ["NativeKnown", "NativeLearner", "available", "build_info", "host_bytes", "memory"]
+__all__ = ["NativeFilter", "NativeKnown", "NativeLearner", "available", "build_info", "host_bytes", "memory"]

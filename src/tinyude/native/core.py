@@ -56,7 +56,7 @@ def _core(precision: str) -> Any:
     return core
 
 
-def _loaded(precision: str) -> Any:
+def loaded(precision: str) -> Any:
     if precision not in _MODULES:
         raise TinyUDEError(f"precision is {precision!r}; use {' or '.join(map(repr, _MODULES))}.")
     try:
@@ -70,7 +70,7 @@ def _loaded(precision: str) -> Any:
 
 def memory(config: Config, precision: str = "float32") -> dict[str, int]:
     """Bytes of a learner's arena by part, before there is one; `total` is what a board must set aside."""
-    core = _loaded(precision)
+    core = loaded(precision)
     parts = core.ffi.new("tu_memory *")
     if core.lib.tu_learner_memory(_native_config(core, config), parts) != core.lib.TU_OK:
         raise TinyUDEError(f"The compiled core does not take {config}; core/include/tinyude.h has its limits.")
@@ -79,7 +79,7 @@ def memory(config: Config, precision: str = "float32") -> dict[str, int]:
 
 def host_bytes(config: Config, precision: str = "float32") -> int:
     """What the arena takes here beyond a board's."""
-    core = _loaded(precision)
+    core = loaded(precision)
     return int(core.lib.tu_learner_bytes(_native_config(core, config))) - memory(config, precision)["total"]
 
 
@@ -87,7 +87,7 @@ class NativeKnown:
     """The known part as tapes that the core runs by itself."""
 
     def __init__(self, programs: KnownPrograms, precision: str = "float64") -> None:
-        core = _loaded(precision)
+        core = loaded(precision)
         self._ffi, self._lib, self._dtype = core.ffi, core.lib, np.dtype(precision)
         self._alive: list[Any] = []  # what C points to
         self.states = len(programs.field.outputs)
@@ -134,7 +134,7 @@ class NativeLearner:
     """One learner of the compiled core in its own arena; `tinyude.h` says what each call does."""
 
     def __init__(self, config: Config, programs: KnownPrograms, precision: str = "float64") -> None:
-        core = _loaded(precision)
+        core = loaded(precision)
         self._ffi, self._lib, self._dtype = core.ffi, core.lib, np.dtype(precision)
         self._config = _native_config(core, config)
         self._columns = config.channels + config.inputs

@@ -2,6 +2,7 @@
 #ifndef TU_HOST_H
 #define TU_HOST_H
 
+#include "filter.h"
 #include "tape.h"
 
 /* out[rows][outputs] of a tape at x[rows][states] and u[rows][inputs]. */

@@ -37,15 +37,21 @@ static tu_real *load(tu_real *registers, const tu_real *values, int32_t count)
     return registers + count;
 }
 
-void tu_tape_run(const tu_tape *tape, const tu_real *x, const tu_real *u, tu_real *registers, tu_real *out)
+void tu_tape_code(const tu_tape *tape, tu_real *registers)
 {
-    tu_real *result = load(registers, x, tape->states);
-    result = load(result, u, tape->inputs);
-    result = load(result, tape->constants, tape->constants_count);
+    tu_real *result = registers + tape->states + tape->inputs + tape->constants_count;
     const int32_t *code = tape->code;
     for (int32_t i = 0; i < tape->code_count; i++, code += 3) {
         result[i] = operate(code[0], registers[code[1]], registers[code[2]]);
     }
+}
+
+void tu_tape_run(const tu_tape *tape, const tu_real *x, const tu_real *u, tu_real *registers, tu_real *out)
+{
+    tu_real *next = load(registers, x, tape->states);
+    next = load(next, u, tape->inputs);
+    load(next, tape->constants, tape->constants_count);
+    tu_tape_code(tape, registers);
     for (int32_t i = 0; i < tape->outputs_count; i++) {
         out[i] = registers[tape->outputs[i]];
     }

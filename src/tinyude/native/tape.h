@@ -53,6 +53,9 @@ typedef struct tu_tapes {
     tu_real *registers;
 } tu_tapes;
 
+/* The instructions alone: inputs and constants are in their registers, results are left in theirs. */
+void tu_tape_code(const tu_tape *tape, tu_real *registers);
+
 void tu_tape_run(const tu_tape *tape, const tu_real *x, const tu_real *u, tu_real *registers, tu_real *out);
 
 /* Fills `known` with functions that run the tapes; NULL for a tape without outputs. The tapes must outlive it. */

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from tinyude.physics.derivatives import program_derivative, program_with_slopes, pruned
 from tinyude.errors import TinyUDEError
+from tinyude.physics.derivatives import program_derivative, program_with_slopes, pruned
 from tinyude.physics.programs import Program, program, program_numpy
 
 X, Y, Z = SYMBOLS = sp.symbols("x y z")

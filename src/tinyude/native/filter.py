@@ -1,0 +1,167 @@
+"""The compiled pass of the filter (native/filter.c), with stretches spread over threads."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tinyude.errors import TinyUDEError
+from tinyude.native.core import loaded
+from tinyude.native.tape import tape_arrays
+from tinyude.physics.programs import Program
+
+if TYPE_CHECKING:
+    from tinyude.refinement.field import Field
+    from tinyude.refinement.filter import Noise, Plan
+    from tinyude.refinement.stretches import Batch
+
+Array = NDArray[Any]
+THREADS = max(1, min(8, os.cpu_count() or 1))
+ROWS_A_THREAD = 2_000  # below so many rows a thread costs more than it saves
+
+
+class NativeFilter:
+    """A field and a batch, ready for many passes."""
+
+    def __init__(self, field: Field, batch: Batch, plan: Plan) -> None:
+        core = loaded("float64")
+        self._ffi, self._lib = core.ffi, core.lib
+        self.field, self.batch, self.plan = field, batch, plan
+        limits = (core.lib.TU_FILTER_STATES, core.lib.TU_FILTER_UNKNOWNS)
+        if field.states > limits[0] or field.unknowns > limits[1]:
+            raise TinyUDEError(
+                f"{field.states} states and {field.unknowns} unknowns; refinement takes at most {limits[0]} and "
+                f"{limits[1]}: learn fewer parameters, or fit with refine=False."
+            )
+        self._alive: list[Any] = []
+        self._value, self._slopes = self._tape(field.value), self._tape(field.slopes)
+        self._entries = self._hold("int32_t[]", np.array(field.entries, np.int32).reshape(-1, 2))
+        self._measured = self._hold("int32_t[]", np.array(plan.measured, np.int32))
+        self._data = core.ffi.new("tu_filter_data *")
+        self._data.offsets = self._hold("int64_t[]", batch.offsets)
+        for name in ("times", "samples", "inputs", "starts", "start_variances"):
+            setattr(self._data, name, self._hold("tu_real[]", getattr(batch, name)))
+
+    def run(
+        self,
+        unknowns: Array,
+        noise: Noise,
+        gate: float = 0.0,
+        sensitivities: bool = True,
+        frozen: Mapping[str, Array] | None = None,
+    ) -> dict[str, Array]:
+        """One pass over all stretches: the arrays of tu_filter_result. frozen: variances and gains to keep."""
+        sensitivities = sensitivities and frozen is None
+        arrays = self._empty(sensitivities, frozen)
+        alive: list[Any] = []
+        filter_ = self._filter(unknowns, noise, gate, sensitivities, frozen is not None, alive)
+        result = self._result(arrays, alive)
+        size = self._lib.tu_filter_workspace(filter_)
+
+        def over(span: tuple[int, int]) -> None:
+            workspace = self._ffi.from_buffer("tu_real[]", np.zeros(size))
+            self._lib.tu_filter_pass(filter_, self._data, span[0], span[1], workspace, result)
+
+        self._threads(over)
+        return arrays
+
+    def smooth(self, unknowns: Array, noise: Noise, gate: float = 0.0) -> tuple[Array, Array]:
+        """States given all rows of their stretch, (rows, states), and their variances."""
+        arrays = self._empty(False, None)
+        alive: list[Any] = []
+        filter_ = self._filter(unknowns, noise, gate, False, False, alive)
+        result = self._result(arrays, alive)
+        rows, n = self.batch.rows, self.field.states
+        kept = [np.zeros((rows, n, n)), np.zeros((rows, n, n)), np.zeros((rows, n)), np.zeros((rows, n))]
+        result.covariances, result.transitions, states, variances = (self._held(array, alive) for array in kept)
+        size = self._lib.tu_filter_workspace(filter_)
+
+        def over(span: tuple[int, int]) -> None:
+            workspace = self._ffi.from_buffer("tu_real[]", np.zeros(size))
+            self._lib.tu_filter_pass(filter_, self._data, span[0], span[1], workspace, result)
+            self._lib.tu_filter_smooth(filter_, self._data, result, span[0], span[1], workspace, states, variances)
+
+        self._threads(over)
+        return kept[2], kept[3]
+
+    def _held(self, array: Array, alive: list[Any]) -> Any:
+        pointer = self._ffi.from_buffer("tu_real[]", np.ascontiguousarray(array, np.float64))
+        alive.append(pointer)
+        return pointer
+
+    def _filter(
+        self, unknowns: Array, noise: Noise, gate: float, sensitivities: bool, frozen: bool, alive: list[Any]
+    ) -> Any:
+        def held(array: Array) -> Any:
+            return self._held(array, alive)
+
+        filter_ = self._ffi.new("tu_filter *")
+        field = self.field
+        filter_.states, filter_.inputs, filter_.unknowns = field.states, field.inputs, field.unknowns
+        filter_.channels = len(self.plan.measured)
+        filter_.value, filter_.slopes, filter_.entries = self._value, self._slopes, self._entries
+        filter_.measured, filter_.values = self._measured, held(unknowns)
+        filter_.measurement, filter_.process = held(noise.measurement), held(noise.process)
+        filter_.longest_step, filter_.widen = self.plan.longest_step, held(self.plan.widen)
+        filter_.gate = gate
+        filter_.sensitivities, filter_.frozen = sensitivities, frozen
+        return filter_
+
+    def _result(self, arrays: Mapping[str, Array], alive: list[Any]) -> Any:
+        result = self._ffi.new("tu_filter_result *")
+        for name, array in arrays.items():
+            setattr(result, name, self._held(array, alive))
+        return result
+
+    def _threads(self, over: Callable[[tuple[int, int]], None]) -> None:
+        spans = self._spans()
+        if len(spans) == 1:
+            over(spans[0])
+        else:
+            with ThreadPoolExecutor(len(spans)) as pool:
+                list(pool.map(over, spans))
+
+    def _spans(self) -> list[tuple[int, int]]:
+        """Ranges of stretches with about equally many rows each, one for a thread."""
+        offsets, count = self.batch.offsets, len(self.batch.stretches)
+        wanted = max(1, min(THREADS, count, int(offsets[-1]) // ROWS_A_THREAD))
+        goals = offsets[-1] * np.arange(1, wanted) / wanted
+        cuts = sorted({0, count, *(int(np.searchsorted(offsets, goal)) for goal in goals)})
+        return list(itertools.pairwise(cuts))
+
+    def _empty(self, sensitivities: bool, frozen: Mapping[str, Array] | None) -> dict[str, Array]:
+        field, batch = self.field, self.batch
+        count, rows, channels = len(batch.stretches), batch.rows, len(self.plan.measured)
+        p = field.unknowns if sensitivities else 0
+        arrays = {
+            "information": np.zeros((count, p, p)),
+            "gradient": np.zeros((count, p)),
+            **{name: np.zeros((count, channels)) for name in ("squares", "logs", "counts")},
+            "innovations": np.full((rows, channels), np.nan),
+            "variances": np.full((rows, channels), np.nan),
+            "gains": np.zeros((rows, channels, field.states)),
+            **{name: np.zeros((rows, field.states)) for name in ("states", "state_variances")},
+        }
+        return arrays | dict(frozen or {})
+
+    def _tape(self, program: Program) -> Any:
+        tape = self._ffi.new("tu_tape *")
+        code, constants, outputs = tape_arrays(program, np.float64)
+        tape.states, tape.inputs = self.field.states, program.n_inputs - self.field.states
+        tape.code_count, tape.constants_count, tape.outputs_count = len(code), len(constants), len(outputs)
+        tape.code = self._hold("int32_t[]", code)
+        tape.constants = self._hold("tu_real[]", constants)
+        tape.outputs = self._hold("int32_t[]", outputs)
+        self._alive.append(tape)
+        return tape
+
+    def _hold(self, ctype: str, array: Array) -> Any:
+        pointer = self._ffi.from_buffer(ctype, np.ascontiguousarray(array))
+        self._alive.append(pointer)
+        return pointer

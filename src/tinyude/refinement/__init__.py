@@ -1,0 +1,1 @@
+"""After the windows: prediction-error refinement and model selection on held-back free runs."""

@@ -1,0 +1,184 @@
+"""One model structure refined: noise, jumps and unknowns found together."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tinyude.refinement.field import Field
+from tinyude.refinement.filter import Noise, Passed, Plan
+from tinyude.refinement.gating import GATE, MOST_REJECTED, cut_at_jumps, rejected_rows
+from tinyude.refinement.gauss_newton import Filter, Solution, gauss_newton
+from tinyude.refinement.noise import fit_noise, mean_squares, robust_log_likelihood
+from tinyude.refinement.starts import Sensing, with_starts
+from tinyude.refinement.stretches import Batch, Stretch, batch_of
+from tinyude.refinement.unknowns import Unknowns
+
+Array = NDArray[Any]
+MakeFilter = Callable[[Field, Batch, Plan], Filter]
+NOISE_ROWS = 6_000  # rows that the search for the noise looks at
+FEW_REJECTED = 0.02  # share of rows
+SAME_NOISE = 0.1  # change of a measurement variance that needs no new solution
+CUT_PRICE = 10.0  # log-likelihood that a cut must gain, beside that of the states it frees
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What is the same for every model structure.
+
+    Attributes
+    ----------
+    sensing : Sensing
+    plan : Plan
+    rate : array (states,)
+        Typical rate of the states whose equation may be incomplete; 0 for the others.
+    floor : array (channels,)
+        Least measurement variance.
+    make : callable
+        Field, batch and plan to a Filter.
+    """
+
+    sensing: Sensing
+    plan: Plan
+    rate: Array
+    floor: Array
+    make: MakeFilter
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A refined structure.
+
+    Attributes
+    ----------
+    field : Field
+    solution : Solution
+    batch : Batch
+        The stretches, cut at jumps.
+    noise : Noise
+    kappa : float
+        Process noise as a share of rate^2 a second.
+    gate : float
+    log_likelihood : float
+    """
+
+    field: Field
+    solution: Solution
+    batch: Batch
+    noise: Noise
+    kappa: float
+    gate: float
+    log_likelihood: float
+
+    @property
+    def unknowns(self) -> Unknowns:
+        return self.solution.unknowns
+
+
+def estimate(
+    setup: Setup, field: Field, unknowns: Unknowns, stretches: Sequence[Stretch], deadline: float = np.inf,
+    rounds: int = 4,
+) -> Estimate:  # fmt: skip
+    """Refine the unknowns of one field over the stretches.
+
+    Where the given values already explain the rows up to sensor noise, without process noise. Otherwise with much of
+    it first, so that a model far from the truth is not lost; then jumps are cut out and the process noise is lowered
+    as far as the likelihood allows. At 0 every row counts in full.
+    """
+    whole = batch_of(with_starts(stretches, setup.sensing))
+    now = _exact(setup, field, unknowns, whole) or _with_noise(setup, _begin(setup, field, unknowns, whole))
+    for _ in range(rounds):
+        before = now = replace(now, solution=_solve(setup, now, deadline))
+        now = _with_noise(setup, _cut_anew(setup, now, whole))
+        if _settled(before, now) or time.perf_counter() > deadline:
+            break
+    else:
+        now = replace(now, solution=_solve(setup, now, deadline))
+    return now
+
+
+def _settled(before: Estimate, now: Estimate) -> bool:
+    """Whether the solution was found under the noise and the cuts that are right for it."""
+    same = now.kappa == before.kappa and np.array_equal(now.batch.offsets, before.batch.offsets)
+    ratio = now.noise.measurement / before.noise.measurement
+    return bool(same and before.solution.converged and np.all(np.abs(ratio - 1.0) < SAME_NOISE))
+
+
+def _solve(setup: Setup, now: Estimate, deadline: float) -> Solution:
+    filter_ = setup.make(now.field, now.batch, setup.plan)
+    return gauss_newton(filter_, now.unknowns, now.noise, now.gate, deadline=deadline)
+
+
+def _begin(setup: Setup, field: Field, unknowns: Unknowns, whole: Batch) -> Estimate:
+    """Nothing known yet: the sensors' own noise, every row used."""
+    noise = Noise(setup.sensing.sigma**2, np.zeros(field.states))
+    nothing = Passed(*([np.zeros(0)] * 10))
+    return Estimate(field, Solution(unknowns, nothing, 0, False), whole, noise, 0.0, 0.0, -np.inf)
+
+
+def _exact(setup: Setup, field: Field, unknowns: Unknowns, whole: Batch) -> Estimate | None:
+    """Without process noise, cut at jumps; None unless hardly a row is rejected and the rest are sensor noise."""
+    start = replace(_begin(setup, field, unknowns, whole), gate=GATE)
+    cut = _cut(setup, start)
+    if cut is None:
+        return None
+    passed = setup.make(field, cut.batch, setup.plan).run(unknowns.values, cut.noise, GATE, False)
+    ratio = mean_squares(passed)
+    explained = rejected_rows(passed).mean() < FEW_REJECTED and np.all((ratio > 0.3) & (ratio < 2.0))
+    return cut if explained else None
+
+
+def _with_noise(setup: Setup, now: Estimate) -> Estimate:
+    """The likeliest noise, found on a part of the rows; its likelihood over that part."""
+    filter_ = setup.make(now.field, _some_rows(now.batch), setup.plan)
+    values = now.unknowns.values
+    noise, kappa, score = fit_noise(filter_, values, now.noise, setup.rate, setup.floor, now.gate)
+    return replace(now, noise=noise, kappa=kappa, log_likelihood=score)
+
+
+def _some_rows(batch: Batch) -> Batch:
+    """Stretches spread over the batch with about NOISE_ROWS rows; long ones are cut short."""
+    if batch.rows <= NOISE_ROWS:
+        return batch
+    wanted = max(1, min(len(batch.stretches), 6))
+    places = np.unique(np.linspace(0, len(batch.stretches) - 1, wanted).astype(int))
+    return batch_of([batch.stretches[k].cut(0, NOISE_ROWS // len(places)) for k in places])
+
+
+def _cut_anew(setup: Setup, now: Estimate, whole: Batch) -> Estimate:
+    """Cut the whole record where the state jumps under the present unknowns, if that makes it likelier."""
+    best, best_score = now, None
+    measurement = np.maximum(now.noise.measurement, 0.25 * setup.sensing.sigma**2)
+    for kappa in sorted({0.0, 0.01 * now.kappa}, reverse=True):
+        noise = Noise(measurement, kappa * setup.rate**2)
+        cut = _cut(setup, replace(now, batch=whole, noise=noise, kappa=kappa, gate=GATE))
+        if cut is None:
+            break
+        if now.kappa == kappa and np.array_equal(cut.batch.offsets, now.batch.offsets):
+            return now
+        if best_score is None:
+            best_score = _score(setup, now)
+        score = _score(setup, cut)
+        if score > best_score:
+            best, best_score = cut, score
+    return best
+
+
+def _cut(setup: Setup, now: Estimate) -> Estimate | None:
+    """Cut at every jump; None when too much is rejected: then the model is wrong, not the rows."""
+    passed = setup.make(now.field, now.batch, setup.plan).run(now.unknowns.values, now.noise, now.gate, False)
+    if not np.isfinite(passed.cost) or rejected_rows(passed).mean() > MOST_REJECTED:
+        return None
+    parts = cut_at_jumps(now.batch, passed)
+    return replace(now, batch=batch_of(with_starts(parts, setup.sensing)))
+
+
+def _score(setup: Setup, now: Estimate) -> float:
+    """Log-likelihood of the whole record, less the price of the cuts."""
+    passed = setup.make(now.field, now.batch, setup.plan).run(now.unknowns.values, now.noise, now.gate, False)
+    return robust_log_likelihood(passed, now.gate) - CUT_PRICE * len(now.batch.stretches)

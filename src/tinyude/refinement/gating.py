@@ -1,0 +1,57 @@
+"""Rows that the model cannot explain: lone ones are not used, several in a row end a stretch."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tinyude.refinement.filter import JUMP, Passed
+from tinyude.refinement.stretches import Batch, Stretch
+
+Array = NDArray[Any]
+GATE = 5.0  # standard deviations
+MOST_REJECTED = 0.2  # share of rows: more is a wrong model, not outliers
+SHORTEST = 12  # rows of a stretch
+
+
+def rejected_rows(passed: Passed) -> Array:
+    """Which rows have samples and were not used."""
+    return np.asarray(np.isinf(passed.variances).any(axis=1))
+
+
+def cut_at_jumps(batch: Batch, passed: Passed) -> list[Stretch]:
+    """The stretches, cut where several rows in a row were rejected; each part begins with the first of them."""
+    rejected = rejected_rows(passed)
+    parts: list[Stretch] = []
+    for number, stretch in enumerate(batch.stretches):
+        begins = [0, *_jumps(rejected[batch.rows_of(number)]), len(stretch)]
+        parts.extend(
+            stretch.cut(a, b) if (a, b) != (0, len(stretch)) else stretch
+            for a, b in itertools.pairwise(begins)
+            if b - a >= SHORTEST
+        )
+    return parts
+
+
+def _jumps(rejected: Array) -> list[int]:
+    """Rows where a jump begins: the first of at least JUMP rejected ones; the next at least SHORTEST later."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], rejected, [False]]).astype(np.int8)))
+    found: list[int] = []
+    for begin, end in zip(edges[::2], edges[1::2], strict=True):
+        if end - begin >= JUMP and begin > 0 and (not found or begin - found[-1] >= SHORTEST):
+            found.append(int(begin))
+    return found
+
+
+def pieces(stretches: Sequence[Stretch], longest: int) -> list[Stretch]:
+    """Stretches cut into equal parts of at most so many rows."""
+    made: list[Stretch] = []
+    for stretch in stretches:
+        count = max(1, -(-len(stretch) // longest))
+        cuts = np.linspace(0, len(stretch), count + 1).astype(int)
+        made.extend(stretch.cut(int(a), int(b)) for a, b in itertools.pairwise(cuts))
+    return made

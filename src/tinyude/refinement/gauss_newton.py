@@ -1,0 +1,95 @@
+"""Levenberg's method on the filter's innovations, with gains frozen within each step."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tinyude.refinement.filter import Noise, Passed
+from tinyude.refinement.unknowns import Unknowns
+
+Array = NDArray[Any]
+FIRST_DAMPING = 1e-3  # of the diagonal
+TRIALS = 6  # dampings tried for one step, each ten times the last
+CONVERGED = 1e-3  # of a squared standard deviation, by which the next step would still lower the cost
+
+
+class Filter(Protocol):
+    """A field and a batch, ready for passes (compiled.py)."""
+
+    def run(
+        self, unknowns: Array, noise: Noise, gate: float = 0.0, sensitivities: bool = True,
+        frozen: Passed | None = None,
+    ) -> Passed: ...  # fmt: skip
+
+    def smooth(self, unknowns: Array, noise: Noise, gate: float = 0.0) -> tuple[Array, Array]:
+        """States given all rows of their stretch, and their variances."""
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Where the steps ended, and the pass there."""
+
+    unknowns: Unknowns
+    passed: Passed
+    steps: int
+    converged: bool
+
+    @property
+    def information(self) -> Array:
+        return np.asarray(self.passed.information.sum(axis=0))
+
+
+def gauss_newton(
+    filter_: Filter, unknowns: Unknowns, noise: Noise, gate: float = 0.0, steps: int = 6, deadline: float = np.inf
+) -> Solution:
+    """At most `steps` accepted steps from the given values, or until `deadline` (of time.perf_counter).
+
+    A trial step is judged with gains, variances and rejected rows as they were before it, so that cost is one
+    function of the unknowns; after a step they are found anew.
+    """
+    passed = filter_.run(unknowns.values, noise, gate)
+    damping = FIRST_DAMPING
+    for number in range(steps):
+        if not len(unknowns) or time.perf_counter() > deadline or not np.isfinite(passed.cost):
+            return Solution(unknowns, passed, number, not len(unknowns))
+        matrix, gradient = unknowns.system(passed.information.sum(axis=0), passed.gradient.sum(axis=0))
+        moved, damping, gained = _step(filter_, unknowns, noise, passed, matrix, gradient, damping)
+        if moved is None:
+            return Solution(unknowns, passed, number, True)
+        unknowns, passed = moved, filter_.run(moved.values, noise, gate)
+        if gained < CONVERGED:
+            return Solution(unknowns, passed, number + 1, True)
+    return Solution(unknowns, passed, steps, False)
+
+
+def _step(
+    filter_: Filter, unknowns: Unknowns, noise: Noise, passed: Passed, matrix: Array, gradient: Array, damping: float
+) -> tuple[Unknowns | None, float, float]:
+    """The first damping whose step lowers the cost: the unknowns there, the damping for the next step, the gain."""
+    cost = passed.cost + unknowns.prior_cost
+    for _ in range(TRIALS):
+        step = damped_solve(matrix, gradient, damping)
+        trial = unknowns.moved(step)
+        new = filter_.run(trial.values, noise, frozen=passed).cost + trial.prior_cost
+        if new <= cost:
+            return trial, max(0.1 * damping, 1e-9), max(cost - new, float(gradient @ step) * damping)
+        if float(gradient @ step) < CONVERGED:
+            break
+        damping = max(10.0 * damping, 1e-4)
+    return None, damping, 0.0
+
+
+def damped_solve(matrix: Array, gradient: Array, damping: float) -> Array:
+    """(matrix + damping x its diagonal) step = gradient; unknowns without information do not move."""
+    size = np.sqrt(np.maximum(np.diag(matrix), 0.0))
+    known = size > 0.0
+    size = np.where(known, size, 1.0)
+    scaled = matrix / np.outer(size, size)
+    np.fill_diagonal(scaled, 1.0 + damping + 1e-12)
+    step = np.linalg.lstsq(scaled, np.where(known, gradient / size, 0.0), rcond=1e-13)[0] / size
+    return np.asarray(np.where(known, step, 0.0))

@@ -1,0 +1,60 @@
+"""Inputs between samples: held, linear or cubic, with a shift of whole samples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.interpolate import CubicSpline
+
+from tinyude.errors import TinyUDEError
+
+Array = NDArray[Any]
+KINDS = ("held", "linear", "cubic")
+
+
+@dataclass(frozen=True)
+class Hold:
+    """What an input does between two samples.
+
+    Attributes
+    ----------
+    kind : str
+        "held": constant from its sample to the next; "linear"; "cubic": a spline, for band-limited signals.
+    shift : int
+        Samples by which the logged values come too late (1: the value of the next row applies) or too early (-1).
+    """
+
+    kind: str = "held"
+    shift: int = 0
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise TinyUDEError(f"The hold of an input is {self.kind!r}; use one of {', '.join(KINDS)}.")
+        if self.shift not in (-1, 0, 1):
+            raise TinyUDEError(f"The shift of an input is {self.shift!r} samples; use -1, 0 or 1.")
+
+
+def interval_coefficients(times: Array, inputs: Array, holds: Sequence[Hold]) -> Array:
+    """Coefficients (rows, inputs, 4) of a polynomial in s = 0 to 1 from each row to the next; the last row holds."""
+    rows, count = inputs.shape
+    coefficients = np.zeros((rows, count, 4))
+    for column, hold in enumerate(holds):
+        values = _shifted(inputs[:, column], hold.shift)
+        coefficients[:, column, 0] = values
+        if hold.kind == "linear":
+            coefficients[:-1, column, 1] = np.diff(values)
+        elif hold.kind == "cubic" and rows > 2:
+            spans = np.diff(times)
+            powers = CubicSpline(times, values).c[::-1]  # by power of seconds
+            for power in range(1, 4):
+                coefficients[:-1, column, power] = powers[power] * spans**power
+    return coefficients
+
+
+def _shifted(values: Array, shift: int) -> Array:
+    places = np.clip(np.arange(len(values)) + shift, 0, len(values) - 1)
+    return values[places]

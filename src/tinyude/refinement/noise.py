@@ -1,0 +1,92 @@
+"""Measurement and process noise by the likelihood of the innovations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tinyude.refinement.filter import Noise, Passed
+from tinyude.refinement.gauss_newton import Filter
+
+Array = NDArray[Any]
+GRID = (0.0, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)  # process noise, in rate^2 a second
+WORTH = 3.0  # log-likelihood that more process noise must gain: without any all rows count in full
+ROUNDS = 3  # of the measurement noise, for each process noise
+
+
+def fit_noise(
+    filter_: Filter, values: Array, noise: Noise, rate: Array, floor: Array, gate: float = 0.0,
+    grid: Sequence[float] = GRID,
+) -> tuple[Noise, float, float]:  # fmt: skip
+    """The noise under which the innovations are most likely.
+
+    Parameters
+    ----------
+    noise : Noise
+        Where to start; of its process noise nothing is kept.
+    rate : array (states,)
+        Typical rate of the states whose equation may be incomplete; 0 for the others.
+    floor : array (channels,)
+        Least variance of each channel.
+    grid : sequence of float
+        Process noise to try, as a share of rate^2 a second. The likelihood has one maximum in practice: from the
+        middle of the grid the search goes uphill.
+
+    Returns
+    -------
+    noise : Noise
+    kappa : float
+        The entry of the grid.
+    log_likelihood : float
+    """
+    tried: dict[int, tuple[float, Noise]] = {}
+
+    def likelihood(place: int) -> float:
+        if place not in tried:
+            near = min(tried, key=lambda k: abs(k - place), default=place)
+            start = tried[near][1] if tried else noise
+            tried[place] = _settled(filter_, values, start, grid[place] * rate**2, floor, gate)
+        return tried[place][0]
+
+    best = max({0, *range(0, len(grid), 3)}, key=likelihood)
+    for step in (2, 1, 1):
+        near = [k for k in (best - step, best, best + step) if 0 <= k < len(grid)]
+        best = max(near, key=likelihood)
+    best = min(k for k, (score, _) in tried.items() if score > tried[best][0] - WORTH)
+    return tried[best][1], float(grid[best]), tried[best][0]
+
+
+def _settled(
+    filter_: Filter, values: Array, noise: Noise, process: Array, floor: Array, gate: float
+) -> tuple[float, Noise]:
+    """Measurement noise for one process noise: its variance times the mean of e^2 / S, until that is about 1."""
+    measurement = noise.measurement
+    best = -np.inf, Noise(measurement, process)
+    for _ in range(ROUNDS):
+        now = Noise(measurement, process)
+        passed = filter_.run(values, now, gate, sensitivities=False)
+        score = robust_log_likelihood(passed, gate)
+        if score > best[0]:
+            best = score, now
+        ratio = mean_squares(passed)
+        if not np.all(np.isfinite(ratio)) or np.all(np.abs(ratio - 1.0) < 0.02):
+            break
+        measurement = np.maximum(measurement * np.clip(ratio, 0.01, 100.0), floor)
+    return best
+
+
+def mean_squares(passed: Passed) -> Array:
+    """Mean of e^2 / S of each channel."""
+    return np.asarray(passed.squares.sum(axis=0) / np.maximum(passed.counts.sum(axis=0), 1.0))
+
+
+def robust_log_likelihood(passed: Passed, gate: float) -> float:
+    """With a row that was not used counted as if it were just at the gate, so that rejecting rows does not pay."""
+    if not np.isfinite(passed.squares).all():
+        return -np.inf
+    rejected = np.isinf(passed.variances).sum(axis=0)
+    typical = passed.logs.sum(axis=0) / np.maximum(passed.counts.sum(axis=0), 1.0)
+    return passed.log_likelihood - 0.5 * float(np.sum(rejected * (gate**2 + typical)))
