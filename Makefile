@@ -4,10 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 INSTALL := $(BIN)/python $(PIP_INSTALL)
+C_FILES = $(shell git ls-files '*.c' '*.h')
 CHECKERS := $(VENV)/checkers
 COMPILED := pyproject.toml setup.py $(shell find core/include core/src src/tinyude/native -name '*.[ch]')
 
-.PHONY: demo test lint bench reproduce clean
+.PHONY: demo check test lint format bench reproduce clean
 
 demo: $(VENV)/installed
 	$(BIN)/tinyude demo
@@ -16,10 +17,20 @@ test: lint $(CHECKERS)/installed
 	tools/install_emulators.sh
 	PATH="$$PATH:$(CURDIR)/$(CHECKERS)/bin" $(BIN)/pytest -n 2
 
+# Lint, types and the quick tests: under a minute.
+check: lint
+	$(BIN)/pytest -q -n 2 -m "not slow"
+
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+	$(BIN)/clang-format --dry-run --Werror $(C_FILES)
 	$(BIN)/mypy
+
+format: $(VENV)/installed-dev
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+	$(BIN)/clang-format -i $(C_FILES)
 
 bench: $(VENV)/installed-dev
 	$(BIN)/tinyude bench

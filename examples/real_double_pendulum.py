@@ -12,7 +12,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 import sympy as sp
-from real_runs import NOISE_SHARES, Run, folder_and_table, free_run, noisy, table_row, white_box
+from real_runs import NOISE_SHARES, Log, folder_and_table, free_run, noisy, table_row, white_box
 
 import tinyude as tu
 from tinyude.data.datasets import Dataset
@@ -37,7 +37,7 @@ def physics(record: Dataset, friction: bool) -> tu.Physics:
     return tu.Physics(states, [omega1, omega2, *accelerations], parameters=record.parameters)
 
 
-def fit(record: Dataset, training: list[Run], seed: int = 0, **options: object) -> tu.UDE:
+def fit(record: Dataset, training: list[Log], seed: int = 0, **options: object) -> tu.UDE:
     """A network alone: the bearings' friction enters both accelerations in a way that no single term has."""
     options = {"library": None, "random_state": seed, **options}
     ude = tu.UDE(physics(record, friction=False), measured=["theta1", "theta2"], **options)

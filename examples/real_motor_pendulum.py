@@ -14,7 +14,7 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
-from real_runs import NOISE_SHARES, Run, folder_and_table, free_run, noisy, table_row, white_box
+from real_runs import NOISE_SHARES, Log, folder_and_table, free_run, noisy, table_row, white_box
 
 import tinyude as tu
 from tinyude.data.datasets import Dataset
@@ -26,7 +26,7 @@ COASTING = ((4.85, 5.4), (9.65, 10.4), (13.75, 14.4))  # s, gravity compensation
 FRICTION_TERMS = ["omega", "omega*abs(omega)", "tanh(10*omega)"]
 
 
-def angle_only(record: Dataset) -> Run:
+def angle_only(record: Dataset) -> Log:
     return replace(record.runs[0], Y=record.runs[0].Y[:, :1])
 
 
@@ -40,19 +40,19 @@ def physics(learn_inertia: bool) -> tu.Physics:
     )
 
 
-def fit(runs: list[Run], learn_inertia: bool = True) -> tu.UDE:
+def fit(runs: list[Log], learn_inertia: bool = True) -> tu.UDE:
     """Friction terms only: in a swing-up the torque has the sign of the speed, so a weak motor looks like friction."""
     ude = tu.UDE(physics(learn_inertia), hidden=(), library=FRICTION_TERMS, measured=["theta"])
     return ude.fit([run.Y for run in runs], t=[run.t for run in runs], u=[run.u for run in runs])
 
 
-def fit_swing_up(run: Run) -> tu.UDE:
+def fit_swing_up(run: Log) -> tu.UDE:
     return fit([run.between(*SWING_UP)])
 
 
-def every_fifth(run: Run) -> Run:
+def every_fifth(run: Log) -> Log:
     """200 Hz instead of 1 kHz, at which the encoder mostly repeats itself."""
-    return Run(run.t[::5], run.Y[::5], run.u[::5])
+    return Log(run.t[::5], run.Y[::5], run.u[::5])
 
 
 def authors(record: Dataset, friction: bool) -> tu.Physics:

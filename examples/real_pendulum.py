@@ -11,14 +11,14 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
-from real_runs import NOISE_SHARES, Run, folder_and_table, free_run, noisy, table_row
+from real_runs import NOISE_SHARES, Log, folder_and_table, free_run, noisy, table_row
 
 import tinyude as tu
 
 PERIOD = 1e-3
 
 
-def fit(training: list[Run], seed: int = 0, **options: object) -> tu.UDE:
+def fit(training: list[Log], seed: int = 0, **options: object) -> tu.UDE:
     physics = tu.Physics(
         states=["theta", "omega"],
         rhs=["omega", "k*sin(theta)"],  # theta = pi hangs down

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.optimize import least_squares
 
 import tinyude as tu
-from tinyude.data.datasets import Run
+from tinyude.data.log import Log
 
 Simulate = Callable[[np.ndarray, np.ndarray, np.ndarray | None], np.ndarray]
 
@@ -19,7 +19,7 @@ START_SECONDS = 0.3  # of a held-out run that the start of its free run is read 
 NOISE_SHARES = (0.0, 0.001, 0.01, 0.05)  # of each channel's standard deviation
 
 
-def noisy(runs: Sequence[Run], share: float, seed: int = 0) -> list[Run]:
+def noisy(runs: Sequence[Log], share: float, seed: int = 0) -> list[Log]:
     """The same runs with white noise added, sized by each channel's spread over all of them."""
     sigma = share * np.concatenate([run.Y for run in runs]).std(axis=0)
     rng = np.random.default_rng(seed)
@@ -43,7 +43,7 @@ def white_box(physics: tu.Physics) -> Simulate:
     return simulate
 
 
-def start_state(simulate: Simulate, run: Run, seconds: float = START_SECONDS) -> np.ndarray:
+def start_state(simulate: Simulate, run: Log, seconds: float = START_SECONDS) -> np.ndarray:
     """The state at the run's first sample: the one from which the model best follows the first samples."""
     t = run.t - run.t[0]
     few = t <= seconds
@@ -59,7 +59,7 @@ def start_state(simulate: Simulate, run: Run, seconds: float = START_SECONDS) ->
     return least_squares(miss, guess, x_scale="jac", ftol=1e-6, xtol=1e-6).x
 
 
-def free_run(simulate: Simulate, run: Run, truth: Run | None = None) -> tuple[np.ndarray, float]:
+def free_run(simulate: Simulate, run: Log, truth: Log | None = None) -> tuple[np.ndarray, float]:
     """Angles predicted over the whole run from its start alone, and their RMSE over the standard deviation.
 
     With `truth` the start is read from `run` and the error is counted against `truth`, the run before noise was added.

@@ -13,7 +13,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 import sympy as sp
-from real_runs import NOISE_SHARES, Run, folder_and_table, free_run, noisy, table_row, white_box
+from real_runs import NOISE_SHARES, Log, folder_and_table, free_run, noisy, table_row, white_box
 
 import tinyude as tu
 from tinyude.data.datasets import Dataset
@@ -23,9 +23,9 @@ HELD_OUT = ((6.0, 8.0), (8.0, 10.0))
 LEARNED = {"b1": 0.0, "b2": 0.0, "cf1": 0.1, "cf2": 0.1, "e1": 1.0, "e2": 1.0}  # first guesses
 
 
-def angles_and_commands(record: Dataset) -> Run:
+def angles_and_commands(record: Dataset) -> Log:
     (run,) = record.runs
-    return Run(run.t, run.Y[:, :2], run.u[:, :2])
+    return Log(run.t, run.Y[:, :2], run.u[:, :2])
 
 
 def physics(parameters: dict[str, float | tu.Parameter]) -> tu.Physics:
@@ -55,7 +55,7 @@ def authors(record: Dataset, friction: bool = True) -> tu.Physics:
     return physics({**record.parameters, "e1": 1.0, "e2": 1.0, **unused})
 
 
-def fit(record: Dataset, run: Run, **options: object) -> tu.UDE:
+def fit(record: Dataset, run: Log, **options: object) -> tu.UDE:
     learned = {name: tu.Parameter(guess, learn=True) for name, guess in LEARNED.items()}
     part = run.between(*TRAINING)
     ude = tu.UDE(physics({**record.parameters, **learned}), measured=["q1", "q2"], **options)

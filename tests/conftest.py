@@ -67,6 +67,23 @@ def complex_step() -> Callable[[Callable[[np.ndarray], Any], np.ndarray], np.nda
     return derivative
 
 
+# Folders and files whose tests fit, build or draw for seconds: `make check` leaves them to `make test`.
+SLOW = (
+    "tests/fuzz", "tests/parity", "tests/property", "tests/realdata", "tests/target",
+    "tests/unit/baselines", "tests/unit/cli", "tests/unit/experiments", "tests/unit/export", "tests/unit/fleet",
+    "tests/unit/link", "tests/unit/refinement", "tests/unit/report", "tests/unit/test_docs.py",
+    "tests/unit/test_examples.py", "tests/unit/reference/test_learner.py", "tests/unit/reference/test_around.py",
+    "tests/unit/reference/test_calibrate.py", "tests/unit/reference/test_noise.py",
+    "tests/unit/reference/test_library.py",
+)  # fmt: skip
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.relative_to(config.rootpath).as_posix().startswith(SLOW):
+            item.add_marker("slow")
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """What tests measured and recorded with record_property("figure", text), at the end of the output."""
     reports = terminalreporter.getreports("passed") + terminalreporter.getreports("failed")

@@ -15,7 +15,7 @@ import sympy as sp
 import tinyude as tu
 from tinyude import native
 from tinyude.boards import emulator
-from tinyude.boards.emulator import CoreLibrary, Run
+from tinyude.boards.emulator import BoardRun, CoreLibrary
 from tinyude.boards.memory_presets import board_config
 from tinyude.boards.toolchains import compile_objects
 from tinyude.codegen import config_header
@@ -66,7 +66,7 @@ def learner(
 
 def on_board(
     library: CoreLibrary, config: Config, programs: KnownPrograms, rows: np.ndarray, folder: Path, **limits: int
-) -> Run:
+) -> BoardRun:
     firmware = emulator.build_firmware(library, config, programs, folder, **limits)
     return emulator.run(firmware, rows)
 

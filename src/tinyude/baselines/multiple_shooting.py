@@ -41,7 +41,7 @@ DIVERGED = 1e3  # a simulated state this many times its RMS in the record is los
 
 
 @dataclass(frozen=True)
-class Run:
+class Record:
     """One uninterrupted record."""
 
     y: Floats  # (samples, states)
@@ -255,7 +255,7 @@ class MultipleShooting(BaseEstimator):  # type: ignore[misc]
         )
 
 
-def find_jumps(physics: Physics, run: Run) -> Flags:
+def find_jumps(physics: Physics, run: Record) -> Flags:
     """Flags the samples at which a state breaks away from its past, from the noisy record alone.
 
     The known physics, integrated along the measured path, is taken out first; what remains moves slowly, however
@@ -276,17 +276,17 @@ def find_jumps(physics: Physics, run: Run) -> Flags:
     return flags
 
 
-def _jump_reach(run: Run) -> int:
+def _jump_reach(run: Record) -> int:
     return min(max(JUMP_REACH_SAMPLES, round(JUMP_REACH_SECONDS / run.period)), len(run.y) // 4)
 
 
-def _count_jumps(run: Run, flags: Flags) -> int:
+def _count_jumps(run: Record, flags: Flags) -> int:
     """One jump raises a burst of flags as the two lines slide across it."""
     where = np.flatnonzero(flags)
     return int(len(where) > 0) + int((np.diff(where) > 2 * _jump_reach(run)).sum())
 
 
-def _windows(runs: list[Run], flags: list[Flags], rate: float, steps: int) -> Windows:
+def _windows(runs: list[Record], flags: list[Flags], rate: float, steps: int) -> Windows:
     """Where windows may lie: inside a run, and never across a jump."""
     every = max(1, round(1.0 / (rate * runs[0].period)))
     span = every * steps
@@ -308,7 +308,7 @@ def _windows(runs: list[Run], flags: list[Flags], rate: float, steps: int) -> Wi
     return Windows(y, u, runs[0].period, starts, every, steps)
 
 
-def _slope_rms(runs: list[Run], flags: list[Flags], every: int) -> Floats:
+def _slope_rms(runs: list[Record], flags: list[Flags], every: int) -> Floats:
     """RMS of dx/dt, from central differences of block means, away from jumps."""
     slopes = []
     for run, flag in zip(runs, flags, strict=True):
@@ -338,7 +338,7 @@ def _peak_heap(work: Callable[[], object]) -> int:
     return peak - held
 
 
-def _as_runs(physics: Physics, Y: Any, t: Any, u: Any) -> list[Run]:
+def _as_runs(physics: Physics, Y: Any, t: Any, u: Any) -> list[Record]:
     """Records, time stamps and inputs as the caller has them, checked and made runs of one sample period."""
     several = isinstance(Y, list | tuple) and len(Y) > 0 and np.ndim(Y[0]) == 2
     ys = list(Y) if several else [Y]
@@ -356,7 +356,7 @@ def _as_runs(physics: Physics, Y: Any, t: Any, u: Any) -> list[Run]:
         for name, still in zip(physics.states, np.ptp(y, axis=0) == 0, strict=True):
             if still:
                 raise TinyUDEError(f"{name} never changes in run {number}: check its sensor, or leave the state out")
-        runs.append(Run(y, controls, _sample_period(number, stamp, len(y))))
+        runs.append(Record(y, controls, _sample_period(number, stamp, len(y))))
     periods = [run.period for run in runs]
     if max(periods) > (1.0 + JITTER_LIMIT) * min(periods):
         raise TinyUDEError(f"runs differ in sample period, {min(periods):g} to {max(periods):g} s: resample to one")

@@ -33,8 +33,17 @@ from tinyude.reference.config import Config
 from tinyude.training.known import KnownPrograms
 
 __all__ = [
-    "BOARDS", "Board", "CoreLibrary", "Firmware", "Run", "available", "build_firmware", "compile_core", "missing",
-    "run", "symbols",
+    "BOARDS",
+    "Board",
+    "BoardRun",
+    "CoreLibrary",
+    "Firmware",
+    "available",
+    "build_firmware",
+    "compile_core",
+    "missing",
+    "run",
+    "symbols",
 ]  # fmt: skip
 
 ROOT = Path(__file__).parents[3]  # of a source tree: an installed package has no firmware
@@ -62,7 +71,7 @@ class Firmware:
 
 
 @dataclass(frozen=True)
-class Run:
+class BoardRun:
     """What a run of a firmware left behind; `figures` holds bytes and, where the board has them, instruction counts."""
 
     state: dict[str, Any]  # as NativeLearner.state()
@@ -136,7 +145,7 @@ def symbols(firmware: Firmware) -> set[str]:
     return {line.split()[-1] for line in listing.splitlines()}
 
 
-def run(firmware: Firmware, rows: ArrayLike, seconds: float = 300.0, options: Sequence[str] = ()) -> Run:
+def run(firmware: Firmware, rows: ArrayLike, seconds: float = 300.0, options: Sequence[str] = ()) -> BoardRun:
     """Push the rows (samples, channels + inputs) one by one on the emulated board, finish, and read the learner.
 
     Further options are QEMU's.
@@ -153,7 +162,7 @@ def run(firmware: Firmware, rows: ArrayLike, seconds: float = 300.0, options: Se
     state: dict[str, Any] = {**_printed(learner), **_arrays(firmware.config, folder)}
     state["changed_at"] = state["changed_at"][: state["changes"]]
     figures = {name: int(n) for name, n in _printed(machine).items() if chosen.counts or not name.endswith(_COUNTED)}
-    return Run(state, figures)
+    return BoardRun(state, figures)
 
 
 def _start(firmware: Firmware) -> list[str | Path]:

@@ -17,7 +17,8 @@ from tinyude.cli.console import (
     write_text,
 )
 from tinyude.cli.options import JsonFile, PhysicsPath, Preset, Seed
-from tinyude.data.logs import Columns, Log, iter_log, log_stream
+from tinyude.data.log import Log
+from tinyude.data.logs import Columns, iter_log, log_stream
 from tinyude.errors import TinyUDEError
 from tinyude.model.validation import LONGEST, VALID_ERROR, longest_stretch, validate
 from tinyude.physics.file import PhysicsFile, load_physics_file

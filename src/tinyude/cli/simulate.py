@@ -10,7 +10,8 @@ import typer
 
 from tinyude.cli.console import print_lines, print_table, refuse_unwritable, write_json, write_text
 from tinyude.cli.options import JsonFile
-from tinyude.data.logs import Columns, Log, read_log, state_at
+from tinyude.data.log import Log
+from tinyude.data.logs import Columns, read_log, state_at
 from tinyude.errors import TinyUDEError
 from tinyude.model.file import load
 from tinyude.model.validation import run_scores

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tinyude.data.log import Log
 from tinyude.data.tables import read_table
 from tinyude.errors import TinyUDEError
 
@@ -26,31 +27,17 @@ _BSD = "BSD-3-Clause, (c) DFKI RIC Underactuated Robotics Lab"
 
 
 @dataclass(frozen=True)
-class Run:
-    """One uninterrupted recording: times in seconds, sensor samples (rows, columns), inputs (rows, inputs) or None."""
-
-    t: Array
-    Y: Array
-    u: Array | None = None
-
-    def between(self, start: float, stop: float) -> Run:
-        """The rows from `start` up to, but not including, `stop`."""
-        rows = (self.t >= start) & (self.t < stop)
-        return Run(self.t[rows], self.Y[rows], None if self.u is None else self.u[rows])
-
-
-@dataclass(frozen=True)
 class Dataset:
     """A record with what its authors say about it; `units` covers columns and inputs."""
 
     name: str
-    runs: Sequence[Run]
+    runs: Sequence[Log]
     columns: tuple[str, ...]
     units: Mapping[str, str]
     licence: str
     source: str
     inputs: tuple[str, ...] = ()
-    held_out: Sequence[Run] = ()  # what the authors validated with
+    held_out: Sequence[Log] = ()  # what the authors validated with
     parameters: Mapping[str, float] = field(default_factory=dict)  # as the authors identified them
 
 
@@ -172,9 +159,9 @@ def _multiarm(
     cells = loadmat(_local_copy(file, folder))
     period = float(cells["dt"].item())
 
-    def runs(key: str) -> list[Run]:
+    def runs(key: str) -> list[Log]:
         series = [np.asarray(cell[: len(angles)].T, dtype=np.float64) for cell in cells[key].ravel()]
-        return [Run(np.arange(len(Y), dtype=np.float64) * period, Y) for Y in series]
+        return [Log(np.arange(len(Y), dtype=np.float64) * period, Y) for Y in series]
 
     return Dataset(
         name,
@@ -188,11 +175,11 @@ def _multiarm(
     )
 
 
-def _run(table: Mapping[str, Any], columns: Sequence[str], inputs: Sequence[str]) -> Run:
+def _run(table: Mapping[str, Any], columns: Sequence[str], inputs: Sequence[str]) -> Log:
     def signals(names: Sequence[str]) -> Array:
         return np.column_stack([table[name] for name in names]).astype(np.float64)
 
-    return Run(np.asarray(table["time"], dtype=np.float64), signals(columns), signals(inputs))
+    return Log(np.asarray(table["time"], dtype=np.float64), signals(columns), signals(inputs))
 
 
 def _local_copy(file: RemoteFile, folder: str | Path | None) -> Path:

@@ -12,6 +12,7 @@ from numpy.polynomial import Polynomial
 from numpy.typing import NDArray
 
 from tinyude.data.grid import Piece
+from tinyude.data.log import Log
 from tinyude.data.streams import Source, Stream, make_stream, prepared
 from tinyude.data.tables import ROWS, Table, iter_table
 from tinyude.errors import TinyUDEError
@@ -62,15 +63,6 @@ class Columns:
         inputs = scaled(list(self.inputs.values())) if self.inputs else np.empty((rows, 0))
         stamps = scaled([self.time])[:, 0] if isinstance(self.time, str) else None
         return Piece(scaled(list(self.measured.values())), inputs, stamps)
-
-
-@dataclass(frozen=True)
-class Log:
-    """Samples with their times; inputs are None for a system without."""
-
-    t: Array
-    Y: Array
-    u: Array | None
 
 
 def read_log(path: str | Path, columns: Columns) -> Log:

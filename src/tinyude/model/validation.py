@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tinyude.data.logs import Log, state_at
+from tinyude.data.log import Log
+from tinyude.data.logs import state_at
 from tinyude.errors import TinyUDEError
 from tinyude.model.simulation import rollout
 

@@ -3,7 +3,7 @@ import pytest
 from sklearn.base import clone
 
 from tinyude.baselines import MultipleShooting, adjoint
-from tinyude.baselines.multiple_shooting import Run, _windows, find_jumps
+from tinyude.baselines.multiple_shooting import Record, _windows, find_jumps
 from tinyude.errors import TinyUDEError
 from tinyude.experiments import adjoint_gradients
 from tinyude.physics import Physics
@@ -85,7 +85,7 @@ def test_tape_holds_the_bytes_of_the_paper(steps, megabytes):
 @pytest.mark.parametrize("noise", [0.0, 0.001, 0.01, 0.05])
 def test_find_jumps_finds_every_kick_and_nothing_else(noise):
     _, y = PLANT.stream(noise, seed=1)
-    flags = find_jumps(PLANT.physics, Run(y, np.zeros((len(y), 0)), 1e-3))
+    flags = find_jumps(PLANT.physics, Record(y, np.zeros((len(y), 0)), 1e-3))
     kicks = np.round(1000 * PLANT.jump_times()).astype(int)
     assert len(kicks) == 14
     assert flags[kicks].all()
@@ -98,13 +98,13 @@ def test_find_jumps_finds_every_kick_and_nothing_else(noise):
 def test_find_jumps_accepts_chaos(noise, case):
     plant = double_pendulum(case)
     _, y = plant.stream(noise, seed=0)
-    assert not find_jumps(plant.physics, Run(y, np.zeros((len(y), 0)), 1e-3)).any()
+    assert not find_jumps(plant.physics, Record(y, np.zeros((len(y), 0)), 1e-3)).any()
 
 
 def test_windows_never_straddle_a_jump_or_two_runs():
     flags = np.zeros(1000, dtype=bool)
     flags[[300, 640]] = True
-    run = Run(np.zeros((1000, 2)), np.zeros((1000, 0)), 1e-3)
+    run = Record(np.zeros((1000, 2)), np.zeros((1000, 0)), 1e-3)
     first = _windows([run, run], [flags, flags], rate=50.0, steps=5).draw(200, rng_seed(3))
     assert len(first) == len(np.unique(first)) == 200
     assert first.min() < 1000 < first.max()
@@ -114,7 +114,7 @@ def test_windows_never_straddle_a_jump_or_two_runs():
 
 
 def test_windows_hold_the_input_of_each_stage():
-    run = Run(np.zeros((50, 1)), np.zeros((50, 1)), 1e-3)
+    run = Record(np.zeros((50, 1)), np.zeros((50, 1)), 1e-3)
     windows = _windows([run], [np.zeros(50, dtype=bool)], rate=250.0, steps=2)
     assert windows.ticks.ravel().tolist() == [0, 4, 8]
     assert windows.stage_ticks[..., 0].tolist() == [[0, 1, 1, 3], [4, 5, 5, 7]]

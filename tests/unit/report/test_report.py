@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tinyude.data.logs import Log, state_at
+from tinyude.data.log import Log
+from tinyude.data.logs import state_at
 from tinyude.errors import TinyUDEError
 from tinyude.model.equations import CONFIDENCE
 from tinyude.model.validation import free_run, longest_stretch, run_scores, validate
