@@ -18,6 +18,7 @@ HEADERS = [
     "src/tinyude/native/tape.h",
     "src/tinyude/native/filter.h",
     "src/tinyude/native/host.h",
+    "src/tinyude/native/simulate.h",
 ]
 SOURCE_FOLDERS = ["core/src", "src/tinyude/native"]
 # Nothing here lets a compiler change a bit: no contraction, no reassociation.
@@ -58,7 +59,7 @@ def extension(bits: str, variant: str) -> Extension:
         builder.cdef(declarations(header))
     builder.set_source(
         f"tinyude.native._core{bits}{variant}",
-        '#include "host.h"',
+        "\n".join(f'#include "{Path(header).name}"' for header in HEADERS),
         sources=files("c"),
         depends=files("h"),
         include_dirs=["core/include", *SOURCE_FOLDERS],

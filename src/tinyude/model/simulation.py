@@ -1,8 +1,9 @@
-"""Free rollouts of a field, stopped with a reason when they run away."""
+"""Free (simulation) runs of a field from one or many starts, stopped with a reason when they diverge."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,52 +11,121 @@ from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
 from tinyude.errors import TinyUDEError
+from tinyude.model.dynamics import Dynamics
 
 Array = NDArray[Any]
+Progress = Callable[[int, int], None]
+
 RUNAWAY = 1e3  # times the scale of the training data
 MARGIN = 0.1  # of a visited range, by which a state may leave it unmentioned
+RELATIVE, ABSOLUTE = 1e-8, 1e-10  # tolerances of a step; the absolute one times the state's scale
+MOST_STEPS = 20_000_000  # of one run
+SHORTEST = 1e-3  # of the shortest span between two times: where a switching field is no longer resolved
+HOLDS = ("held", "linear")
+
+
+@dataclass(frozen=True)
+class FreeRuns:
+    """Runs of one model.
+
+    Attributes
+    ----------
+    states : ndarray of shape (runs, times, states)
+        NaN from where a run diverged.
+    diverged : ndarray of shape (runs,)
+        When it did, NaN for a run that came to its end.
+    """
+
+    states: Array
+    diverged: Array
+
+
+def free_runs(
+    dynamics: Dynamics,
+    starts: Any,
+    times: Any,
+    scale: Array,
+    u: Any = None,
+    *,
+    hold: str = "held",
+    progress: Progress | None = None,
+) -> FreeRuns:
+    """Simulate from every start, with steps as long as the dynamics allow.
+
+    Parameters
+    ----------
+    dynamics : Dynamics
+        What is simulated.
+    starts : array_like of shape (runs, states)
+        Where each run begins at times[0].
+    times : array_like of shape (times,)
+        Rising; the states are answered there.
+    scale : ndarray of shape (states,)
+        Typical size of each state. A run has diverged when a state exceeds `RUNAWAY` times that, or its start.
+    u : array_like of shape (times, inputs) or (runs, times, inputs), optional
+        Inputs, shared by all runs or one table each.
+    hold : {"held", "linear"}
+        What an input does between two times: constant from each time to the next, or straight lines.
+    progress : callable, optional
+        Called with (runs done, runs).
+
+    Returns
+    -------
+    FreeRuns
+    """
+    begin, instants = _checked(starts, times, dynamics)
+    inputs = _inputs(u, instants, len(begin), dynamics)
+    limits = RUNAWAY * np.maximum(scale, np.abs(begin))
+    if len(instants) == 1:
+        return FreeRuns(begin[:, None, :], np.full(len(begin), np.nan))
+    compiled = dynamics.compiled
+    polynomials = None if inputs is None else _polynomials(inputs, hold)
+    if compiled is None:
+        return _with_scipy(dynamics, begin, instants, polynomials, scale, limits)
+    states, diverged = compiled.run(
+        begin,
+        instants,
+        polynomials,
+        limits,
+        relative=RELATIVE,
+        absolute=ABSOLUTE * scale,
+        shortest=SHORTEST * float(np.min(np.diff(instants))),
+        most_steps=MOST_STEPS,
+        progress=progress,
+    )
+    return FreeRuns(states, diverged)
+
+
+def free_run(
+    dynamics: Dynamics, x0: Any, times: Any, scale: Array, u: Any = None, *, hold: str = "held"
+) -> Array:
+    """One run, (times, states); an error that says when and why where it diverges."""
+    start = np.asarray(x0, dtype=np.float64)
+    if start.shape != scale.shape:
+        raise TinyUDEError(f"x0 is {x0!r}; give {len(scale)} finite numbers, one for each state.")
+    runs = free_runs(dynamics, start[None], times, scale, u, hold=hold)
+    refuse_divergence(runs)
+    return np.asarray(runs.states[0])
+
+
+def refuse_divergence(runs: FreeRuns) -> None:
+    """An error for the first run that diverged."""
+    if np.isfinite(runs.diverged).any():
+        raise _diverged(float(np.nanmin(runs.diverged)))
 
 
 def rollout(field: Callable[[Array], Array], x0: Any, times: Any, scale: Array) -> Array:
-    """States at the given times, (len(times), states), by SciPy's adaptive Runge-Kutta."""
-    start, instants = _checked(x0, times, scale)
-    limit = RUNAWAY * np.maximum(scale, np.abs(start))
-
-    def runaway(t: float, x: Array) -> float:
-        return float(np.min(limit - np.abs(x)))
-
-    runaway.terminal = True  # type: ignore[attr-defined]
+    """The same of any Python function without inputs, by SciPy's adaptive Runge-Kutta: (len(times), states)."""
+    start, instants = np.asarray(x0, dtype=np.float64), np.asarray(times, dtype=np.float64)
+    if start.shape != scale.shape or not np.all(np.isfinite(start)):
+        raise TinyUDEError(f"x0 is {x0!r}; give {len(scale)} finite numbers, one for each state.")
+    _check_times(instants)
     if len(instants) == 1:
         return start[None, :]
-    with np.errstate(over="ignore", invalid="ignore"):
-        solution = solve_ivp(
-            lambda t, x: field(x), (instants[0], instants[-1]), start, "RK45", instants,
-            rtol=1e-8, atol=1e-10 * scale, events=runaway,
-        )  # fmt: skip
-    if solution.status == 1:
-        raise _diverged(float(solution.t_events[0][0]))
-    if solution.status != 0 or not np.all(np.isfinite(solution.y)):
-        raise _diverged(float(solution.t[-1]), f"the integrator stopped ({solution.message})")
-    return np.asarray(solution.y.T)
-
-
-def held_rollout(
-    field: Callable[[Array, Array], Array], x0: Any, times: Any, inputs: Array, scale: Array, longest_step: float
-) -> Array:
-    """The same with inputs held from each time to the next: fixed Runge-Kutta steps that end where an input jumps."""
-    x, instants = _checked(x0, times, scale)
-    limit = RUNAWAY * np.maximum(scale, np.abs(x))
-    states = np.empty((len(instants), len(x)))
-    states[0] = x
-    with np.errstate(over="ignore", invalid="ignore"):
-        for row in range(1, len(instants)):
-            span = instants[row] - instants[row - 1]
-            count = max(1, int(np.ceil(span / longest_step - 1e-9)))
-            for _ in range(count):
-                x = _rk4_step(field, x, inputs[row - 1], span / count)
-            if not np.all(np.abs(x) < limit):  # also true of NaN
-                raise _diverged(float(instants[row]))
-            states[row] = x
+    limit = RUNAWAY * np.maximum(scale, np.abs(start))
+    states, end = _scipy_span(lambda t, x: field(x), start, instants, scale, limit)
+    if np.isfinite(end):
+        raise _diverged(end)
     return states
 
 
@@ -64,6 +134,21 @@ def extrapolation(
 ) -> list[str]:
     """A sentence for every state that leaves the range visited in training; `turning` ones are angles."""
     said = []
+    for name, column, out in outside(x, names, ranges, turning):
+        low, high = ranges[name]
+        when = "" if times is None else f" from t = {times[out[0]]:.4g} s on"
+        said.append(
+            f"{name} reaches {column[out[0]]:.4g}{when}, outside the {low:.4g} to {high:.4g} of the training "
+            "record: the model extrapolates there."
+        )
+    return said
+
+
+def outside(
+    x: Array, names: Sequence[str], ranges: Mapping[str, Sequence[float]], turning: Sequence[str]
+) -> list[tuple[str, Array, Array]]:
+    """Name, values and rows outside the visited range, of every column that leaves it."""
+    found = []
     for name, column in zip(names, np.atleast_2d(x).T, strict=True):
         low, high = ranges[name]
         middle, half = 0.5 * (low + high), (0.5 + MARGIN) * (high - low)
@@ -72,38 +157,111 @@ def extrapolation(
             distance = (distance + np.pi) % (2.0 * np.pi) - np.pi
         out = np.flatnonzero(np.abs(distance) > half)
         if len(out):
-            when = "" if times is None else f" from t = {times[out[0]]:.4g} s on"
-            said.append(
-                f"{name} reaches {column[out[0]]:.4g}{when}, outside the {low:.4g} to {high:.4g} of the training "
-                "record: the model extrapolates there."
-            )
-    return said
+            found.append((name, column, out))
+    return found
 
 
-def _rk4_step(field: Callable[[Array, Array], Array], x: Array, u: Array, dt: float) -> Array:
-    k1 = field(x, u)
-    k2 = field(x + 0.5 * dt * k1, u)
-    k3 = field(x + 0.5 * dt * k2, u)
-    k4 = field(x + dt * k3, u)
-    return x + dt / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + k4)
+def _checked(starts: Any, times: Any, dynamics: Dynamics) -> tuple[Array, Array]:
+    begin, instants = np.asarray(starts, dtype=np.float64), np.asarray(times, dtype=np.float64)
+    if begin.ndim != 2 or begin.shape[1] != len(dynamics.states) or not np.all(np.isfinite(begin)):
+        raise TinyUDEError(
+            f"x0 is {starts!r}; give {len(dynamics.states)} finite numbers, one for each state, or a row of them "
+            "for each run."
+        )
+    _check_times(instants)
+    return begin, instants
 
 
-def _checked(x0: Any, times: Any, scale: Array) -> tuple[Array, Array]:
-    start = np.asarray(x0, dtype=np.float64)
-    instants = np.asarray(times, dtype=np.float64)
-    if start.shape != scale.shape or not np.all(np.isfinite(start)):
-        raise TinyUDEError(f"x0 is {x0!r}; give {len(scale)} finite numbers, one for each state.")
+def _check_times(instants: Array) -> None:
     rising = (
         instants.ndim == 1 and len(instants) > 0 and np.all(np.isfinite(instants)) and np.all(np.diff(instants) > 0.0)
     )
     if not rising:
         raise TinyUDEError("times must be a rising vector of finite numbers.")
-    return start, instants
 
 
-def _diverged(time: float, reason: str | None = None) -> TinyUDEError:
-    reason = reason or f"a state grew beyond {RUNAWAY:g} times what was seen in training"
+def _inputs(u: Any, instants: Array, runs: int, dynamics: Dynamics) -> Array | None:
+    count = len(dynamics.inputs)
+    if not count:
+        return None
+    rows = None if u is None else np.asarray(u, dtype=np.float64)
+    if rows is not None and count == 1 and rows.shape in ((len(instants),), (runs, len(instants))):
+        rows = rows[..., None]
+    shapes = ((len(instants), count), (runs, len(instants), count))
+    if rows is None or rows.shape not in shapes:
+        raise TinyUDEError(
+            f"u must have a row for each of the {len(instants)} times and a column for each input "
+            f"({', '.join(dynamics.inputs)}); it has shape {None if rows is None else rows.shape}."
+        )
+    if not np.all(np.isfinite(rows)):
+        bad = int(np.argmax(~np.isfinite(rows).all(axis=tuple(a for a in range(rows.ndim) if a != rows.ndim - 2))))
+        raise TinyUDEError(f"u is not a number at t = {instants[bad]:g} s; fill in what was really applied.")
+    return rows
+
+
+def _polynomials(inputs: Array, hold: str) -> Array:
+    """Coefficients (..., times, inputs, 4) of a polynomial in 0 to 1 from each time to the next."""
+    if hold not in HOLDS:
+        raise TinyUDEError(f"hold is {hold!r}; use one of {', '.join(HOLDS)}.")
+    coefficients = np.zeros((*inputs.shape, 4))
+    coefficients[..., 0] = inputs
+    if hold == "linear":
+        coefficients[..., :-1, :, 1] = np.diff(inputs, axis=-2)
+    return coefficients
+
+
+def _with_scipy(
+    dynamics: Dynamics, starts: Array, times: Array, polynomials: Array | None, scale: Array, limits: Array
+) -> FreeRuns:
+    """Where the core is not compiled: the same runs, slowly."""
+    states = np.full((len(starts), len(times), starts.shape[1]), np.nan)
+    ends = np.full(len(starts), np.nan)
+    for run, (start, limit) in enumerate(zip(starts, limits, strict=True)):
+        if polynomials is None:
+            states[run], ends[run] = _scipy_span(lambda t, x: dynamics.field(x), start, times, scale, limit)
+            continue
+        table = polynomials[run] if polynomials.ndim == 4 else polynomials
+        states[run, 0] = start
+        for row in range(len(times) - 1):
+            span, power = times[row + 1] - times[row], np.arange(4)
+
+            def rate(t: float, x: Array, row: int = row, span: float = span, power: Array = power) -> Array:
+                return dynamics.field(x, table[row] @ ((t - times[row]) / span) ** power)
+
+            piece, ends[run] = _scipy_span(rate, states[run, row], times[row : row + 2], scale, limit)
+            if np.isfinite(ends[run]):
+                break
+            states[run, row + 1] = piece[1]
+    return FreeRuns(states, ends)
+
+
+def _scipy_span(
+    rate: Callable[[float, Array], Array], start: Array, times: Array, scale: Array, limit: Array
+) -> tuple[Array, float]:
+    """States at the times, NaN from where they diverged, and when that was."""
+
+    def runaway(t: float, x: Array) -> float:
+        return float(np.min(limit - np.abs(x)))
+
+    runaway.terminal = True  # type: ignore[attr-defined]
+    with np.errstate(all="ignore"):
+        solution = solve_ivp(
+            rate, (times[0], times[-1]), start, "RK45", times,
+            rtol=RELATIVE, atol=ABSOLUTE * scale, events=runaway,
+        )  # fmt: skip
+    states = np.full((len(times), len(start)), np.nan)
+    found = np.asarray(solution.y.T)
+    states[: len(found)] = found
+    if solution.status == 1:
+        return states, float(solution.t_events[0][0])
+    if solution.status != 0 or not np.all(np.isfinite(found)):
+        return states, float(solution.t[-1]) if len(solution.t) else float(times[0])
+    return states, float("nan")
+
+
+def _diverged(time: float) -> TinyUDEError:
     return TinyUDEError(
-        f"The simulation diverged at t = {time:.4g} s: {reason}. Start inside the states visited in training, "
-        "simulate a shorter stretch, or fit data that covers this motion."
+        f"The simulation diverged at t = {time:.4g} s: a state grew beyond {RUNAWAY:g} times what was seen in "
+        "training, or was no longer a number. Start inside the states visited in training, simulate a shorter "
+        "stretch, or fit data that covers this motion."
     )

@@ -1,0 +1,90 @@
+"""The hybrid field as one program: what free runs, linearisation and exports walk over."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import sympy as sp
+from numpy.typing import NDArray
+
+from tinyude import native
+from tinyude.native.simulate import NativeSimulation
+from tinyude.physics import Physics
+from tinyude.physics.expressions import in_basic_functions
+from tinyude.physics.programs import Emitter, Program, program_numpy
+from tinyude.reference.signal.angle import turn_states
+
+if TYPE_CHECKING:
+    from tinyude.model.model import Model
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Dynamics:
+    """dx/dt = f(x, u) as a program.
+
+    Attributes
+    ----------
+    program : Program
+        Its inputs are the states, the inputs u, then the states `angles` within half a turn of 0.
+    states, inputs : tuple of str
+        Their names.
+    angles : tuple of int
+        States of which the learned part sees only the turn around 0.
+    """
+
+    program: Program
+    states: tuple[str, ...]
+    inputs: tuple[str, ...]
+    angles: tuple[int, ...] = ()
+
+    def field(self, x: Array, u: Array | None = None) -> Array:
+        """dx/dt in NumPy, shaped like x."""
+        held = np.zeros((*x.shape[:-1], 0)) if u is None or not self.inputs else np.broadcast_to(
+            u, (*x.shape[:-1], len(self.inputs))
+        )  # fmt: skip
+        turned = turn_states(x, self.angles)[..., list(self.angles)]
+        return program_numpy(self.program, np.concatenate([x, held, turned], axis=-1))
+
+    @cached_property
+    def compiled(self) -> NativeSimulation | None:
+        """The field in the compiled core; None where that is missing."""
+        if not native.available():
+            return None
+        return NativeSimulation(self.program, len(self.states), len(self.inputs), self.angles)
+
+
+def model_dynamics(model: Model) -> Dynamics:
+    """Known physics and everything learned."""
+    emitter, outputs = _known(model.physics, model.angles)
+    n_states, n_inputs = model.physics.n_states, model.physics.n_inputs
+    columns = list(range(n_states + n_inputs))
+    for place, angle in enumerate(model.angles):
+        columns[angle] = n_states + n_inputs + place
+    for part in model.parts:
+        for state, register in zip(part.on, part.emit(emitter, columns), strict=True):
+            outputs[state] = emitter.write("add", outputs[state], register)
+    return Dynamics(emitter.finish(outputs), model.physics.states, model.physics.inputs, tuple(model.angles))
+
+
+@lru_cache(maxsize=64)
+def known_dynamics(physics: Physics) -> Dynamics:
+    """The known physics alone, its learned parameters at their current value."""
+    emitter, outputs = _known(physics, ())
+    return Dynamics(emitter.finish(outputs), physics.states, physics.inputs)
+
+
+def _known(physics: Physics, angles: tuple[int, ...]) -> tuple[Emitter, list[int]]:
+    """An emitter that has written the known rates, and their registers."""
+    values = {sp.Symbol(name): sp.Float(parameter.value) for name, parameter in physics.parameters.items()}
+    symbols = [sp.Symbol(name) for name in (*physics.states, *physics.inputs)]
+    basic = [in_basic_functions(expr.xreplace(values)) for expr in physics.rhs]
+    shared, reduced = sp.cse(basic, symbols=sp.numbered_symbols(cls=sp.Dummy))
+    emitter = Emitter([*symbols, *(sp.Dummy() for _ in angles)])
+    for name, expr in shared:
+        emitter.known[name] = emitter.emit(expr)
+    return emitter, [emitter.emit(expr) for expr in reduced]

@@ -1,0 +1,105 @@
+"""Compiled free runs (native/simulate.c) over a field that is a program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tinyude.native.core import _loaded
+from tinyude.native.tape import tape_arrays
+from tinyude.physics.programs import Program
+
+Array = NDArray[Any]
+STEPS_A_CALL = 20_000  # some tens of milliseconds: how long an interrupt waits
+
+
+class NativeSimulation:
+    """A field ready to be run from many starts.
+
+    Parameters
+    ----------
+    program : Program
+        dx/dt; its inputs are the states, the inputs u, then the states `angles` within half a turn of 0.
+    states, inputs : int
+        How many of each.
+    angles : sequence of int
+        States that the program takes a second time.
+    """
+
+    def __init__(self, program: Program, states: int, inputs: int, angles: Sequence[int]) -> None:
+        core = _loaded("float64")
+        self._ffi, self._lib, self._alive = core.ffi, core.lib, []  # type: ignore[var-annotated]
+        self.states, self.inputs = states, inputs
+        self._simulation = core.ffi.new("tu_simulation *")
+        code, constants, outputs = tape_arrays(program, np.float64)
+        tape = core.ffi.new("tu_tape *")
+        tape.states, tape.inputs = states, program.n_inputs - states
+        tape.code_count, tape.constants_count, tape.outputs_count = len(code), len(constants), len(outputs)
+        tape.code, tape.outputs = self._hold("int32_t[]", code), self._hold("int32_t[]", outputs)
+        tape.constants = self._hold("tu_real[]", constants)
+        self._alive.append(tape)
+        self._simulation.field = tape
+        self._simulation.states, self._simulation.inputs = states, inputs
+        self._simulation.angles_count = len(angles)
+        self._simulation.angles = self._hold("int32_t[]", np.array(angles, np.int32))
+
+    def run(
+        self,
+        starts: Array,
+        times: Array,
+        polynomials: Array | None,
+        limits: Array,
+        *,
+        relative: float,
+        absolute: Array,
+        shortest: float,
+        most_steps: int,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> tuple[Array, Array]:
+        """States (runs, rows, states), NaN from where a run diverged, and when it did (runs,), NaN for those that ended.
+
+        Between two calls of at most `STEPS_A_CALL` steps Python is asked whether it was interrupted. A run that needs
+        more than `most_steps` steps counts as diverged.
+        """
+        simulation, runs, rows = self._simulation, len(starts), len(times)
+        out = np.full((runs, rows, self.states), np.nan)
+        out[:, 0] = starts
+        times, limits, absolute = (np.ascontiguousarray(a, np.float64) for a in (times, limits, absolute))
+        kept = [self._ffi.from_buffer("tu_real[]", array) for array in (times, absolute)]
+        simulation.rows, simulation.times, simulation.absolute = rows, kept[0], kept[1]
+        simulation.relative, simulation.shortest = relative, shortest
+        simulation.inputs_stride = 0
+        if self.inputs and polynomials is not None:
+            polynomials = np.ascontiguousarray(polynomials, np.float64)
+            kept.append(self._ffi.from_buffer("tu_real[]", polynomials))
+            simulation.inputs_at = kept[-1]
+            simulation.inputs_stride = 4 * self.inputs * rows if polynomials.ndim == 4 else 0
+        workspace = self._ffi.from_buffer("tu_real[]", np.zeros(self._lib.tu_simulate_workspace(simulation)))
+        ends = np.full(runs, np.nan)
+        for index in range(runs):
+            ends[index] = self._one(index, starts[index], limits[index], out[index], workspace, times, most_steps)
+            if progress:
+                progress(index + 1, runs)
+        return out, ends
+
+    def _one(
+        self, index: int, start: Array, limit: Array, out: Array, workspace: Any, times: Array, most_steps: int
+    ) -> float:
+        ffi, lib = self._ffi, self._lib
+        state = np.array(start, np.float64)
+        run = ffi.new("tu_run *", {"time": float(times[0])})
+        pointers = [ffi.from_buffer("tu_real[]", array) for array in (limit, state, out)]
+        taken = 0
+        while run.status == lib.TU_RUN_GOING and taken < most_steps:
+            taken += lib.tu_simulate(
+                self._simulation, index, run, pointers[0], STEPS_A_CALL, workspace, pointers[1], pointers[2]
+            )
+        return float("nan") if run.status == lib.TU_RUN_DONE else float(run.time)
+
+    def _hold(self, ctype: str, array: Array) -> Any:
+        pointer = self._ffi.from_buffer(ctype, np.ascontiguousarray(array))
+        self._alive.append(pointer)
+        return pointer
