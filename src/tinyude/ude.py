@@ -19,7 +19,7 @@ from tinyude.errors import TinyUDEError
 from tinyude.model.diagnostics import diagnose, record_excerpt
 from tinyude.model.equations import describe, equation_lines, interval_factor
 from tinyude.model.model import Model
-from tinyude.model.simulation import extrapolation, held_rollout, rollout
+from tinyude.model.simulation import extrapolation, free_runs, refuse_divergence
 from tinyude.model.uncertainty import posterior_error, residual_error, spread, with_neighbours
 from tinyude.model.windows import run_jets, visited
 from tinyude.physics import Physics
@@ -163,27 +163,37 @@ class UDE(BaseEstimator):  # type: ignore[misc]
         half = interval_factor(len(self.spread_.terms), level) * error
         return middle - half, middle + half
 
-    def simulate(self, x0: Any, times: Any, u: Any = None) -> Array:
-        """A free rollout: states at the given times, (len(times), states). u: rows held from each time to the next.
+    def simulate(self, x0: Any, times: Any, u: Any = None, *, hold: str = "held") -> Array:
+        """Free (simulation) runs: the states at the given times.
 
-        A run that diverges is an error that says when and why; extrapolation() tells whether one left what was visited.
+        Parameters
+        ----------
+        x0 : array_like of shape (states,) or (runs, states)
+            Where the run begins at times[0], or where each of several runs does.
+        times : array_like of shape (times,)
+            Rising, in seconds; steps between them are as long as the dynamics allow.
+        u : array_like of shape (times, inputs) or (runs, times, inputs), optional
+            The inputs at these times; needed by physics that has inputs.
+        hold : {"held", "linear"}
+            What an input does from one time to the next: it is held, or goes in a straight line.
+
+        Returns
+        -------
+        ndarray of shape (times, states), or (runs, times, states) for several starts
+            Of several runs, those that diverge are NaN from there on.
+
+        Raises
+        ------
+        TinyUDEError
+            When a single run diverges; it says when. `extrapolation` tells whether a run left what was visited.
         """
         model = self._fitted()
-        instants = np.asarray(times, dtype=np.float64)
-        if not model.physics.n_inputs:
-            return rollout(model.field, x0, instants, model.x_scale)
-        rows = np.asarray(u, dtype=np.float64) if u is not None else None
-        if rows is not None and rows.ndim == 1 and len(rows) == len(instants):
-            rows = rows[:, None]
-        if rows is None or rows.shape != (len(instants), model.physics.n_inputs):
-            raise TinyUDEError(
-                f"u must have a row for each of the {len(instants)} times and a column for each input "
-                f"({', '.join(model.physics.inputs)}); it has shape {None if rows is None else rows.shape}."
-            )
-        if not np.all(np.isfinite(rows)):
-            bad = int(np.argmax(~np.isfinite(rows).all(axis=1)))
-            raise TinyUDEError(f"u is not a number at t = {instants[bad]:g} s; fill in what was really applied.")
-        return held_rollout(model.field, x0, instants, rows, model.x_scale, self.config_.sample_period)
+        start = _numbers(x0, "x0")
+        runs = free_runs(model.dynamics, np.atleast_2d(start), times, model.x_scale, u, hold=hold)
+        if start.ndim == 2:
+            return runs.states
+        refuse_divergence(runs)
+        return np.asarray(runs.states[0])
 
     def extrapolation(self, X: Any, u: Any = None, times: Any = None) -> list[str]:
         """Sentences that say which states (and when) are outside what was visited in training; none when all are in."""

@@ -11,6 +11,7 @@ import numpy as np
 import sympy as sp
 from numpy.typing import NDArray
 
+from tinyude.model.dynamics import Dynamics, model_dynamics
 from tinyude.model.kernel import KernelNetwork
 from tinyude.model.parts import MLP, Part, Terms
 from tinyude.physics import Physics
@@ -60,6 +61,11 @@ class Model:
         if self.kernel is not None:
             found.append(self.kernel)
         return (*found, self._mlp) if self._mlp is not None else tuple(found)
+
+    @cached_property
+    def dynamics(self) -> Dynamics:
+        """The whole field as one program, for free runs."""
+        return model_dynamics(self)
 
     @property
     def unknowns(self) -> Array:

@@ -96,9 +96,7 @@ def free_runs(
     return FreeRuns(states, diverged)
 
 
-def free_run(
-    dynamics: Dynamics, x0: Any, times: Any, scale: Array, u: Any = None, *, hold: str = "held"
-) -> Array:
+def free_run(dynamics: Dynamics, x0: Any, times: Any, scale: Array, u: Any = None, *, hold: str = "held") -> Array:
     """One run, (times, states); an error that says when and why where it diverges."""
     start = np.asarray(x0, dtype=np.float64)
     if start.shape != scale.shape:
@@ -223,16 +221,17 @@ def _with_scipy(
         table = polynomials[run] if polynomials.ndim == 4 else polynomials
         states[run, 0] = start
         for row in range(len(times) - 1):
-            span, power = times[row + 1] - times[row], np.arange(4)
-
-            def rate(t: float, x: Array, row: int = row, span: float = span, power: Array = power) -> Array:
-                return dynamics.field(x, table[row] @ ((t - times[row]) / span) ** power)
-
+            rate = _driven_rate(dynamics, table[row], times[row], times[row + 1])
             piece, ends[run] = _scipy_span(rate, states[run, row], times[row : row + 2], scale, limit)
             if np.isfinite(ends[run]):
                 break
             states[run, row + 1] = piece[1]
     return FreeRuns(states, ends)
+
+
+def _driven_rate(dynamics: Dynamics, table: Array, begin: float, end: float) -> Callable[[float, Array], Array]:
+    powers = np.arange(table.shape[-1])
+    return lambda t, x: dynamics.field(x, table @ ((t - begin) / (end - begin)) ** powers)
 
 
 def _scipy_span(

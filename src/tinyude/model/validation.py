@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,8 @@ from numpy.typing import NDArray
 from tinyude.data.log import Log
 from tinyude.data.logs import state_at
 from tinyude.errors import TinyUDEError
-from tinyude.model.simulation import rollout
+from tinyude.model.dynamics import known_dynamics
+from tinyude.model.simulation import free_runs
 
 Array = NDArray[np.float64]
 
@@ -26,7 +26,7 @@ def free_run(
 ) -> dict[str, Any]:
     """The model from x0 at times[0] beside `reference`, whose columns are the measured states and which `name` tells.
 
-    Of a system without inputs the known physics alone runs along where it does not diverge.
+    The known physics alone runs along, as far as it does not diverge.
     """
     physics = ude.model_.physics
     channels = list(ude.measured or physics.states)
@@ -41,9 +41,8 @@ def free_run(
         "reference_name": name,
         "model": model,
     }
-    if u is None:
-        with suppress(TinyUDEError):  # a model without its missing part may well run away
-            run["known"] = rollout(physics.field, x0, times, ude.model_.x_scale)[:, columns]
+    alone = free_runs(known_dynamics(physics), np.atleast_2d(x0), times, ude.model_.x_scale, u)
+    run["known"] = alone.states[0][:, columns]
     return run | run_scores(run["t"], model, reference)
 
 

@@ -216,7 +216,8 @@ int64_t tu_simulate(const tu_simulation *simulation, int64_t index, tu_run *run,
         const int ends = run->step >= left * (1 - 8 * (tu_real)DBL_EPSILON);
         const tu_real step = ends ? left : run->step;
         const tu_real error = try_step(simulation, polynomials, run->time - begin, span, step, x, &space);
-        const tu_real wanted = next_step(step, error);
+        tu_real wanted = next_step(step, error);
+        wanted = wanted > simulation->shortest ? wanted : simulation->shortest;
         taken++;
         if (!(error <= 1) && step > simulation->shortest) {
             run->step = wanted;

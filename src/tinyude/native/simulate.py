@@ -31,7 +31,8 @@ class NativeSimulation:
 
     def __init__(self, program: Program, states: int, inputs: int, angles: Sequence[int]) -> None:
         core = _loaded("float64")
-        self._ffi, self._lib, self._alive = core.ffi, core.lib, []  # type: ignore[var-annotated]
+        self._ffi, self._lib = core.ffi, core.lib
+        self._alive: list[Any] = []
         self.states, self.inputs = states, inputs
         self._simulation = core.ffi.new("tu_simulation *")
         code, constants, outputs = tape_arrays(program, np.float64)
@@ -59,7 +60,7 @@ class NativeSimulation:
         most_steps: int,
         progress: Callable[[int, int], None] | None = None,
     ) -> tuple[Array, Array]:
-        """States (runs, rows, states), NaN from where a run diverged, and when it did (runs,), NaN for those that ended.
+        """States (runs, rows, states), NaN from where a run diverged, and when it did (runs,), NaN where it did not.
 
         Between two calls of at most `STEPS_A_CALL` steps Python is asked whether it was interrupted. A run that needs
         more than `most_steps` steps counts as diverged.

@@ -1,14 +1,23 @@
 import re
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
+from scipy.integrate import cumulative_trapezoid
 
+from tinyude import native
 from tinyude.errors import TinyUDEError
-from tinyude.model.simulation import RUNAWAY, held_rollout, rollout
+from tinyude.model.dynamics import Dynamics, known_dynamics
+from tinyude.model.simulation import RUNAWAY, free_run, free_runs, rollout
 from tinyude.physics import Physics
 from tinyude.ude import UDE
 
 TIMES = np.linspace(0.0, 3.0, 61)
+
+
+def pendulum_physics() -> Physics:
+    return Physics(["theta", "omega"], ["omega", "-9.81*sin(theta)"])
 
 
 def test_rollout_follows_the_exact_solution() -> None:
@@ -18,16 +27,95 @@ def test_rollout_follows_the_exact_solution() -> None:
     np.testing.assert_array_equal(found[0], [1.0, 0.0])
 
 
-def test_rollout_holds_inputs_from_each_time_to_the_next() -> None:
+def pendulum(inputs: bool) -> Dynamics:
+    rate = "-9.81*sin(theta) - 0.2*omega" + (" + tau" if inputs else "")
+    return known_dynamics(Physics(["theta", "omega"], ["omega", rate], ["tau"] if inputs else []))
+
+
+def scalar(rate: str, inputs: Sequence[str] = ()) -> Dynamics:
+    return known_dynamics(Physics(["x"], [rate], inputs))
+
+
+@pytest.fixture(params=["compiled", "scipy"])
+def without_core(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both ways to simulate."""
+    known_dynamics.cache_clear()
+    if request.param == "scipy":
+        monkeypatch.setattr("tinyude.native.available", lambda: False)
+    elif not native.available():
+        pytest.skip("the core is not compiled")
+
+
+@pytest.mark.usefixtures("without_core")
+def test_free_run_follows_the_exact_solution() -> None:
+    oscillator = known_dynamics(Physics(["x", "v"], ["v", "-4*x"]))
+    found = free_run(oscillator, [1.0, 0.0], TIMES, np.ones(2))
+    np.testing.assert_allclose(found[:, 0], np.cos(2.0 * TIMES), atol=1e-6)
+
+
+@pytest.mark.usefixtures("without_core")
+@pytest.mark.parametrize(
+    ("hold", "area"),
+    [("held", lambda t, u: np.cumsum(u[:-1] * np.diff(t))), ("linear", lambda t, u: cumulative_trapezoid(u, t))],
+)
+def test_free_run_integrates_inputs_as_they_are_held(hold: str, area: Any) -> None:
     rows = np.where(TIMES < 1.0, 2.0, -1.0)
-    found = held_rollout(lambda x, u: u - 0.0 * x, [0.0], TIMES, rows[:, None], np.ones(1), 0.01)
-    expected = np.concatenate([[0.0], np.cumsum(rows[:-1] * np.diff(TIMES))])
-    np.testing.assert_allclose(found[:, 0], expected, atol=1e-12)
+    found = free_run(scalar("u + 0*x", ["u"]), [0.0], TIMES, np.ones(1), rows, hold=hold)
+    np.testing.assert_allclose(found[1:, 0], area(TIMES, rows), atol=1e-9)
 
 
-def test_held_rollout_says_when_a_model_diverges() -> None:
-    with pytest.raises(TinyUDEError, match=r"diverged at t = "):
-        held_rollout(lambda x, u: 5.0 * x, [1.0], TIMES, np.zeros((61, 1)), np.ones(1), 0.01)
+@pytest.mark.skipif(not native.available(), reason="the core is not compiled")
+@pytest.mark.parametrize("inputs", [False, True])
+def test_free_runs_agree_with_scipy_and_with_single_runs(inputs: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    starts, u = rng.normal(size=(5, 2)), rng.normal(size=(5, len(TIMES), 1)) if inputs else None
+    found = free_runs(pendulum(inputs), starts, TIMES, np.ones(2), u).states
+    single = free_run(pendulum(inputs), starts[3], TIMES, np.ones(2), None if u is None else u[3])
+    np.testing.assert_array_equal(found[3], single)
+    known_dynamics.cache_clear()
+    monkeypatch.setattr("tinyude.native.available", lambda: False)
+    np.testing.assert_allclose(found, free_runs(pendulum(inputs), starts, TIMES, np.ones(2), u).states, atol=2e-6)
+    known_dynamics.cache_clear()
+
+
+@pytest.mark.skipif(not native.available(), reason="the core is not compiled")
+def test_free_runs_answer_the_same_at_fewer_times() -> None:
+    whole = free_runs(pendulum(False), [[1.2, 0.0]], TIMES, np.ones(2)).states[0]
+    few = free_runs(pendulum(False), [[1.2, 0.0]], TIMES[::7], np.ones(2)).states[0]
+    np.testing.assert_allclose(few, whole[::7], atol=1e-6)
+
+
+@pytest.mark.usefixtures("without_core")
+def test_free_runs_mark_the_run_that_diverges() -> None:
+    runs = free_runs(scalar("x**2"), [[1.0], [-1.0]], TIMES, np.ones(1))
+    assert runs.diverged[0] == pytest.approx(1.0, abs=0.01) and np.isnan(runs.diverged[1])
+    assert np.isnan(runs.states[0, -1, 0])
+    np.testing.assert_allclose(runs.states[1, :, 0], -1.0 / (1.0 + TIMES), atol=1e-6)
+
+
+@pytest.mark.usefixtures("without_core")
+def test_free_run_says_when_a_driven_model_diverges() -> None:
+    with pytest.raises(TinyUDEError, match=r"diverged at t = 1\.3"):
+        free_run(scalar("5*x + u", ["u"]), [1.0], TIMES, np.ones(1), np.zeros(61))
+
+
+def test_free_run_passes_a_switching_term(short_stream: tuple[float, np.ndarray], quick_engine: str) -> None:
+    period, samples = short_stream
+    ude = UDE(pendulum_physics(), hidden=(), library=["sign(omega)"], engine=quick_engine).fit(samples, period)
+    assert np.isfinite(ude.simulate([1.0, 0.0], np.arange(0.0, 20.0, 0.01))).all()
+
+
+def test_simulate_equals_the_field_of_the_model(fitted: UDE) -> None:
+    """One program for terms, networks and known physics: its slope is what predict says, on any turn."""
+    x = np.random.default_rng(0).normal(size=(20, 2)) + np.array([4.0 * np.pi, 0.0])
+    np.testing.assert_allclose(fitted.model_.dynamics.field(x), fitted.predict(x), rtol=1e-9)
+
+
+def test_simulate_takes_many_starts(fitted: UDE) -> None:
+    starts = np.array([[0.5, 0.0], [-0.2, 1.0]])
+    found = fitted.simulate(starts, TIMES)
+    assert found.shape == (2, len(TIMES), 2)
+    np.testing.assert_array_equal(found[1], fitted.simulate(starts[1], TIMES))
 
 
 def test_rollout_of_one_time_is_the_start() -> None:
