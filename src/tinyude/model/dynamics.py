@@ -7,13 +7,11 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import sympy as sp
 from numpy.typing import NDArray
 
 from tinyude import native
 from tinyude.native.simulate import NativeSimulation
 from tinyude.physics import Physics
-from tinyude.physics.expressions import in_basic_functions
 from tinyude.physics.programs import Emitter, Program, program_numpy
 from tinyude.reference.signal.angle import turn_states
 
@@ -80,11 +78,8 @@ def known_dynamics(physics: Physics) -> Dynamics:
 
 def _known(physics: Physics, angles: tuple[int, ...]) -> tuple[Emitter, list[int]]:
     """An emitter that has written the known rates, and their registers."""
-    values = {sp.Symbol(name): sp.Float(parameter.value) for name, parameter in physics.parameters.items()}
-    symbols = [sp.Symbol(name) for name in (*physics.states, *physics.inputs)]
-    basic = [in_basic_functions(expr.xreplace(values)) for expr in physics.rhs]
-    shared, reduced = sp.cse(basic, symbols=sp.numbered_symbols(cls=sp.Dummy))
-    emitter = Emitter([*symbols, *(sp.Dummy() for _ in angles)])
-    for name, expr in shared:
-        emitter.known[name] = emitter.emit(expr)
-    return emitter, [emitter.emit(expr) for expr in reduced]
+    emitter = Emitter(physics.n_states + physics.n_inputs + len(angles))
+    learned = [emitter.constant(physics.parameters[name].value) for name in physics.learned]
+    known = physics.field_program()
+    registers = emitter.include(known, [*range(physics.n_states + physics.n_inputs), *learned])
+    return emitter, [registers[output] for output in known.outputs]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tinyude.native.core import _loaded
+from tinyude.native.core import loaded
 from tinyude.native.tape import tape_arrays
 from tinyude.physics.programs import Program
 
@@ -30,7 +30,7 @@ class NativeSimulation:
     """
 
     def __init__(self, program: Program, states: int, inputs: int, angles: Sequence[int]) -> None:
-        core = _loaded("float64")
+        core = loaded("float64")
         self._ffi, self._lib = core.ffi, core.lib
         self._alive: list[Any] = []
         self.states, self.inputs = states, inputs
