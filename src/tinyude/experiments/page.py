@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 from tinyude.data.whole_file import write_whole
 from tinyude.errors import TinyUDEError
 from tinyude.experiments import NAMES, load
+from tinyude.experiments.documents import fill_blocks
 from tinyude.experiments.experiment import Summary
 from tinyude.report.figures import STYLE
 
@@ -37,6 +38,9 @@ def write_pages(folder: Path, docs: Path | None = None) -> Path:
                 "The documentation holds full runs only; run without --quick, or into a fresh --out folder."
             )
         write_whole(docs, _render("reproduction.md.jinja", parts=parts, escape=False))
+        tables = {f"{part['name']}#{k}": table.markdown() for part in parts for k, table in enumerate(part["tables"])}
+        for document in sorted(docs.parent.rglob("*.md")):
+            fill_blocks(document, tables)
     return page
 
 

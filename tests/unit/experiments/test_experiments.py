@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 from tinyude import native
 from tinyude.errors import TinyUDEError
 from tinyude.experiments import NAMES, fits, gradients, load, runner, sources
+from tinyude.experiments.documents import table_header
 from tinyude.experiments.experiment import Config, Result, Table, Unit, plain, select, stats
 from tinyude.experiments.floor import run_floor
 from tinyude.experiments.page import write_pages
@@ -72,6 +73,16 @@ class Doubling:
         return {"sum": sum(result["doubled"] for _, result in outcomes), "notes": ["done"]}
 
 
+def assert_documented_form(section: str, tables: list[Table]) -> None:
+    """A table in the documentation has the columns that the command would write today."""
+    text = (Path(__file__).parents[3] / "docs" / "reproduction.md").read_text()
+    text = text.partition(f"\n## {section}\n")[2].partition("\n## ")[0]
+    for table in tables:
+        title = table.markdown().split("\n", 1)[0]
+        if title in text:
+            assert table_header(text[text.index(title) :]) == table_header(table.markdown()), title
+
+
 @pytest.mark.parametrize("name", [n for n in NAMES if n not in ("gradients", "adjoint-gradients", "device")])
 def test_experiment_makes_notes_tables_and_figure_from_plain_results(name):
     experiment, seen = load(name), {}
@@ -81,6 +92,7 @@ def test_experiment_makes_notes_tables_and_figure_from_plain_results(name):
     assert summary["notes"] and all(note.endswith(".") for note in summary["notes"])
     tables = experiment.tables(summary)
     assert tables and all(len(row) == len(table.header) for table in tables for row in table.rows)
+    assert_documented_form(experiment.TITLE, tables)
     drawn = experiment.figure(summary)
     if drawn is not None:
         assert all(axes.get_xlabel() or axes.get_xticklabels() for axes in drawn.axes)
