@@ -12,7 +12,7 @@ import typer.core
 import typer.main
 
 from tinyude import __version__
-from tinyude.errors import TinyUDEError
+from tinyude.errors import TinyUDEError, one_line
 
 UsageError: Any = typer.BadParameter.__base__  # click's, which some versions of typer bring along under its own name
 
@@ -86,14 +86,14 @@ def main() -> None:
 def _fail(message: str, status: int = 1) -> NoReturn:
     from tinyude.cli.console import errors
 
-    errors.print(f"error: {' '.join(message.split())}", markup=False, soft_wrap=True)
+    errors.print(f"error: {one_line(message)}", markup=False, soft_wrap=True)
     sys.exit(status)
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     from tinyude.cli.console import errors
 
-    errors.print(f"warning: {message}", markup=False)
+    errors.print(f"warning: {one_line(str(message))}", markup=False)
 
 
 if __name__ == "__main__":

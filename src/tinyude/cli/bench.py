@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from tinyude.cli.console import console, print_table, progress_bar, refuse_unwritable, write_json
+from tinyude.cli.console import console, print_table, progress_bar, refuse_unwritable, say, write_json
 from tinyude.cli.options import JsonFile
 from tinyude.errors import TinyUDEError
 
@@ -39,22 +39,20 @@ def bench(
     if figures["chip"]:
         _print_columns("Emulated Cortex-M4F: instructions (not cycles) and bytes", figures["chip"])
     else:
-        console.print(f"No emulated board: {', '.join(emulator.missing())} not found.", markup=False)
+        say(f"No emulated board: {', '.join(emulator.missing())} not found.")
     for kind, parts in figures["memory"].items():
         _print_columns(f"Arena with 2048 reservoir entries in {kind}: bytes", parts)
     console.print("This host, the paper's learner (paper-v2) on a minute at 1 kHz; slow ones scaled from a part")
     print_table([(name, f"{value:,.4g}") for name, value in figures["host"].items()])
     if lacking := diffrax_shooting.missing():
-        console.print(
-            f"No Diffrax shooting: {', '.join(lacking)} not found; pip install 'tinyude[bench]'.", markup=False
-        )
+        say(f"No Diffrax shooting: {', '.join(lacking)} not found; pip install 'tinyude[bench]'.")
     _print_growth(figures["growth"])
     write_json(json, figures)
     if plot is not None:
         plot_cost_curve(figures["growth"], plot)
     if broken := over_budget(figures, limits):
         raise TinyUDEError(f"{'; '.join(broken)} (budgets: {budgets}).")
-    console.print(f"All within {budgets}.", markup=False)
+    say(f"All within {budgets}.")
 
 
 def _print_growth(growth: dict[str, Any]) -> None:

@@ -13,7 +13,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from tinyude.errors import TinyUDEError
+from tinyude.data.whole_file import write_whole
+from tinyude.errors import TinyUDEError, printable
 
 console = Console(highlight=False)
 errors = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -22,10 +23,15 @@ errors = Console(stderr=True, highlight=False, soft_wrap=True)
 @contextmanager
 def progress_bar(task: str) -> Iterator[Callable[[int, int], None]]:
     """A bar on stderr, moved by calling what is given with (done, total)."""
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=errors, transient=True) as bar:
-        number = bar.add_task(task, total=None)
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as bar:
+        number = bar.add_task(printable(task), total=None)
         yield lambda done, total: bar.update(number, completed=done, total=total)
+
+
+def say(text: str, indent: str = "") -> None:
+    """A line in the terminal, as it is: no markup, and escape sequences of a file's names made visible."""
+    console.print(indent + printable(text), markup=False, soft_wrap=True)
 
 
 def print_table(rows: Sequence[tuple[str, str]]) -> None:
@@ -42,7 +48,7 @@ def print_table(rows: Sequence[tuple[str, str]]) -> None:
 
 def print_lines(lines: Sequence[str], indent: str = "  ") -> None:
     for line in lines:
-        console.print(indent + line, markup=False, soft_wrap=True)
+        say(line, indent)
 
 
 def refuse_unwritable(*paths: Path | None) -> None:
@@ -55,8 +61,8 @@ def refuse_unwritable(*paths: Path | None) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")
-    console.print(f"wrote {path}", markup=False, soft_wrap=True)
+    write_whole(path, text)
+    say(f"wrote {path}")
 
 
 def write_json(path: Path | None, figures: Any) -> None:
@@ -74,4 +80,4 @@ def _as_json(value: Any) -> Any:
 def _plain(text: str) -> Any:
     from rich.text import Text
 
-    return Text(text)
+    return Text(printable(text))

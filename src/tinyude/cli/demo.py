@@ -13,6 +13,7 @@ from tinyude.cli.console import (
     print_table,
     progress_bar,
     refuse_unwritable,
+    say,
     write_json,
     write_text,
 )
@@ -31,7 +32,7 @@ def demo(
     refuse_unwritable(out, json, picture)
     from tinyude.experiments.demo import run_demo
     from tinyude.report import render
-    from tinyude.report.figures import summary
+    from tinyude.report.figures import save_figure, summary
 
     console.print("A pendulum swings for a minute; its model knows gravity, but not the damping.")
     with progress_bar("learning what is missing") as moved:
@@ -42,5 +43,5 @@ def demo(
     write_text(out, render(found.report))
     write_json(json, found.results)
     if picture is not None:
-        summary(found.report).savefig(picture, dpi=130, metadata={"Software": None})
-        console.print(f"wrote {picture}", markup=False, soft_wrap=True)
+        save_figure(summary(found.report), picture, dpi=130, metadata={"Software": None})
+        say(f"wrote {picture}")

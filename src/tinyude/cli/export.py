@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from tinyude import native
-from tinyude.cli.console import console, print_lines, print_table, refuse_unwritable, write_json
+from tinyude.cli.console import print_lines, print_table, refuse_unwritable, say, write_json
 from tinyude.cli.options import Compact, JsonFile, KeptTerms, NoNetwork, NoWeights, Reservoir
 from tinyude.export import TARGETS, chip_of_model, export_files, write_folder
 from tinyude.export.advice import idle_network
@@ -45,5 +45,5 @@ def export(
         rows.append(("starts from", "the fitted model" if chip.start else "nothing"))
     print_table(rows)
     print_lines([] if inference_only else idle_network(chip))
-    console.print(f"wrote {out}", markup=False, soft_wrap=True)
+    say(f"wrote {out}")
     write_json(json, {**made_of, "memory": memory, "files": sorted(files)})

@@ -13,13 +13,14 @@ from tinyude.cli.console import (
     print_table,
     progress_bar,
     refuse_unwritable,
+    say,
     write_json,
     write_text,
 )
 from tinyude.cli.options import JsonFile, PhysicsPath, Preset, Seed
 from tinyude.data.log import Log
 from tinyude.data.logs import Columns, iter_log, log_stream
-from tinyude.errors import TinyUDEError
+from tinyude.errors import TinyUDEError, printable
 from tinyude.model.validation import LONGEST, VALID_ERROR, longest_stretch, validate
 from tinyude.physics.file import PhysicsFile, load_physics_file
 from tinyude.report.sentences import diagnostics_table, joined
@@ -53,7 +54,7 @@ def fit(
     ude = _estimator(rig, preset, seed, updates)
     with progress_bar("learning what is missing") as moved:
         ude.fit(stream, progress=moved)
-    ude.diagnostics_["files"] = [log.name for log in logs]
+    ude.diagnostics_["files"] = [printable(log.name) for log in logs]
     ude.diagnostics_["columns"] = columns.to_dict()  # so that the model finds its signals in other logs
     run, told = _validated(ude, unseen, held_out)
     print_table(diagnostics_table(ude.diagnostics_, list(columns.measured)))
@@ -61,7 +62,7 @@ def fit(
     console.print()
     if out is not None:
         ude.save(out)
-        console.print(f"wrote {out}", markup=False, soft_wrap=True)
+        say(f"wrote {out}")
     if report is not None:
         from tinyude.report import collect, render
 

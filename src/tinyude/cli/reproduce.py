@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tinyude.cli.console import console, print_lines, progress_bar, refuse_unwritable, write_json
+from tinyude.cli.console import console, print_lines, progress_bar, refuse_unwritable, say, write_json
 from tinyude.cli.options import JsonFile
 from tinyude.experiments import NAMES, load
 
@@ -37,8 +37,10 @@ def reproduce(
     with progress_bar("reproducing") as moved:
         summaries = run(chosen, quick, out, jobs, moved)
     for summary in summaries.values():
-        console.print(f"\n{summary['title']}", markup=False)
+        console.print()
+        say(summary["title"])
         print_lines(summary["notes"])
     page = write_pages(out, DOCS if docs else None)
     write_json(json, summaries)
-    console.print(f"\nwrote {page}", markup=False)
+    console.print()
+    say(f"wrote {page}")

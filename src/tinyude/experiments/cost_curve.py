@@ -11,6 +11,7 @@ import numpy as np
 from tinyude import native
 from tinyude.boards.memory_presets import board_config
 from tinyude.physics import Physics
+from tinyude.report.figures import save_figure
 from tinyude.training.known import known_programs
 
 WIDTHS = (8, 16, 32, 64, 128)  # of two hidden layers, with two states
@@ -61,7 +62,7 @@ def plot_cost_curve(curve: dict[str, Any], path: Path) -> None:
         axes.loglog(x, y, "o")
         axes.loglog(x, np.exp(np.log(y).mean()) * (x / np.exp(np.log(x).mean())) ** power)
         axes.set(xlabel=label, ylabel="µs an update", title=f"grows as {label}^{power:.2f}")
-    figure.savefig(path)
+    save_figure(figure, path)
 
 
 def exponent(times: dict[str, float]) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import io
 import json
 from importlib.resources import files
 from pathlib import Path
@@ -19,7 +18,7 @@ from tinyude.errors import TinyUDEError
 from tinyude.experiments import NAMES, load
 from tinyude.experiments.documents import fill_blocks
 from tinyude.experiments.experiment import Summary
-from tinyude.report.figures import STYLE
+from tinyude.report.figures import STYLE, save_figure
 
 PIXELS_PER_INCH = 150
 
@@ -61,12 +60,11 @@ def _part(summary: Summary, pictures: Path) -> dict[str, Any]:
 def _save(drawn: Figure, folder: Path, name: str) -> Markup:
     """Write the picture as SVG and PNG; return it as the source of an image that carries its own data."""
     folder.mkdir(parents=True, exist_ok=True)
-    vector = io.BytesIO()
+    vector = folder / f"{name}.svg"
     with rc_context(STYLE):
-        drawn.savefig(vector, format="svg", metadata={"Date": None, "Creator": None})
-        drawn.savefig(folder / f"{name}.png", dpi=PIXELS_PER_INCH, metadata={"Software": None})
-    (folder / f"{name}.svg").write_bytes(vector.getvalue())
-    return Markup("data:image/svg+xml;base64," + base64.b64encode(vector.getvalue()).decode("ascii"))
+        save_figure(drawn, vector, metadata={"Date": None, "Creator": None})
+        save_figure(drawn, folder / f"{name}.png", dpi=PIXELS_PER_INCH, metadata={"Software": None})
+    return Markup("data:image/svg+xml;base64," + base64.b64encode(vector.read_bytes()).decode("ascii"))
 
 
 def _render(template: str, parts: list[dict[str, Any]], escape: bool) -> str:

@@ -1,7 +1,8 @@
 """Writing an export: everything or a clear refusal, and never over somebody's work.
 
 `export.json` lists the files of an export with their checksums. A folder that has one may be written again, as long as
-none of those files was changed since; files that are not on the list are left alone.
+none of those files was changed since; files that are not on the list are left alone. The list is written twice: first
+with "complete": false and what is about to be written, so that an export that was interrupted can be repeated.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from tinyude.data.whole_file import write_whole
+from tinyude.data.whole_file import DRAFT, write_whole
 from tinyude.errors import TinyUDEError
 
 MANIFEST = "export.json"
@@ -21,46 +22,66 @@ def write_folder(folder: Path, files: Mapping[str, str], made_of: Mapping[str, o
     """Write the files (paths with /, and texts), then the list of them; what is known of the export goes with it."""
     sums = {path: _checksum(text.encode()) for path, text in sorted(files.items())}
     earlier = _earlier(folder)
-    changed = [
-        path
-        for path, known in {**sums, **earlier}.items()
-        if (found := _found(folder / path)) is not None and found not in (known, sums.get(path))
-    ]
+    known = {path: {*earlier.get(path, ()), *([sums[path]] if path in sums else [])} for path in {**sums, **earlier}}
+    changed = [path for path in known if (found := _found(folder, path)) is not None and found not in known[path]]
     if changed:
         raise TinyUDEError(
             f"{folder / changed[0]} was changed since it was exported{_others(len(changed) - 1)}; "
             "move it away, or choose another folder."
         )
-    for path in earlier:
-        if path not in sums:
-            (folder / path).unlink(missing_ok=True)
-    for path, text in files.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        write_whole(folder / path, text)
-    write_whole(folder / MANIFEST, json.dumps({**made_of, "files": sums}, indent=2) + "\n")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        written = {path: sorted(known[path]) for path in sorted(known)}
+        write_whole(folder / MANIFEST, _manifest({**made_of, "complete": False, "files": written}))
+        for path in earlier:
+            if path not in sums:
+                (folder / path).unlink(missing_ok=True)
+        for path, text in files.items():
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            write_whole(folder / path, text)
+    except OSError as error:
+        raise TinyUDEError(
+            f"Cannot write the export to {folder}: {error.strerror or error}; mend that, and export again."
+        ) from None
+    write_whole(folder / MANIFEST, _manifest({**made_of, "files": sums}))
 
 
-def _earlier(folder: Path) -> dict[str, str]:
-    """What an earlier export wrote here; anything else that is not empty is refused."""
+def _manifest(content: Mapping[str, object]) -> str:
+    return json.dumps(content, indent=2) + "\n"
+
+
+def _earlier(folder: Path) -> dict[str, list[str]]:
+    """What earlier exports wrote here, with the checksums it may have; anything else that is not empty is refused."""
     if folder.exists() and not folder.is_dir():
         raise TinyUDEError(f"{folder} is a file; give a folder.")
-    if not folder.is_dir() or not any(folder.iterdir()):
+    if not folder.is_dir() or all(entry.name.endswith(DRAFT) for entry in folder.iterdir()):
         return {}
     try:
         listed = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["files"]
-        return {path: listed[path] for path in listed if _inside(path)}
-    except (OSError, ValueError, KeyError, TypeError):
+        return {path: _sums(listed[path]) for path in listed if path != MANIFEST and _inside(folder, path)}
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         raise TinyUDEError(
             f"{folder} is not empty and not an earlier export; choose another folder, or empty it first."
         ) from None
 
 
-def _inside(path: str) -> bool:
-    return not Path(path).is_absolute() and ".." not in Path(path).parts
+def _sums(listed: object) -> list[str]:
+    """One checksum, or those of an interrupted export: as it was before, and as it was to be."""
+    found = [item for item in (listed if isinstance(listed, list) else [listed]) if isinstance(item, str)]
+    if not found:
+        raise TypeError("a checksum is text")
+    return found
 
 
-def _found(path: Path) -> str | None:
-    return _checksum(path.read_bytes()) if path.is_file() else None
+def _inside(folder: Path, path: str) -> bool:
+    return (folder / path).resolve().is_relative_to(folder.resolve())
+
+
+def _found(folder: Path, path: str) -> str | None:
+    if not _inside(folder, path):
+        raise TinyUDEError(f"{folder / path} leads out of the folder; remove the link, or choose another folder.")
+    place = folder / path
+    return _checksum(place.read_bytes()) if place.is_file() else None
 
 
 def _checksum(content: bytes) -> str:

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 import sympy as sp
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader
 
 from tinyude import native
 from tinyude.codegen import c_literal, c_source, check_c_name, config_header
+from tinyude.codegen.templates import source_environment
 from tinyude.errors import TinyUDEError
 from tinyude.export.chip import Chip
 from tinyude.export.core_files import core_files
@@ -30,20 +31,14 @@ _TAKEN = {
 
 
 def environment() -> Environment:
-    templates = Environment(
-        loader=FileSystemLoader(Path(__file__).parent / "templates"),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
+    templates = source_environment(FileSystemLoader(Path(__file__).parent / "templates"))
     templates.filters["c"] = lambda values: ", ".join(c_literal(value) for value in values)
     return templates
 
 
 def prefix_of(name: str) -> str:
     """A C name made of a file's name."""
-    letters = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_")
+    letters = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_")[:40]
     return letters if letters[:1].isalpha() else f"model_{letters}".rstrip("_")
 
 

@@ -16,7 +16,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as to_bytes
 
 from tinyude.data.whole_file import write_whole
-from tinyude.errors import TinyUDEError
+from tinyude.errors import TinyUDEError, printable
 from tinyude.model.equations import describe
 from tinyude.model.kernel import KernelNetwork
 from tinyude.model.model import Model
@@ -24,6 +24,7 @@ from tinyude.model.uncertainty import Spread
 from tinyude.physics import Physics
 from tinyude.physics.expressions import expression_text
 from tinyude.physics.parsing import parse_expression
+from tinyude.physics.syntax import MAX_LENGTH
 from tinyude.reference.config import Config
 from tinyude.reference.network.mlp import mlp_count
 
@@ -79,11 +80,7 @@ def save_model(ude: UDE, path: str | PathLike[str]) -> None:
     }
     text = json.dumps(header, default=_plain)
     content = to_bytes(arrays, {"tinyude": text, "sha256": checksum(text, arrays)})
-    target = Path(path)
-    try:
-        write_whole(target, content)
-    except OSError as error:
-        raise TinyUDEError(f"Cannot write {target}: {error.strerror}; choose a folder you may write to.") from None
+    write_whole(Path(path), content)
 
 
 def load(path: str | PathLike[str]) -> UDE:
@@ -124,6 +121,7 @@ def checksum(header: str, arrays: dict[str, Any]) -> str:
 def _restore(header: dict[str, Any], arrays: dict[str, Any]) -> UDE:
     from tinyude.ude import UDE
 
+    _check_texts(header)
     physics = Physics.from_dict(header["physics"])
     symbols = {name: sp.Symbol(name, real=True) for name in (*physics.states, *physics.inputs)}
     terms = tuple(parse_expression(text, symbols, smooth=False) for text in header["terms"])
@@ -158,6 +156,17 @@ def _restore(header: dict[str, Any], arrays: dict[str, Any]) -> UDE:
         ude.record_ = {name: arrays[f"record.{name}"] for name in _RECORD}
     ude.n_features_in_ = config.channels
     return ude
+
+
+def _check_texts(value: Any) -> None:
+    """Every text of a header may be shown as it is: in a terminal, on a page, in generated code."""
+    if isinstance(value, str) and not (value.isprintable() and len(value) <= MAX_LENGTH):
+        raise TinyUDEError(f"it holds the text {printable(value)[:40]!r}, which is no line that can be shown")
+    if isinstance(value, dict):
+        _check_texts(list(value))
+    if isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            _check_texts(item)
 
 
 def _check_config(config: Config, physics: Physics) -> None:

@@ -154,7 +154,7 @@ def _right_hand_side(value: Any, state: str) -> str:
 
 
 def _column(value: Any, where: str) -> str:
-    if not isinstance(value, str) or not value.strip():
+    if not isinstance(value, str) or not value.strip() or not value.isprintable():
         raise TinyUDEError(f"{where} is {value!r}; give the name of a column as text.")
     return value
 

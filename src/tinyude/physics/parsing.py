@@ -12,9 +12,8 @@ import sympy as sp
 
 from tinyude.errors import TinyUDEError
 from tinyude.physics.expressions import NON_SMOOTH_FUNCTIONS, SMOOTH_FUNCTIONS, in_basic_functions, is_finite_real
+from tinyude.physics.syntax import short, syntax_tree
 
-MAX_LENGTH = 20_000
-MAX_NODES = 5_000
 MAX_DEPTH = 50
 MAX_NESTED_CALLS = 5  # SymPy's time on nested hyperbolic functions grows threefold with each level
 MAX_EXPONENT = 16
@@ -28,20 +27,7 @@ def parse_expression(text: str, symbols: Mapping[str, sp.Symbol], *, smooth: boo
 
     Arithmetic, numbers, `pi` and smooth functions; with `smooth=False` also `abs` and `sign`.
     """
-    flat = " ".join(text.split())
-    if not flat:
-        raise TinyUDEError("An expression is empty; write 0 for a right-hand side that is not known.")
-    if len(flat) > MAX_LENGTH:
-        raise TinyUDEError(f"An expression has {len(flat)} characters, more than {MAX_LENGTH}: {_short(flat)}")
-    try:
-        tree = ast.parse(flat, mode="eval")
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        reason = getattr(error, "msg", None) or "nested too deeply or not text"
-        raise TinyUDEError(f"{_short(flat)!r} is not an expression ({reason}); write e.g. -(g/L)*sin(theta).") from None
-    nodes = sum(1 for _ in ast.walk(tree))
-    if nodes > MAX_NODES:
-        raise TinyUDEError(f"{_short(flat)!r} has {nodes} parts, more than {MAX_NODES}; simplify it.")
-    return _Reader(flat, symbols, smooth).expression(tree.body)
+    return _Reader(text.strip(" "), symbols, smooth).expression(syntax_tree(text))
 
 
 class _Reader:
@@ -65,7 +51,7 @@ class _Reader:
 
     def refusal(self, node: ast.AST, why: str) -> TinyUDEError:
         piece = ast.get_source_segment(self.text, node) or ast.dump(node)
-        return TinyUDEError(f"In {_short(self.text)!r}: {_short(piece)!r} {why}.")
+        return TinyUDEError(f"In {short(self.text)!r}: {short(piece)!r} {why}.")
 
     def read(self, node: ast.expr, depth: int) -> sp.Expr:
         if depth > MAX_DEPTH:
@@ -179,10 +165,6 @@ class _Reader:
 
     def function_names(self) -> str:
         return ", ".join(sorted(self.functions))
-
-
-def _short(text: str, limit: int = 60) -> str:
-    return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
 def _hint(name: str, known: list[str]) -> str:

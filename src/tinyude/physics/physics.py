@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import keyword
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,6 +24,7 @@ from tinyude.physics.expressions import (
 )
 from tinyude.physics.parsing import RESERVED_NAMES, parse_expression
 from tinyude.physics.programs import Program, program
+from tinyude.physics.syntax import canonical_text, check_name
 
 _NON_SMOOTH = (
     sp.Abs, sp.sign, sp.Heaviside, sp.DiracDelta, sp.Piecewise, sp.Max, sp.Min, sp.floor, sp.ceiling, sp.frac, sp.Mod,
@@ -95,6 +95,7 @@ class Physics:
                 "give dx/dt of each state, in the same order."
             )
         self.rhs = tuple(parse_expression(text, self._symbols) for text in self.texts)
+        self.texts = tuple(map(canonical_text, self.texts))  # what is shown and written into generated code
         self.learned = tuple(name for name, parameter in self.parameters.items() if parameter.learn)
         self._refuse_unused()
         self.angles = self._detected_angles() if angles is None else _names(angles, "angle")
@@ -268,11 +269,7 @@ def _name(item: str | sp.Symbol, kind: str) -> str:
     if not isinstance(item, str | sp.Symbol):
         raise TinyUDEError(f"The {kind} {item!r} is neither a name nor a SymPy symbol.")
     name = item if isinstance(item, str) else item.name
-    if not name.isidentifier() or keyword.iskeyword(name) or name in RESERVED_NAMES:
-        raise TinyUDEError(
-            f"{name!r} cannot name a {kind}; use letters, digits and _ as in theta_1, and no name of a function."
-        )
-    return name
+    return check_name(name, kind, RESERVED_NAMES)
 
 
 def _names(items: Sequence[str | sp.Symbol], kind: str) -> tuple[str, ...]:
@@ -293,7 +290,7 @@ def _refuse_shared_names(states: tuple[str, ...], inputs: tuple[str, ...], param
 def _text(item: sp.Expr | str | float, physics: Physics) -> str:
     """A right-hand side as text, after the checks that only a SymPy expression allows."""
     if isinstance(item, str):
-        return " ".join(item.split())
+        return item
     if isinstance(item, Real) and not isinstance(item, bool):
         item = sp.Integer(int(item)) if isinstance(item, int | np.integer) else sp.Float(float(item))
     if not isinstance(item, sp.Expr):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,9 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
+
+from tinyude.data.whole_file import write_whole
+from tinyude.errors import TinyUDEError
 
 # Okabe and Ito's colours, which most colour-blind readers tell apart.
 BLUE, ORANGE, GREEN, INK, GREY = "#0072B2", "#D55E00", "#009E73", "#1b1f24", "#9aa0a6"
@@ -96,6 +101,17 @@ def _styled(draw: Callable[..., Figure]) -> Callable[..., Figure]:
             return draw(*args, **kwargs)
 
     return drawn
+
+
+def save_figure(figure: Figure, path: Path, **options: Any) -> None:
+    """Write a figure whole or not at all, in the format that the file's name says."""
+    content = io.BytesIO()
+    kind = path.suffix.lstrip(".").lower() or "png"
+    if kind not in figure.canvas.get_supported_filetypes():
+        kinds = ", ".join(sorted(figure.canvas.get_supported_filetypes()))
+        raise TinyUDEError(f"{path} is no kind of picture that can be written; end its name in one of {kinds}.")
+    figure.savefig(content, format=kind, **options)
+    write_whole(path, content.getvalue())
 
 
 def label(name: str, units: Mapping[str, str] | None = None, rate: bool = False) -> str:

@@ -9,9 +9,11 @@ from importlib.resources import files
 from typing import Any
 
 from jinja2 import Environment, StrictUndefined, Template
+from markupsafe import Markup
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
+from tinyude.errors import printable
 from tinyude.report import figures
 from tinyude.report.sentences import INTERVAL
 
@@ -28,12 +30,19 @@ def render(data: Mapping[str, Any]) -> str:
         "portrait": _pixels(figures.portrait({**data["portrait"], "units": units})) if "portrait" in data else None,
         "rollout": _strokes(figures.rollout({**data["rollout"], "units": units})) if "rollout" in data else None,
     }
-    return _template().render(data=data, figures=drawn, interval=INTERVAL)
+    return _template().render(data=data, figures=drawn, interval=INTERVAL, newline=Markup("\n"))
 
 
 def _template() -> Template:
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, finalize=_shown, trim_blocks=True, lstrip_blocks=True
+    )
     return environment.from_string(files("tinyude.report").joinpath("page.html.jinja").read_text(encoding="utf-8"))
+
+
+def _shown(value: Any) -> Any:
+    """A value as the page shows it: escaped by the template, and without control characters."""
+    return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _pixels(figure: Figure) -> str:

@@ -203,7 +203,7 @@ def test_load_refuses_files_that_are_no_models(tmp_path: Path) -> None:
 
 
 def test_save_into_a_missing_folder_says_so(fitted: UDE, tmp_path: Path) -> None:
-    with pytest.raises(tu.TinyUDEError, match="choose a folder you may write to"):
+    with pytest.raises(tu.TinyUDEError, match="choose a folder with room that you may write to"):
         fitted.save(tmp_path / "missing" / "a.tinyude")
 
 

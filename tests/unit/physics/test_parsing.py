@@ -4,7 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tinyude.errors import TinyUDEError
-from tinyude.physics.parsing import MAX_DEPTH, MAX_EXPONENT, MAX_LENGTH, MAX_NESTED_CALLS, parse_expression
+from tinyude.physics.parsing import MAX_DEPTH, MAX_EXPONENT, MAX_NESTED_CALLS, parse_expression
+from tinyude.physics.syntax import MAX_LENGTH
 
 theta, omega, g = sp.symbols("theta omega g")
 SYMBOLS = {"theta": theta, "omega": omega, "g": g}
@@ -23,7 +24,7 @@ SYMBOLS = {"theta": theta, "omega": omega, "g": g}
         ("theta**-1", 1 / theta),
         ("g**omega", g**omega),
         ("sqrt(theta) * exp(-omega)", sp.sqrt(theta) * sp.exp(-omega)),
-        ("theta\n  + omega", theta + omega),
+        ("theta   + omega", theta + omega),
         ("tan(theta + pi/2)", -sp.cos(theta) / sp.sin(theta)),
         ("1e-3*g", sp.Float(1e-3) * g),
     ],
