@@ -235,6 +235,30 @@ class UDE(BaseEstimator):  # type: ignore[misc]
 
         save_model(self, path)
 
+    def to_sympy(self) -> dict[str, sp.Expr]:
+        """dx/dt of every state as a SymPy expression; see tinyude.export.sympy_model."""
+        from tinyude.export.sympy_model import to_sympy
+
+        return to_sympy(self._fitted())
+
+    def to_casadi(self, name: str = "field") -> Any:
+        """dx/dt as a CasADi function `name(x, u) -> dx`; see tinyude.export.casadi_model."""
+        from tinyude.export.casadi_model import to_casadi
+
+        return to_casadi(self._fitted(), name)
+
+    def to_control(self, at: Any = None, u: Any = None) -> Any:
+        """A system of python-control, linearised about `at` if given; see tinyude.export.control_model."""
+        from tinyude.export.control_model import to_control
+
+        return to_control(self._fitted(), at, u)
+
+    def to_jax(self) -> Any:
+        """dx/dt in JAX, as a function of states, inputs and what was learned; see tinyude.export.jax_model."""
+        from tinyude.export.jax_model import to_jax
+
+        return to_jax(self._fitted())
+
     def __str__(self) -> str:
         return describe(self._fitted(), self.diagnostics_) if hasattr(self, "model_") else repr(self)
 

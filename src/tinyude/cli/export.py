@@ -12,14 +12,17 @@ from tinyude.cli.console import print_lines, print_table, refuse_unwritable, say
 from tinyude.cli.options import Compact, JsonFile, KeptTerms, NoNetwork, NoWeights, Reservoir
 from tinyude.export import TARGETS, chip_of_model, export_files, write_folder
 from tinyude.export.advice import idle_network
+from tinyude.export.fmu import write_fmu
 from tinyude.export.sources import prefix_of
 from tinyude.model.file import load
 
 
 def export(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model written by `tinyude fit --out`.")],
-    target: Annotated[str, typer.Option(help=f"One of {', '.join(TARGETS)}.")],
-    out: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write; empty, or an earlier export.")],
+    target: Annotated[str, typer.Option(help=f"One of {', '.join(TARGETS)}, fmu.")],
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="The folder to write: empty or an earlier export. Fmu: a file.")
+    ],
     prefix: Annotated[
         str | None, typer.Option(metavar="NAME", help="Start of every generated name; by default the model's own.")
     ] = None,
@@ -31,9 +34,15 @@ def export(
     no_network: NoNetwork = False,
     json: JsonFile = None,
 ) -> None:
-    """Write a fitted model as a package for a board: core, physics, configuration, weights and an example."""
+    """Write a fitted model as a package for a board: core, physics, configuration, weights and an example.
+
+    Target fmu: an FMI 3.0 file for simulation tools instead, by model exchange or co-simulation.
+    """
     refuse_unwritable(json)
     name = prefix or prefix_of(model.stem)
+    if target == "fmu":
+        _export_fmu(model, out, name, json)
+        return
     chip = chip_of_model(load(model), weights=not no_weights).reduced(reservoir, compact, kept_terms, no_network)
     files = export_files(chip, target, name, inference_only)
     made_of = {"target": target, "prefix": name, "learns": not inference_only}
@@ -47,3 +56,17 @@ def export(
     print_lines([] if inference_only else idle_network(chip))
     say(f"wrote {out}")
     write_json(json, {**made_of, "memory": memory, "files": sorted(files)})
+
+
+def _export_fmu(model: Path, out: Path, name: str, json: Path | None) -> None:
+    refuse_unwritable(out)
+    has_binary = write_fmu(load(model).model_, out, name)
+    print_table(
+        [
+            ("package", "FMI 3.0: model exchange and co-simulation"),
+            ("model identifier", name),
+            ("binary", "for this machine" if has_binary else "none: no C compiler here; compile its sources"),
+        ]
+    )
+    console.print(f"wrote {out}", markup=False, soft_wrap=True)
+    write_json(json, {"target": "fmu", "prefix": name, "binary": has_binary})

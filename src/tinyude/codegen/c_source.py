@@ -72,6 +72,15 @@ def c_source(programs: KnownPrograms, prefix: str, core: str = "") -> str:
     return _TEMPLATE.render(api_version=API_VERSION, prefix=prefix, core=core, functions=functions)
 
 
+def c_function(program: Program, states: int) -> tuple[list[str], list[str]]:
+    """A program in double precision: its assignments in order, and the expressions of its outputs.
+
+    Inputs are x[0] .. x[states - 1], then u[0] and so on; functions are those of the core's elementary.h.
+    """
+    constants = [f"({_literal(f'{value:.17g}')})" for value in program.constants]
+    return _statements(program, _registers(program, states, constants))
+
+
 def check_c_name(prefix: str) -> None:
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,59}", prefix):
         raise TinyUDEError(
@@ -80,27 +89,27 @@ def check_c_name(prefix: str) -> None:
 
 
 def _function(name: str, program: Program, states: int) -> dict[str, Any]:
-    registers = _registers(program, states)
-    first = program.n_inputs + len(program.constants)
-    return {
-        "name": name,
-        "result": _RESULT[name],
-        "statements": [
-            f"{registers[first + i]} = {_operation(op, registers[a], registers[b])}"
-            for i, (op, a, b) in enumerate(program.code)
-        ],
-        "results": [registers[output] for output in program.outputs],
-    }
-
-
-def _registers(program: Program, states: int) -> list[str]:
-    """How C names each register."""
-    inputs = [f"x[{i}]" if i < states else f"u[{i - states}]" for i in range(program.n_inputs)]
     singles = rounded(program.constants, np.float32)
     constants = [
         f"KNOWN({_literal(f'{single:.9g}')}, {_literal(f'{value:.17g}')})"
         for single, value in zip(singles, program.constants, strict=True)
     ]
+    statements, results = _statements(program, _registers(program, states, constants))
+    return {"name": name, "result": _RESULT[name], "statements": statements, "results": results}
+
+
+def _statements(program: Program, registers: list[str]) -> tuple[list[str], list[str]]:
+    first = program.n_inputs + len(program.constants)
+    statements = [
+        f"{registers[first + i]} = {_operation(op, registers[a], registers[b])}"
+        for i, (op, a, b) in enumerate(program.code)
+    ]
+    return statements, [registers[output] for output in program.outputs]
+
+
+def _registers(program: Program, states: int, constants: list[str]) -> list[str]:
+    """How C names each register."""
+    inputs = [f"x[{i}]" if i < states else f"u[{i - states}]" for i in range(program.n_inputs)]
     return inputs + constants + [f"t{number}" for number in range(len(program.code))]
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tinyude import native
+from tinyude.model.program import write_model
 from tinyude.native.simulate import NativeSimulation
 from tinyude.physics import Physics
 from tinyude.physics.programs import Emitter, Program, program_numpy
@@ -58,28 +59,18 @@ class Dynamics:
 
 def model_dynamics(model: Model) -> Dynamics:
     """Known physics and everything learned."""
-    emitter, outputs = _known(model.physics, model.angles)
-    n_states, n_inputs = model.physics.n_states, model.physics.n_inputs
-    columns = list(range(n_states + n_inputs))
-    for place, angle in enumerate(model.angles):
-        columns[angle] = n_states + n_inputs + place
-    for part in model.parts:
-        for state, register in zip(part.on, part.emit(emitter, columns), strict=True):
-            outputs[state] = emitter.write("add", outputs[state], register)
+    width = model.physics.n_states + model.physics.n_inputs
+    emitter = Emitter(width + len(model.angles))
+    seen = [width + model.angles.index(k) if k in model.angles else k for k in range(width)]
+    outputs = write_model(emitter, model, seen, [emitter.constant(value) for value in model.unknowns.tolist()])
     return Dynamics(emitter.finish(outputs), model.physics.states, model.physics.inputs, tuple(model.angles))
 
 
 @lru_cache(maxsize=64)
 def known_dynamics(physics: Physics) -> Dynamics:
     """The known physics alone, its learned parameters at their current value."""
-    emitter, outputs = _known(physics, ())
-    return Dynamics(emitter.finish(outputs), physics.states, physics.inputs)
-
-
-def _known(physics: Physics, angles: tuple[int, ...]) -> tuple[Emitter, list[int]]:
-    """An emitter that has written the known rates, and their registers."""
-    emitter = Emitter(physics.n_states + physics.n_inputs + len(angles))
+    width = physics.n_states + physics.n_inputs
+    emitter, known = Emitter(width), physics.field_program()
     learned = [emitter.constant(physics.parameters[name].value) for name in physics.learned]
-    known = physics.field_program()
-    registers = emitter.include(known, [*range(physics.n_states + physics.n_inputs), *learned])
-    return emitter, [registers[output] for output in known.outputs]
+    registers = emitter.include(known, [*range(width), *learned])
+    return Dynamics(emitter.finish([registers[output] for output in known.outputs]), physics.states, physics.inputs)

@@ -62,16 +62,43 @@ def program(exprs: Sequence[sp.Expr], symbols: Sequence[sp.Symbol]) -> Program:
     return emitter.finish([emitter.expression(e, known) for e in reduced])
 
 
+def program_walk(
+    program: Program,
+    inputs: Sequence[Any],
+    operations: Mapping[str, Callable[..., Any]],
+    constant: Callable[[float], Any] = float,
+) -> list[Any]:
+    """Follow a program over any kind of number: arrays, symbols, registers of another program.
+
+    Parameters
+    ----------
+    program : Program
+        What to follow.
+    inputs : sequence
+        One value for each input of the program.
+    operations : mapping of str to callable
+        What each operation of `UNARY` and `BINARY` means for these values.
+    constant : callable, optional
+        Makes a value of a number; by default a float.
+
+    Returns
+    -------
+    list
+        The program's outputs.
+    """
+    registers = [*inputs, *map(constant, program.constants)]
+    for op, a, b in program.code:
+        operation = operations[op]
+        registers.append(operation(registers[a], registers[b]) if op in BINARY else operation(registers[a]))
+    return [registers[k] for k in program.outputs]
+
+
 def program_numpy(program: Program, x: Array) -> Array:
     """Evaluate a program on an array (..., n_inputs): what the generated C computes, as (..., n_outputs)."""
     x = float_or_complex(x)
-    registers: list[Any] = [x[..., i] for i in range(program.n_inputs)]
-    registers.extend(program.constants)
-    for op, a, b in program.code:
-        registers.append(BINARY[op](registers[a], registers[b]) if op in BINARY else UNARY[op](registers[a]))
     out = np.empty((*x.shape[:-1], len(program.outputs)), x.dtype)
-    for k, register in enumerate(program.outputs):
-        out[..., k] = registers[register]
+    for k, value in enumerate(program_walk(program, [x[..., i] for i in range(program.n_inputs)], UNARY | BINARY)):
+        out[..., k] = value
     return out
 
 
