@@ -123,20 +123,34 @@ static void take(tu_learner *l)
     }
 }
 
-void tu_learner_push(tu_learner *l, const tu_real *row)
+void tu_learner_begin(tu_learner *l, const tu_real *row)
 {
     l->counters.samples++;
     memcpy(l->row, row, (size_t)l->ring.columns * sizeof(tu_real));
+}
+
+int32_t tu_learner_cost(const tu_learner *l) { return l->calibrated; }
+
+int tu_learner_advance(tu_learner *l)
+{
     if (l->config->repair) {
         const tu_real *sigma = tu_noise_ready(&l->noise) ? l->noise.sigma : NULL;
         int done = tu_repair_push(&l->repair, sigma, l->settled.sigma_scale, l->config->channels, l->row);
         if (done == TU_WAITING) {
-            return;
+            return 0;
         }
         l->counters.filled += (done & TU_FILLED) != 0;
         l->counters.replaced += (done & TU_REPLACED) != 0;
     }
     take(l);
+    return 0;
+}
+
+void tu_learner_push(tu_learner *l, const tu_real *row)
+{
+    tu_learner_begin(l, row);
+    while (tu_learner_advance(l)) {
+    }
 }
 
 void tu_learner_push_many(tu_learner *l, const tu_real *rows, size_t count)

@@ -83,6 +83,13 @@ struct tu_learner {
     uint32_t loss_count;
 };
 
+/* tu_learner_push in slices: begin takes the sample, advance does a slice of the work that it brings until it returns 0.
+ * cost: about what the next slice takes, in thousands of a Cortex-M4F's instructions.
+ */
+void tu_learner_begin(tu_learner *learner, const tu_real *row);
+int tu_learner_advance(tu_learner *learner);
+int32_t tu_learner_cost(const tu_learner *learner);
+
 /* From here on windows teach: what follows from the settled window and scales. */
 void tu_learner_settle(tu_learner *learner);
 

@@ -1,0 +1,17 @@
+/* Checksums of what is stored and of what is sent. */
+#ifndef TU_CRC_H
+#define TU_CRC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define TU_CRC32_START 0xffffffffu
+#define TU_CRC16_START 0xffffu
+
+/* CRC-32 (Ethernet, zlib) over further bytes: start from TU_CRC32_START, invert the end. */
+uint32_t tu_crc32(uint32_t crc, const void *bytes, size_t count);
+
+/* CRC-16/CCITT-FALSE: polynomial 0x1021, start 0xffff, most significant bit first. */
+uint16_t tu_crc16(uint16_t crc, const void *bytes, size_t count);
+
+#endif

@@ -1,0 +1,43 @@
+/* What of a learner outlives a power cut: all but the samples at hand and working memory. */
+#ifndef TU_KEPT_H
+#define TU_KEPT_H
+
+#include "state.h"
+
+/* The learner's own numbers, which lie between its pointers. 64-bit numbers first: no padding on any processor. */
+typedef struct {
+    tu_rng rng;
+    tu_counters counters;
+    uint32_t rejected[TU_REASONS];
+    int32_t gates_kept, gates_next;
+    int32_t noise_seen;
+    uint32_t noise_samples;
+    uint32_t heard;
+    int32_t turn;
+    int32_t window_half, window_spacing; /* 0: not settled yet */
+    uint32_t matched, compared;
+    int32_t trial;
+    uint32_t scored, blocks;
+    int32_t windows, deficient, solved;
+    uint32_t reservoir_seen, reservoir_next, holdout_seen, holdout_next;
+    int32_t calibrated, calibrating;
+    uint32_t until;
+    int32_t stretch, refused, bad_reason;
+    uint32_t tick, since_change, loss_count;
+    int32_t unused;
+    tu_real excess, level;
+    tu_real second_order, sigma_scale, snr2;
+    tu_real matched_target;
+    tu_real power1, power2;
+    tu_real loss, loss_sum;
+} tu_kept;
+
+void tu_kept_read(const tu_learner *learner, tu_kept *kept);
+
+/* Into a learner whose arrays are there already; its stream goes on as after a gap. */
+void tu_kept_restore(tu_learner *learner, const tu_kept *kept);
+
+/* The two stretches of the arena that hold its arrays. */
+void tu_kept_stretches(tu_learner *learner, unsigned char *start[2], unsigned char *end[2]);
+
+#endif

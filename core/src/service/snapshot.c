@@ -1,0 +1,207 @@
+#include "service/snapshot.h"
+
+#include "config.h"
+#include "numeric/elementary.h"
+
+#if defined(__GNUC__)
+#define BARRIER() __sync_synchronize()
+#else
+#define BARRIER()
+#endif
+
+enum { HALF, SPACING, SIGMA_SCALE, SCALES = TU_SNAPSHOT_SCALES };
+
+/* Where the parts of a model begin. */
+typedef struct {
+    int dx, network_on, coefficients, errors, weights, end;
+} places;
+
+static places places_of(const tu_snapshot *s)
+{
+    const tu_config *c = s->config;
+    places p;
+    p.dx = SCALES + c->states + c->inputs;
+    p.network_on = p.dx + c->states;
+    p.coefficients = p.network_on + c->on_count;
+    p.errors = p.coefficients + s->columns;
+    p.weights = p.errors + s->columns;
+    p.end = p.weights + (c->hidden_count ? (int)tu_mlp_count(&s->net) : 0);
+    return p;
+}
+
+static int widest(const tu_mlp *net)
+{
+    int most = 0;
+    for (int i = 0; i <= net->layers; i++) {
+        most = net->sizes[i] > most ? net->sizes[i] : most;
+    }
+    return most;
+}
+
+void tu_snapshot_carve(tu_snapshot *s, tu_arena *arena, const tu_config *config)
+{
+    int library = config->library_terms + config->on_count * config->parameters;
+    s->config = config;
+    s->net = tu_config_net(config);
+    s->columns = tu_config_columns(config);
+    s->count = places_of(s).end;
+    s->models[0] = tu_arena_reals(arena, s->count);
+    s->models[1] = tu_arena_reals(arena, s->count);
+    s->work = tu_arena_reals(arena, config->states + library + (config->hidden_count ? 2 * widest(&s->net) : 0));
+    s->whole = s->begun = 0;
+}
+
+tu_real *tu_snapshot_begin(tu_snapshot *s)
+{
+    s->begun = s->whole + 1;
+    BARRIER();
+    return s->models[(s->whole + 1) % 2];
+}
+
+void tu_snapshot_publish(tu_snapshot *s)
+{
+    BARRIER();
+    s->whole = s->begun;
+}
+
+const tu_real *tu_snapshot_model(const tu_snapshot *s) { return s->whole ? s->models[s->whole % 2] : NULL; }
+
+static tu_real *copy(tu_real *to, const tu_real *from, int count)
+{
+    for (int i = 0; i < count; i++) {
+        to[i] = from[i];
+    }
+    return to + count;
+}
+
+void tu_snapshot_write(const tu_snapshot *s, const tu_view *view, tu_real *model)
+{
+    const tu_config *c = s->config;
+    model[HALF] = (tu_real)view->window_half;
+    model[SPACING] = (tu_real)view->window_spacing;
+    model[SIGMA_SCALE] = view->sigma_scale;
+    model = copy(model + SCALES, view->x_scale, c->states);
+    model = copy(model, view->u_scale, c->inputs);
+    model = copy(model, view->dx_scale, c->states);
+    for (int i = 0; i < c->on_count; i++) {
+        *model++ = (tu_real)view->network_on[i];
+    }
+    model = copy(model, view->coefficients, s->columns);
+    model = copy(model, view->errors, s->columns);
+    copy(model, view->average, view->params_count);
+}
+
+void tu_snapshot_read(const tu_snapshot *s, const tu_real *model, int32_t *network_on, tu_model *read)
+{
+    places p = places_of(s);
+    read->window_half = (int32_t)model[HALF];
+    read->window_spacing = (int32_t)model[SPACING];
+    read->sigma_scale = model[SIGMA_SCALE];
+    read->x_scale = model + SCALES;
+    read->u_scale = model + SCALES + s->config->states;
+    read->dx_scale = model + p.dx;
+    for (int i = 0; i < s->config->on_count; i++) {
+        network_on[i] = model[p.network_on + i] > 0;
+    }
+    read->network_on = network_on;
+    read->coefficients = model + p.coefficients;
+    read->errors = model + p.errors;
+    read->weights = model + p.weights;
+}
+
+/* One layer after the other, every sum in the order of the learner's. */
+static const tu_real *run_network(const tu_snapshot *s, const tu_real *weights, tu_real *in, tu_real *out)
+{
+    for (int layer = 0; layer < s->net.layers; layer++) {
+        int inputs = s->net.sizes[layer], outputs = s->net.sizes[layer + 1];
+        const tu_real *biases = weights + inputs * outputs;
+        for (int j = 0; j < outputs; j++) {
+            tu_real sum = biases[j];
+            for (int i = 0; i < inputs; i++) {
+                sum += *weights++ * in[i];
+            }
+            out[j] = layer + 1 < s->net.layers ? tu_tanh(sum) : sum;
+        }
+        weights += outputs;
+        tu_real *swap = in;
+        in = out;
+        out = swap;
+    }
+    return in;
+}
+
+static void add_network(const tu_snapshot *s, const tu_real *model, const tu_real *x, const tu_real *u, tu_real *work,
+                        tu_real *residual)
+{
+    const tu_config *c = s->config;
+    places p = places_of(s);
+    for (int i = 0; i < c->sees_count; i++) {
+        int column = c->sees[i];
+        work[i] = (column < c->states ? x[column] : u[column - c->states]) / model[SCALES + column];
+    }
+    const tu_real *answer = run_network(s, model + p.weights, work, work + widest(&s->net));
+    for (int i = 0; i < c->on_count; i++) {
+        residual[i] += model[p.network_on + i] > 0 ? answer[i] : 0;
+    }
+}
+
+static void add_library(const tu_snapshot *s, const tu_real *model, const tu_real *x, const tu_real *u, tu_real *work,
+                        tu_real *residual)
+{
+    const tu_config *c = s->config;
+    places p = places_of(s);
+    const tu_real *coefficients = model + p.coefficients;
+    tu_real *terms = work, *sensitivity = work + c->library_terms;
+    if (c->parameters) {
+        s->known->sensitivity(s->known->context, x, u, sensitivity);
+    }
+    if (c->library_terms) {
+        s->known->terms(s->known->context, x, u, terms);
+    }
+    for (int i = 0; i < c->on_count; i++) {
+        tu_real unit = model[p.dx + c->on[i]], sum = 0;
+        for (int k = 0; k < c->parameters; k++) {
+            sum += sensitivity[i * c->parameters + k] / unit * coefficients[k];
+        }
+        for (int k = 0; k < c->library_terms; k++) {
+            sum += terms[k] / unit * coefficients[c->parameters + i * c->library_terms + k];
+        }
+        residual[i] += sum;
+    }
+}
+
+static void residual_of(const tu_snapshot *s, const tu_real *model, const tu_real *x, const tu_real *u,
+                        tu_real *residual)
+{
+    const tu_config *c = s->config;
+    tu_real *seen = s->work; /* angles on the turn around 0, as they were learned */
+    for (int i = 0; i < c->states; i++) {
+        int angle = c->order[i] == 0 && c->circular[c->channel[i]];
+        seen[i] = angle ? x[i] - tu_whole_turns(x[i]) : x[i];
+    }
+    tu_clear(residual, c->on_count);
+    if (c->hidden_count) {
+        add_network(s, model, seen, u, s->work + c->states, residual);
+    }
+    if (s->columns) {
+        add_library(s, model, seen, u, s->work + c->states, residual);
+    }
+    for (int i = 0; i < c->on_count; i++) {
+        residual[i] *= model[places_of(s).dx + c->on[i]];
+    }
+}
+
+int tu_snapshot_residual(tu_snapshot *s, const tu_real *x, const tu_real *u, tu_real *residual)
+{
+    uint32_t whole;
+    tu_clear(residual, s->config->on_count);
+    do { /* anew where the model was overwritten meanwhile: only a reader that the writer interrupts meets that */
+        whole = s->whole;
+        if (whole == 0) {
+            return TU_NOT_READY;
+        }
+        residual_of(s, s->models[whole % 2], x, u, residual);
+        BARRIER();
+    } while (s->begun - whole > 1);
+    return TU_OK;
+}
