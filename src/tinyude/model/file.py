@@ -84,7 +84,23 @@ def save_model(ude: UDE, path: str | PathLike[str]) -> None:
 
 
 def load(path: str | PathLike[str]) -> UDE:
-    """The fitted UDE that was saved; it predicts, simulates, reports and exports as before."""
+    """Read a fitted UDE from a file.
+
+    Parameters
+    ----------
+    path : path-like
+        A file written by `UDE.save` (`.tinyude`). Nothing in it is executed.
+
+    Returns
+    -------
+    UDE
+        The model; it predicts, simulates, reports and exports as before it was saved.
+
+    Raises
+    ------
+    TinyUDEError
+        If the file is missing, damaged, not a model, or of a newer format.
+    """
     try:
         with safe_open(os.fspath(path), framework="numpy") as file:
             metadata = file.metadata() or {}

@@ -35,7 +35,28 @@ _ALLOWED_NODES = (*_ARITHMETIC, *(f for f in SMOOTH_FUNCTIONS.values() if isinst
 
 @dataclass(frozen=True)
 class Parameter:
-    """A physical constant; with `learn=True` it is fitted along with the network, between `min` and `max`."""
+    """A physical constant of the known part.
+
+    Parameters
+    ----------
+    value : float
+        Its value, or the first guess of one that is learned.
+    learn : bool, default False
+        Whether it is fitted along with the rest of the model.
+    min, max : float
+        Bounds of a learned parameter; default: none.
+
+    Raises
+    ------
+    TinyUDEError
+        If a number is not finite or the value lies outside its bounds.
+
+    Examples
+    --------
+    >>> import tinyude as tu
+    >>> tu.Parameter(0.5, learn=True, min=0.1, max=2.0)
+    Parameter(value=0.5, learn=True, min=0.1, max=2.0)
+    """
 
     value: float
     learn: bool = False
@@ -59,14 +80,35 @@ class Parameter:
 class Physics:
     """Known dynamics dx/dt = f(x, u; parameters), with one right-hand side for each state.
 
-    States, inputs and parameters are names or SymPy symbols (told apart by name; their assumptions are dropped);
-    right-hand sides are SymPy expressions or text. `angles` names the states that live on a circle; by default those
-    that enter only as whole multiples inside sin, cos or tan.
+    Immutable. All methods take arrays with any leading axes, real or complex.
 
-    A state that no equation uses and whose own right-hand side is 0 is taken for a mistake. One that nothing depends
-    on but that has dynamics of its own, such as a cart's position, is welcome.
+    Parameters
+    ----------
+    states : sequence of str or sympy.Symbol
+        Names of the states.
+    rhs : sequence of str, sympy.Expr or float
+        The known part of dx/dt of each state, in the same order; 0 where nothing is known.
+    inputs : sequence of str or sympy.Symbol, default ()
+        Names of the signals that act on the system.
+    parameters : mapping of str to float or Parameter, optional
+        Constants by name. `Parameter(value, learn=True)` is fitted.
+    angles : sequence of str, optional
+        States that are angles in radians, of which 2 pi more changes nothing. Default: those that enter only as
+        integer multiples inside sin, cos or tan. `[]`: none.
 
-    Immutable; all methods take arrays with any leading axes, real or complex.
+    Raises
+    ------
+    TinyUDEError
+        If names clash, an expression holds unknown names or unsupported functions, or the counts differ.
+
+    Examples
+    --------
+    >>> import tinyude as tu
+    >>> physics = tu.Physics(["theta", "omega"], ["omega", "-(g/L)*sin(theta)"], parameters={"g": 9.81, "L": 1.0})
+    >>> physics.angles
+    ('theta',)
+    >>> physics.field([0.0, 2.0])
+    array([ 2., -0.])
     """
 
     def __init__(
@@ -117,29 +159,102 @@ class Physics:
         return tuple(self.states.index(e.name) if e.is_Symbol and e.name in self.states else None for e in self.rhs)
 
     def field(self, x: Array, u: Array | None = None, p: Array | None = None) -> Array:
-        """f(x, u; p) as (..., n); p are values of the learned parameters, by default their current ones."""
+        """Evaluate the known right-hand side.
+
+        Parameters
+        ----------
+        x : array of shape (..., states)
+            States.
+        u : array of shape (..., inputs), optional
+            Inputs; needed where the physics has some.
+        p : array of shape (..., learned parameters), optional
+            Values of the learned parameters; default: their current ones.
+
+        Returns
+        -------
+        ndarray of shape (..., states)
+            The known part of dx/dt.
+        """
         return self._field(self._arguments(x, u, p))
 
     def jacobian(self, x: Array, u: Array | None = None, p: Array | None = None) -> Array:
-        """df/dx as (..., n, n)."""
+        """Evaluate the Jacobian df/dx.
+
+        Parameters
+        ----------
+        x : array of shape (..., states)
+            States.
+        u : array of shape (..., inputs), optional
+            Inputs; needed where the physics has some.
+        p : array of shape (..., learned parameters), optional
+            Values of the learned parameters; default: their current ones.
+
+        Returns
+        -------
+        ndarray of shape (..., states, states)
+            The derivative of each right-hand side by each state.
+        """
         flat = self._jacobian(self._arguments(x, u, p))
         return flat.reshape(*flat.shape[:-1], self.n_states, self.n_states)
 
     def parameter_jacobian(self, x: Array, u: Array | None = None, p: Array | None = None) -> Array:
-        """df/dp as (..., n, number of learned parameters)."""
+        """Evaluate the derivatives by the learned parameters, df/dp.
+
+        Parameters
+        ----------
+        x : array of shape (..., states)
+            States.
+        u : array of shape (..., inputs), optional
+            Inputs; needed where the physics has some.
+        p : array of shape (..., learned parameters), optional
+            Values of the learned parameters; default: their current ones.
+
+        Returns
+        -------
+        ndarray of shape (..., states, learned parameters)
+            The derivative of each right-hand side by each learned parameter.
+        """
         flat = self._parameter_jacobian(self._arguments(x, u, p))
         return flat.reshape(*flat.shape[:-1], self.n_states, len(self.learned))
 
     def field_program(self) -> Program:
-        """The field as straight-line code; its inputs are the states, the inputs, then the learned parameters."""
+        """Compile the field to straight-line code.
+
+        Returns
+        -------
+        Program
+            Its inputs are the states, the inputs, then the learned parameters.
+        """
         return program(self._numeric_rhs, self._variables)
 
     def jacobian_program(self) -> Program:
-        """df/dx as straight-line code, row by row, with the same inputs as `field_program`."""
+        """Compile df/dx to straight-line code.
+
+        Returns
+        -------
+        Program
+            The Jacobian row by row, with the same inputs as `field_program`.
+        """
         return program(self._derivatives(self.states), self._variables)
 
     def with_parameters(self, values: Mapping[str, float]) -> Physics:
-        """The same physics with other parameter values."""
+        """Copy the physics with other parameter values.
+
+        Parameters
+        ----------
+        values : mapping of str to float
+            New values by name; the other parameters stay.
+
+        Returns
+        -------
+        Physics
+            The copy.
+
+        Raises
+        ------
+        TinyUDEError
+            If a name is not a parameter, or a value is outside its bounds.
+        """
         unknown = set(values) - set(self.parameters)
         if unknown:
             raise TinyUDEError(
@@ -149,7 +264,13 @@ class Physics:
         return Physics(self.states, self.texts, self.inputs, self.parameters | changed, self.angles)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON; expressions as text."""
+        """Describe the physics as plain data for JSON.
+
+        Returns
+        -------
+        dict
+            Names, expressions as text, parameters.
+        """
         return {
             "states": list(self.states),
             "rhs": list(self.texts),
@@ -160,7 +281,23 @@ class Physics:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Physics:
-        """The inverse of `to_dict`. Safe on untrusted data: text is parsed by a whitelist and never executed."""
+        """Make physics from what `to_dict` gave. Safe on untrusted data: text is parsed by a whitelist, never executed.
+
+        Parameters
+        ----------
+        data : mapping
+            What `to_dict` gave.
+
+        Returns
+        -------
+        Physics
+            The physics described.
+
+        Raises
+        ------
+        TinyUDEError
+            If the data describe no physics.
+        """
         try:
             parameters = {str(name): Parameter(**fields) for name, fields in data["parameters"].items()}
             lists = [data[key] for key in ("states", "rhs", "inputs", "angles")]

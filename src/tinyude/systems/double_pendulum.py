@@ -19,11 +19,30 @@ def double_pendulum(
     damping: tuple[float, float] = (0.15, 0.15),
     gravity: float = GRAVITY,
 ) -> System:
-    """Two point masses on rods, states (theta1, theta2, omega1, omega2), released and observed for 20 s at 1 kHz.
+    """Make a double pendulum: two point masses on rods, released and observed for 20 s at 1 kHz.
 
-    Damping is -c omega in each angular acceleration, as in the paper's equations of motion. (Its appendix puts
-    -c omega on the right of the mass-matrix form instead, which after inversion couples the two; the forms agree
-    only without damping.) The start is (2, 2.4, 0, 0), with N(0, 0.05) added to the angles for seeds other than 0.
+    The states are (theta1, theta2, omega1, omega2); the start is (2, 2.4, 0, 0), with N(0, 0.05) added to the angles
+    for seeds other than 0. Damping is -c omega in each angular acceleration, as in the paper's equations of motion.
+    (Its appendix puts -c omega on the right of the mass-matrix form, which after inversion couples the two; the forms
+    agree only without damping.)
+
+    Parameters
+    ----------
+    case : {"A", "B", "C"}, default "A"
+        What the known physics has: see `pendulum`.
+    masses : tuple of float, default (1.0, 1.0)
+        In kg.
+    lengths : tuple of float, default (1.0, 1.0)
+        In m.
+    damping : tuple of float, default (0.15, 0.15)
+        In 1/s.
+    gravity : float, default 9.81
+        In m/s^2.
+
+    Returns
+    -------
+    System
+        The plant, its known physics and its streams.
     """
     if min(*masses, *lengths) <= 0.0:
         raise TinyUDEError(f"Masses {masses} and lengths {lengths} must all be above 0.")

@@ -35,11 +35,35 @@ def pendulum(
     damping: float = DAMPING,
     damping_change: tuple[float, float] | None = None,
 ) -> System:
-    """A pendulum with states (theta, omega), kicked every 4 s, observed for 60 s at 1 kHz from (1.2, 0).
+    """Make a pendulum with states (theta, omega), kicked every 4 s, observed for 60 s at 1 kHz from (1.2, 0).
 
-    The truth is gravity and a residual: linear damping unless `residual` names another (linear, quadratic, dry,
-    cogging, stribeck) or is a function of (theta, omega). The physics told: in case A gravity; in case B nine tenths of
-    gravity, and the damping; in case C nine tenths of gravity. `damping_change=(time, value)` changes linear damping.
+    Parameters
+    ----------
+    case : {"A", "B", "C"}, default "A"
+        What the known physics has. A: gravity. B: nine tenths of gravity, and the damping. C: nine tenths of gravity.
+    residual : str or callable, optional
+        What the plant has beyond gravity: "linear" (default), "quadratic", "dry", "cogging", "stribeck", or a function
+        of (theta, omega).
+    gravity : float, default 9.81
+        In m/s^2.
+    length : float, default 1.0
+        In m.
+    damping : float, default 0.4
+        Linear damping in 1/s.
+    damping_change : tuple of float, optional
+        (time, value): the linear damping changes to `value` at `time`.
+
+    Returns
+    -------
+    System
+        The plant, its known physics and its streams.
+
+    Examples
+    --------
+    >>> import tinyude as tu
+    >>> t, Y = tu.systems.pendulum("A").stream(noise=0.01, seed=0)
+    >>> Y.shape
+    (60000, 2)
     """
     told = case_named(case)
     linear = residual is None or residual == "linear"

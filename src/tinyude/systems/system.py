@@ -55,9 +55,28 @@ def case_named(name: str) -> Case:
 
 @dataclass(frozen=True, eq=False)
 class System:
-    """A plant with a known truth; made by `pendulum` and `double_pendulum`.
+    """A plant with a known truth, made by `pendulum` and `double_pendulum`.
 
-    `velocities` are the indices of the velocity states.
+    Attributes
+    ----------
+    name : str
+        What the plant is called.
+    physics : Physics
+        What a learner is told.
+    field : callable
+        The truth: dx/dt at (states, time).
+    start, start_spread : tuple of float
+        Start state, and its standard deviation for seeds other than 0.
+    seconds, rate : float
+        Length of a stream, and samples a second.
+    velocities : tuple of int
+        Indices of the velocity states.
+    impulses : Impulses, optional
+        Kicks at regular times.
+    switch_times : tuple of float
+        When the plant itself changes.
+    box : tuple of pairs, optional
+        Ranges of the evaluation grid; without it, visited states are used.
     """
 
     name: str
@@ -81,7 +100,24 @@ class System:
         return self.truth(x, time) - self.physics.field(x)
 
     def stream(self, noise: float = 0.01, seed: int = 0, seconds: float | None = None) -> tuple[Array, Array]:
-        """Times and noisy samples, which is all a learner gets; noise is relative to the RMS of each clean channel."""
+        """Make the noisy stream, which is all a learner gets.
+
+        Parameters
+        ----------
+        noise : float, default 0.01
+            Standard deviation of the noise, relative to the RMS of each clean channel.
+        seed : int, default 0
+            Of the kicks and of the noise; seeds other than 0 also vary the start.
+        seconds : float, optional
+            Length of the stream; default: the system's own.
+
+        Returns
+        -------
+        times : ndarray of shape (samples,)
+            In seconds.
+        samples : ndarray of shape (samples, states)
+            The measured states.
+        """
         times, states = self.clean(seed, seconds)
         _, noise_seed = SeedSequence(seed).spawn(2)
         return times, sensor_noise(states, noise, default_rng(noise_seed))
