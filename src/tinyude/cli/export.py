@@ -68,5 +68,5 @@ def _export_fmu(model: Path, out: Path, name: str, json: Path | None) -> None:
             ("binary", "for this machine" if has_binary else "none: no C compiler here; compile its sources"),
         ]
     )
-    console.print(f"wrote {out}", markup=False, soft_wrap=True)
+    say(f"wrote {out}")
     write_json(json, {"target": "fmu", "prefix": name, "binary": has_binary})
