@@ -12,7 +12,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 import sympy as sp
-from real_runs import NOISE_SHARES, Log, folder_and_table, free_run, noisy, table_row, white_box
+from real_runs import Log, command_line, error_table, free_run, learned_rows, noisy, show_table, white_box
 
 import tinyude as tu
 from tinyude.data.datasets import Dataset
@@ -77,11 +77,12 @@ def picture(ude: tu.UDE, record: Dataset) -> None:
 
 
 def main() -> None:
-    folder, table = folder_and_table()
+    folder, table, write = command_line()
     record = tu.datasets.multiarm_double(folder)
     if table:
-        for share in NOISE_SHARES:
-            print(table_row(share, np.array([errors(record, share, seed) for seed in range(3)])), flush=True)
+        rows = learned_rows(lambda share, seed: errors(record, share, seed))
+        header = [f"{who}, stretch {k}" for who in ("TinyUDE", "authors") for k in (1, 2, 3, 4)]
+        show_table("real_double_pendulum", error_table(header, rows), write)
         return
     ude = fit(record, list(record.runs))
     print(ude.diagnostics_["network"], "of the learned residual is the network's")

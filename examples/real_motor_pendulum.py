@@ -14,7 +14,7 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
-from real_runs import NOISE_SHARES, Log, folder_and_table, free_run, noisy, table_row, white_box
+from real_runs import Log, command_line, error_table, free_run, learned_rows, noisy, show_table, white_box
 
 import tinyude as tu
 from tinyude.data.datasets import Dataset
@@ -104,15 +104,15 @@ def picture(record: Dataset, swing: tu.UDE, coast: tu.UDE) -> None:
 
 
 def main() -> None:
-    folder, table = folder_and_table()
+    folder, table, write = command_line()
     record = tu.datasets.motor_pendulum("energy_shaping", folder)
     if table:
-        for share in NOISE_SHARES:
-            print(table_row(share, np.array([errors(record, share, seed) for seed in range(3)])), flush=True)
-        for friction in (True, False):
+        rows = []
+        for name, friction in (("no friction", False), ("the authors' friction", True)):
             model = white_box(authors(record, friction))
-            found = [free_run(model, angle_only(record).between(*fall))[1] for fall in FALLS]
-            print("identified friction" if friction else "no friction", np.round(found, 3))
+            rows.append((name, "none", [free_run(model, angle_only(record).between(*fall))[1] for fall in FALLS]))
+        rows += learned_rows(lambda share, seed: errors(record, share, seed))
+        show_table("real_motor_pendulum", error_table(["first fall", "second fall", "third fall"], rows), write)
         return
     swing = fit_swing_up(angle_only(record))
     hand = angle_only(tu.datasets.motor_pendulum("gravity_compensation", folder))

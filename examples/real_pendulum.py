@@ -10,8 +10,7 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
-import numpy as np
-from real_runs import NOISE_SHARES, Log, folder_and_table, free_run, noisy, table_row
+from real_runs import Log, command_line, error_table, free_run, learned_rows, noisy, show_table
 
 import tinyude as tu
 
@@ -52,11 +51,11 @@ def picture(ude: tu.UDE, record: tu.datasets.Dataset) -> None:
 
 
 def main() -> None:
-    folder, table = folder_and_table()
+    folder, table, write = command_line()
     record = tu.datasets.multiarm_single(folder)
     if table:
-        for share in NOISE_SHARES:
-            print(table_row(share, np.array([errors(record, share, seed) for seed in range(3)])), flush=True)
+        rows = learned_rows(lambda share, seed: errors(record, share, seed))
+        show_table("real_pendulum", error_table(["first swing", "second swing"], rows), write)
         return
     ude = fit(list(record.runs))
     print(ude)

@@ -6,12 +6,16 @@ A model is anything with simulate(x0, times, u), states first angles then rates,
 import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 from scipy.optimize import least_squares
 
 import tinyude as tu
 from tinyude.data.log import Log
+from tinyude.experiments.documents import fill_block
+from tinyude.model.dynamics import known_dynamics
+from tinyude.model.simulation import free_run as simulate_freely
 
 Simulate = Callable[[np.ndarray, np.ndarray, np.ndarray | None], np.ndarray]
 
@@ -27,18 +31,11 @@ def noisy(runs: Sequence[Log], share: float, seed: int = 0) -> list[Log]:
 
 
 def white_box(physics: tu.Physics) -> Simulate:
-    """A model without anything learned: Runge-Kutta steps from sample to sample, inputs held between them."""
+    """A model without anything learned, inputs held between samples."""
+    dynamics, scale = known_dynamics(physics), np.full(physics.n_states, 100.0)
 
     def simulate(x0: np.ndarray, times: np.ndarray, u: np.ndarray | None) -> np.ndarray:
-        states = [np.asarray(x0, dtype=float)]
-        for row, dt in enumerate(np.diff(times)):
-            x, held = states[-1], None if u is None else u[row]
-            k1 = physics.field(x, held)
-            k2 = physics.field(x + dt / 2 * k1, held)
-            k3 = physics.field(x + dt / 2 * k2, held)
-            k4 = physics.field(x + dt * k3, held)
-            states.append(x + dt / 6 * (k1 + 2 * k2 + 2 * k3 + k4))
-        return np.array(states)
+        return simulate_freely(dynamics, x0, times, scale, u)
 
     return simulate
 
@@ -69,15 +66,34 @@ def free_run(simulate: Simulate, run: Log, truth: Log | None = None) -> tuple[np
     return predicted, float(np.sqrt(np.mean(((predicted - measured) / measured.std(axis=0)) ** 2)))
 
 
-def folder_and_table() -> tuple[str | None, bool]:
-    """The command line of every example here: [FOLDER] [--table]."""
+def command_line() -> tuple[str | None, bool, bool]:
+    """The command line of every example here: [FOLDER] [--table] [--docs]."""
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", nargs="?", help="where the record lies; fetched when it is not there")
-    parser.add_argument("--table", action="store_true", help="the figures of the page in docs/, with noise added")
+    parser.add_argument("--table", action="store_true", help="print the table of the page in docs/, with noise added")
+    parser.add_argument("--docs", action="store_true", help="write that table into the page")
     given = parser.parse_args()
-    return given.folder, given.table
+    return given.folder, given.table or given.docs, given.docs
 
 
-def table_row(share: float, errors: np.ndarray) -> str:
-    """A line of a table: the noise added, then each column's mean over the seeds (rows)."""
-    return " | ".join([f"{100 * share:4g} %", *(f"{mean:.4f}" for mean in np.atleast_2d(errors).mean(axis=0))])
+def error_table(header: Sequence[str], rows: Sequence[tuple[str, str, Sequence[float]]]) -> str:
+    """Markdown: model, noise added, then the error over each held-out motion."""
+    lines = [["model", "noise added", *header], ["---"] * (2 + len(header))]
+    lines += [[model, noise, *(f"{error:.4f}" for error in errors)] for model, noise, errors in rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def learned_rows(errors: Callable[[float, int], np.ndarray]) -> list[tuple[str, str, Sequence[float]]]:
+    """A row for each noise level: the mean over three draws of noise and seeds."""
+    rows: list[tuple[str, str, Sequence[float]]] = []
+    for share in NOISE_SHARES:
+        mean = np.mean([errors(share, seed) for seed in range(3)], axis=0)
+        rows.append(("TinyUDE", f"{100 * share:g} %" if share else "none", mean.tolist()))
+    return rows
+
+
+def show_table(name: str, table: str, write: bool) -> None:
+    """Print the table and, asked for, write it into docs/NAME.md."""
+    print(table)
+    if write:
+        fill_block(Path(__file__).parents[1] / "docs" / f"{name}.md", name, table)

@@ -13,7 +13,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 import sympy as sp
-from real_runs import NOISE_SHARES, Log, folder_and_table, free_run, noisy, table_row, white_box
+from real_runs import Log, command_line, error_table, free_run, learned_rows, noisy, show_table, white_box
 
 import tinyude as tu
 from tinyude.data.datasets import Dataset
@@ -89,15 +89,15 @@ def picture(ude: tu.UDE, record: Dataset) -> None:
 
 
 def main() -> None:
-    folder, table = folder_and_table()
+    folder, table, write = command_line()
     record = tu.datasets.torque_double_pendulum(folder)
     if table:
-        for share in NOISE_SHARES:
-            print(table_row(share, np.array([errors(record, share, seed) for seed in range(3)])), flush=True)
-        parts = [angles_and_commands(record).between(*part) for part in HELD_OUT]
-        for friction in (True, False):
+        parts, rows = [angles_and_commands(record).between(*part) for part in HELD_OUT], []
+        for name, friction in (("no friction", False), ("the authors' parameters and friction", True)):
             model = white_box(authors(record, friction))
-            print("authors" if friction else "no friction", np.round([free_run(model, part)[1] for part in parts], 3))
+            rows.append((name, "none", [free_run(model, part)[1] for part in parts]))
+        rows += learned_rows(lambda share, seed: errors(record, share, seed))
+        show_table("real_torque_double_pendulum", error_table(["6 to 8 s", "8 to 10 s"], rows), write)
         return
     ude = fit(record, angles_and_commands(record))
     for name, value, low, high in ude.diagnostics_["parameters"]:
