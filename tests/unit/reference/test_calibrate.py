@@ -9,7 +9,6 @@ from tinyude.reference.signal.calibrate import (
     Scales,
     calibrate_finish,
     calibrate_init,
-    calibrate_snr2,
     calibrate_window,
     window_jets,
 )
@@ -50,18 +49,21 @@ def test_calibrate_finish_spacing_follows_the_papers_rule(pendulum: System, leve
     pace = np.sqrt((bends**2).mean(axis=0).sum() / (rates**2).mean(axis=0).sum())
     relative = np.mean(level * np.sqrt((clean**2).mean(axis=0) / (stretch**2).mean(axis=0)))
     expected = 0.09 / pace * (relative / 0.01) ** 0.2 / PERIOD
-    _, noise, (window, scales, second, _) = calibrated(PAPER, ten_seconds(pendulum, level))
+    _, _, (window, _, second, _) = calibrated(PAPER, ten_seconds(pendulum, level))
     assert window.spacing == pytest.approx(expected, rel=0.2)
-    assert second == 0.0 and calibrate_snr2(PAPER, window, scales, noise) < PAPER.snr_gate
+    assert second == 0.0
     if level == 0.01:
         assert 26 <= window.spacing <= 39  # the paper's board and the paper's simulation
 
 
-def test_calibrate_finish_switches_the_second_order_on_by_its_signal_to_noise(pendulum: System) -> None:
-    samples = ten_seconds(pendulum, 0.0001)
-    _, noise, (window, scales, second, _) = calibrated(PAPER, samples)
-    ratio = calibrate_snr2(PAPER, window, scales, noise)
-    assert second == (PAPER.second_order if ratio >= PAPER.snr_gate else 0.0)
+@pytest.mark.parametrize(("level", "on"), [(0.0, True), (0.01, False), (0.05, False)])
+def test_calibrate_finish_switches_the_second_order_on_by_its_signal_to_noise(
+    pendulum: System, level: float, on: bool
+) -> None:
+    """The paper's board had it off at 1 % (SNR2 of 2.5 to 2.7 against a gate of 12); without noise nothing hides it."""
+    samples = ten_seconds(pendulum, level)
+    _, _, (_, _, second, _) = calibrated(PAPER, samples)
+    assert second == (PAPER.second_order if on else 0.0)
     _, _, (_, _, forced, _) = calibrated(replace(PAPER, snr_gate=0.0), samples)
     assert forced == PAPER.second_order
 
