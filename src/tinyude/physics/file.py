@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tinyude.errors import TinyUDEError
+from tinyude.physics.kinematics import residual_states
 from tinyude.physics.physics import Parameter, Physics
 
 # The tables of the file; None where its keys are the user's own names.
@@ -115,14 +116,16 @@ def _physics_file(data: Mapping[str, Any]) -> PhysicsFile:
     measured = _measured(tables["measured"], physics)
     wrapped = _names(tables["angles"].get("wrap", []), tuple(measured), "angles.wrap")
     time, time_scale = _time(tables["time"])
-    rates = tuple(s for s, rate in zip(physics.states, physics.kinematic, strict=True) if rate is None)
+    given = tables["residual"].get("on")
+    on = None if given is None else _names(given, physics.states, "residual.on")
+    acted_on = tuple(physics.states[i] for i in residual_states(physics, on, "default"))
     seen = (*physics.states, *physics.inputs)
     made = PhysicsFile(
         physics=physics,
         measured={name: signal.column for name, signal in measured.items()},
         inputs={name: signal.column for name, signal in inputs.items()},
         time=time,
-        residual_on=_names(tables["residual"].get("on", list(rates)), physics.states, "residual.on"),
+        residual_on=acted_on,
         residual_sees=_names(tables["residual"].get("sees", list(seen)), seen, "residual.sees"),
         wrapped=dict.fromkeys(wrapped, TURN) | {name: s.wraps for name, s in measured.items() if s.wraps},
         scales={s.column: s.scale for s in (*measured.values(), *inputs.values(), Signal(str(time), time_scale))},

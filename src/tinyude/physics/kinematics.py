@@ -70,6 +70,8 @@ def residual_states(physics: Physics, on: Sequence[str] | None, preset: str) -> 
                 raise TinyUDEError(
                     f"on names {name}, which is not a state; the states are {', '.join(physics.states)}."
                 )
+        if not on:
+            raise TinyUDEError(f"on is empty; name the states whose rate is corrected, of {', '.join(physics.states)}.")
         return tuple(physics.states.index(name) for name in on)
     if preset != "default":
         return tuple(range(physics.n_states))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Real
@@ -155,8 +155,12 @@ class Physics:
 
     @property
     def kinematic(self) -> tuple[int | None, ...]:
-        """For each state the index of the state that is exactly its rate, or None."""
-        return tuple(self.states.index(e.name) if e.is_Symbol and e.name in self.states else None for e in self.rhs)
+        """For each state the index of the other state that is exactly its rate, or None.
+
+        dx/dt = x is a growth law like any other, and no definition of a rate.
+        """
+        others = [expr.name if expr.is_Symbol and expr.name != state else "" for state, expr in self._equations]
+        return tuple(self.states.index(name) if name in self.states else None for name in others)
 
     def field(self, x: Array, u: Array | None = None, p: Array | None = None) -> Array:
         """Evaluate the known right-hand side.
@@ -323,6 +327,10 @@ class Physics:
     def __repr__(self) -> str:
         equations = ", ".join(f"d{s}/dt = {text}" for s, text in zip(self.states, self.texts, strict=True))
         return f"Physics({equations})"
+
+    @property
+    def _equations(self) -> Iterator[tuple[str, sp.Expr]]:
+        return zip(self.states, self.rhs, strict=True)
 
     @cached_property
     def _identity(self) -> tuple[Any, ...]:
