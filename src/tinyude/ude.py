@@ -14,6 +14,7 @@ import sympy as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from tinyude.data.frames import numbers, seconds
 from tinyude.data.streams import Stream, as_stream, turns
 from tinyude.errors import TinyUDEError
 from tinyude.model.diagnostics import diagnose, record_excerpt
@@ -30,6 +31,8 @@ from tinyude.reference.signal.window import window_make
 from tinyude.training.data_defaults import going_round, rough_rms, two_way, window_order
 from tinyude.training.engines import make_engine
 from tinyude.training.presets import PRESETS, longest_half, make_config
+from tinyude.training.resume import resumed_session
+from tinyude.training.seed import seed_of
 from tinyude.training.session import (
     Session,
     calibrate,
@@ -44,6 +47,7 @@ from tinyude.training.session import (
 Array = NDArray[Any]
 Progress = Callable[[int, int], None]
 
+PERIOD = 1e-3  # s between samples, when nobody says
 PARAMETER_PASSES = 8
 LIVE_SAMPLES = 40_000  # what a live stream is sized for when nobody says
 LOOKED_AT = 1_000  # windows behind the intervals and the warnings
@@ -100,13 +104,14 @@ class UDE(BaseEstimator):  # type: ignore[misc]
         self.settings = settings
         self.random_state = random_state
 
-    def fit(self, Y: Any, t: Any = 1e-3, u: Any = None, progress: Progress | None = None) -> UDE:
+    def fit(self, Y: Any, y: Any = None, u: Any = None, progress: Progress | None = None, *, t: Any = None) -> UDE:
         """Learn from a record: (samples, measured states), or a list of runs; t is the sample period or time stamps.
 
+        t may be given second by position too; there a Pipeline passes None, which stands for 1 kHz.
         A Stream (tinyude.data.logs.log_stream) is taken as it is, and may be longer than memory.
         """
         started = time.perf_counter()
-        stream = self._stream(Y, t, u)
+        stream = self._stream(Y, _times(y, t, PERIOD), u)
         session = self._session(stream, started)
         calibrate(session, stream)
         if session.config.parameters:
@@ -120,11 +125,19 @@ class UDE(BaseEstimator):  # type: ignore[misc]
             progress(total, total)
         return self
 
-    def partial_fit(self, Y: Any, t: Any = 1e-3, u: Any = None) -> UDE:
-        """Go on learning from the next stretch of a live stream; the first stretch calibrates."""
-        stream = self._stream(Y, t, u, shortest=1)
+    def partial_fit(self, Y: Any, y: Any = None, u: Any = None, *, t: Any = None) -> UDE:
+        """Go on learning from the next stretch of a live stream.
+
+        The first stretch calibrates; a UDE that is fitted, loaded or copied goes on from its model.
+        """
+        stream = self._stream(Y, _times(y, t, self._period), u, shortest=1)
         if not hasattr(self, "_session_"):
-            self._session_ = self._session(stream, time.perf_counter(), live=True)
+            model: Model | None = getattr(self, "model_", None)
+            self._session_ = (
+                self._session(stream, time.perf_counter(), live=True)
+                if model is None
+                else resumed_session(model, self.config_, self._state_, self.engine, self.precision)
+            )
         session = self._session_
         if abs(stream.period - session.config.sample_period) > 0.01 * session.config.sample_period:
             raise TinyUDEError(
@@ -188,8 +201,9 @@ class UDE(BaseEstimator):  # type: ignore[misc]
             When a single run diverges; it says when. `extrapolation` tells whether a run left what was visited.
         """
         model = self._fitted()
-        start = _numbers(x0, "x0")
-        runs = free_runs(model.dynamics, np.atleast_2d(start), times, model.x_scale, u, hold=hold)
+        start = numbers(x0, model.physics.states, "x0")
+        held = None if u is None else numbers(u, model.physics.inputs, "u")
+        runs = free_runs(model.dynamics, np.atleast_2d(start), seconds(times, "times"), model.x_scale, held, hold=hold)
         if start.ndim == 2:
             return runs.states
         refuse_divergence(runs)
@@ -207,10 +221,10 @@ class UDE(BaseEstimator):  # type: ignore[misc]
         ranges = self.diagnostics_["visited"]
         return extrapolation(columns, names, ranges, model.physics.angles, None if times is None else np.asarray(times))
 
-    def score(self, Y: Any, t: Any = 1e-3, u: Any = None) -> float:
+    def score(self, Y: Any, y: Any = None, u: Any = None, *, t: Any = None) -> float:
         """R^2 of the predicted derivatives against those estimated from a record, mean over residual states."""
         model = self._fitted()
-        stream = self._stream(Y, t, u)
+        stream = self._stream(Y, _times(y, t, self._period), u)
         config, state = self.config_, self._state_
         window = window_make(state["window_half"], state["window_spacing"], config.poly, stream.period)
         sigma = state["sigma"] * state["sigma_scale"]
@@ -262,8 +276,17 @@ class UDE(BaseEstimator):  # type: ignore[misc]
     def __str__(self) -> str:
         return describe(self._fitted(), self.diagnostics_) if hasattr(self, "model_") else repr(self)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the learner at work: a copy goes on from the model."""
+        return {key: value for key, value in super().__getstate__().items() if key != "_session_"}
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")
+
+    @property
+    def _period(self) -> float:
+        """Seconds between samples when nobody says: those of the fit."""
+        return float(self.config_.sample_period) if hasattr(self, "config_") else PERIOD
 
     def _stream(self, Y: Any, t: Any, u: Any, shortest: int | None = None) -> Stream:
         if not isinstance(self.physics, Physics):
@@ -285,9 +308,7 @@ class UDE(BaseEstimator):  # type: ignore[misc]
         _, channel, order = measured_map(physics, self.measured)
         on = residual_states(physics, self.on, self.preset)
         terms, forced = self._terms(stream)
-        seed = (
-            int(np.random.SeedSequence().generate_state(1)[0]) if self.random_state is None else int(self.random_state)
-        )
+        seed = seed_of(self.random_state)
         given = {"updates": self.updates, "reservoir": self.reservoir, "batch": self.batch, **dict(self.settings or {})}
         _check_numbers(self.hidden, given)
         samples = max(stream.count, LIVE_SAMPLES) if live else stream.count
@@ -379,14 +400,14 @@ class UDE(BaseEstimator):  # type: ignore[misc]
 
     def _arguments(self, X: Any, u: Any) -> tuple[Model, Array, Array | None]:
         model = self._fitted()
-        states = _numbers(X, "X")
+        states = numbers(X, model.physics.states, "X")
         if states.ndim == 0 or states.shape[-1] != model.physics.n_states:
             raise TinyUDEError(
                 f"X has shape {states.shape}; its last axis must hold the states {', '.join(model.physics.states)}."
             )
         if not np.all(np.isfinite(states)):
             raise TinyUDEError("X holds non-finite values; drop those rows.")
-        held = None if u is None else _numbers(u, "u")
+        held = None if u is None else numbers(u, model.physics.inputs, "u")
         if held is not None and held.ndim == states.ndim - 1 and model.physics.n_inputs == 1:
             held = held[..., None]
         if held is not None and held.ndim > 1 and held.shape[:-1] != states.shape[:-1]:
@@ -405,11 +426,10 @@ def _none_passed(state: Mapping[str, Any]) -> TinyUDEError:
     )
 
 
-def _numbers(values: Any, what: str) -> Array:
-    try:
-        return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise TinyUDEError(f"{what} cannot be read as numbers ({error}); give a numeric array.") from None
+def _times(by_position: Any, by_name: Any, period: float) -> Any:
+    if by_position is not None and by_name is not None:
+        raise TinyUDEError("t is given twice, by position and by name; give it once.")
+    return by_name if by_name is not None else by_position if by_position is not None else period
 
 
 def _check_numbers(hidden: Sequence[int], given: Mapping[str, Any]) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tinyude.data.frames import has_columns, numbers, seconds
 from tinyude.data.grid import MOSTLY_BAD, SHORTEST, Faults, Piece, Run, find_period, on_grid
 from tinyude.errors import TinyUDEError
 from tinyude.reference.signal.ring import usable
@@ -70,7 +71,7 @@ def as_stream(
     wraps: Mapping[str, float] | None = None,
 ) -> Stream:
     """One record or a list of them, with a sample period or time stamps, as a Stream."""
-    several = isinstance(Y, list | tuple) and len(Y) > 0 and np.ndim(Y[0]) >= 1
+    several = isinstance(Y, list | tuple) and len(Y) > 0 and (has_columns(Y[0]) or np.ndim(Y[0]) >= 1)
     records = list(Y) if several else [Y]
     times = list(t) if several and isinstance(t, list | tuple) else [t] * len(records)
     controls = list(u) if several and isinstance(u, list | tuple) else [u] * len(records)
@@ -106,7 +107,7 @@ def turns(wraps: Sequence[str] | Mapping[str, float] | None, channels: Sequence[
 def _array_source(samples: Array, held: Array, time: Any, turns: Sequence[float]) -> Source:
     if np.ndim(time) == 0:
         return Source(lambda: prepared([Piece(samples, held)], turns), period=_period(time), in_memory=True)
-    stamps = _stamps(time)
+    stamps = seconds(time)
     if stamps.shape != (len(samples),):
         raise TinyUDEError(f"t has shape {stamps.shape} and Y has {len(samples)} rows; give one time for each row.")
     return Source(lambda: prepared([Piece(samples, held, stamps)], turns), lambda: iter([stamps]), in_memory=True)
@@ -229,20 +230,15 @@ class _Survey:
 
 
 def _table(values: Any, names: Sequence[str], what: str, kind: str, shortest: int | None) -> Array:
-    """An array with one column for each name; a dataframe's columns are found by name."""
+    """An array with one column for each name."""
     if values is None:
         raise TinyUDEError(f"{what} is missing; this physics has the {kind}s {', '.join(names)}.")
-    if hasattr(values, "columns") and all(name in list(values.columns) for name in names):
-        values = np.column_stack([np.asarray(values[name]) for name in names])
-    try:
-        table = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise TinyUDEError(f"{what} cannot be read as numbers ({error}); give a numeric array.") from None
+    table = numbers(values, names, what)
     if table.ndim == 1:
         table = table[:, None]
     if table.ndim != 2 or table.shape[1] != len(names):
         raise TinyUDEError(
-            f"{what} has shape {np.shape(values)}; it needs one column for each {kind}: {', '.join(names)}."
+            f"{what} has shape {table.shape}; it needs one column for each {kind}: {', '.join(names)}."
             + (" Tell which states are sensed with measured=[...]." if kind == "measured state" else "")
         )
     least = SHORTEST if shortest is None else shortest
@@ -251,16 +247,9 @@ def _table(values: Any, names: Sequence[str], what: str, kind: str, shortest: in
     return table
 
 
-def _stamps(values: Any) -> Array:
-    try:
-        return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise TinyUDEError(f"t cannot be read as numbers ({error}); give times in seconds.") from None
-
-
 def _period(value: Any) -> float:
     try:
-        period = float(value)
+        period = float("none" if value is None else seconds(value))
     except (TypeError, ValueError):
         raise TinyUDEError(
             f"t is {value!r}; give the sample period in seconds or one time stamp for each row."

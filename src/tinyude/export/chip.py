@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import sympy as sp
 
 from tinyude.boards.memory_presets import board_config
 from tinyude.errors import TinyUDEError
-from tinyude.model.model import Model
 from tinyude.physics import Physics
 from tinyude.physics.kinematics import measured_map
 from tinyude.physics.library import default_terms
@@ -19,6 +18,7 @@ from tinyude.reference.config import Config
 from tinyude.reference.start import StartModel
 from tinyude.training.known import KnownPrograms, known_programs
 from tinyude.training.presets import PRESETS, chip_config
+from tinyude.training.resume import start_model
 
 if TYPE_CHECKING:
     from tinyude.ude import UDE
@@ -90,7 +90,7 @@ def chip_of_model(ude: UDE, weights: bool = True) -> Chip:
         stride=max(fitted.stride, STRIDE) if fitted.dense else fitted.stride,
         calibration=min(fitted.calibration, CALIBRATION),
     )
-    start = _start(model, ude._state_) if weights else None
+    start = start_model(model, ude._state_) if weights else None
     if start is not None:  # nothing is left to calibrate: the ring holds the window that was found
         reach = start.window_half * start.window_spacing
         config = replace(config, max_half=reach, spacing=start.window_spacing, second_order=0.0)
@@ -113,20 +113,3 @@ def chip_of_physics(
     whole = board_config(physics, preset, period=period, terms=terms, measured=measured, on=on, sees=sees)
     names, _, _ = measured_map(physics, measured)
     return Chip(physics, names, terms, chip_config(whole, len(terms)))
-
-
-def _start(model: Model, state: dict[str, Any]) -> StartModel:
-    """Learned parameters are at their fitted value in the physics itself: what is left of their steps is nothing."""
-    steps = np.zeros(len(model.parameter_errors))
-    return StartModel(
-        window_half=state["window_half"],
-        window_spacing=state["window_spacing"],
-        sigma_scale=float(state["sigma_scale"]),
-        x_scale=model.x_scale,
-        u_scale=model.u_scale,
-        dx_scale=model.dx_scale,
-        weights=model.weights,
-        network_on=model.network_on,
-        coefficients=np.concatenate([steps, model.coefficients.ravel()]),
-        errors=np.concatenate([model.parameter_errors, model.errors.ravel()]),
-    )

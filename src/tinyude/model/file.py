@@ -280,6 +280,8 @@ def _spread(arrays: dict[str, Any], model: Model) -> Spread:
 def _settings(ude: UDE) -> dict[str, Any]:
     """Constructor arguments as JSON; library terms as text."""
     settings = {key: value for key, value in ude.get_params(deep=False).items() if key != "physics"}
+    if not isinstance(settings["random_state"], int | None):  # a generator: the seed that was drawn from it
+        settings["random_state"] = ude.config_.seed
     if settings["library"] is not None and not isinstance(settings["library"], str):
         settings["library"] = [item if isinstance(item, str) else expression_text(item) for item in settings["library"]]
     return {key: list(value) if isinstance(value, tuple) else value for key, value in settings.items()}

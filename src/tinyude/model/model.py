@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -45,6 +45,10 @@ class Model:
     shapes: Mapping[str, float] = field(default_factory=dict)  # those parameters
     kernel: KernelNetwork | None = None
     covariance: Array | None = None  # of the learned parameters, then the unknowns of `parts`
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Plain arrays and text alone: what is compiled from them is made anew when it is needed."""
+        return {entry.name: getattr(self, entry.name) for entry in fields(self)}
 
     def field(self, x: Array, u: Array | None = None) -> Array:
         """dx/dt, shaped like x."""

@@ -30,6 +30,7 @@ from tinyude.reference.network.reservoir import reservoir_count
 from tinyude.reference.regression.targets import teach_judge, teach_solve
 from tinyude.reference.signal.gates import REASONS
 from tinyude.reference.signal.noise import noise_sigma
+from tinyude.reference.start import StartModel, learner_start
 from tinyude.reference.state import Known, learner_init
 from tinyude.training.known import known_functions, known_programs
 
@@ -39,6 +40,7 @@ Array = NDArray[Any]
 class Engine(Protocol):
     """What the estimator asks of a learner; `state()` is a dictionary with the names of tu_view in tinyude.h."""
 
+    def start(self, model: StartModel) -> None: ...
     def push(self, rows: Array) -> None: ...
     def gap(self) -> None: ...
     def rewind(self) -> None: ...
@@ -83,6 +85,10 @@ class ReferenceLearner:
     def __init__(self, config: Config, known: Known) -> None:
         self._learner = learner_init(config, known)
         self._read = 0  # losses already handed out
+
+    def start(self, model: StartModel) -> None:
+        if not learner_start(self._learner, model):
+            raise TinyUDEError("The model does not fit the configuration; give the configuration it was fitted with.")
 
     def push(self, rows: Array) -> None:
         channels = self._learner.config.channels

@@ -1,0 +1,53 @@
+"""Going on from a fitted model: what a learner starts from, on a board and on the host."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from tinyude.errors import TinyUDEError
+from tinyude.model.model import Model
+from tinyude.reference.config import Config
+from tinyude.reference.start import StartModel
+from tinyude.training.engines import make_engine
+from tinyude.training.session import Session
+
+LIVE_RESERVOIR = 4096  # windows kept of a stream without an end
+
+
+def start_model(model: Model, state: Mapping[str, Any]) -> StartModel:
+    """Learned parameters are at their fitted value in the physics itself: what is left of their steps is nothing."""
+    steps = np.zeros(len(model.parameter_errors))
+    return StartModel(
+        window_half=state["window_half"],
+        window_spacing=state["window_spacing"],
+        sigma_scale=float(state["sigma_scale"]),
+        x_scale=model.x_scale,
+        u_scale=model.u_scale,
+        dx_scale=model.dx_scale,
+        weights=model.weights,
+        network_on=model.network_on,
+        coefficients=np.concatenate([steps, model.coefficients.ravel()]),
+        errors=np.concatenate([model.parameter_errors, model.errors.ravel()]),
+    )
+
+
+def resumed_session(model: Model, config: Config, state: Mapping[str, Any], engine: str, precision: str) -> Session:
+    """A learner on a live stream that predicts as the model does before its first sample, and learns on."""
+    if model.kernel is not None:
+        raise TinyUDEError(
+            "This model has a kernel network, which a stream cannot train further; fit() again with the new record."
+        )
+    live = replace(
+        config,
+        second_order=0.0,
+        around=False,
+        reservoir=min(config.reservoir, LIVE_RESERVOIR) if config.hidden else config.reservoir,
+    )
+    made, name = make_engine(engine, precision, live, model.physics, list(model.terms))
+    made.start(start_model(model, state))
+    return Session(made, name, live, list(model.terms), model.physics, time.perf_counter(), [])

@@ -1,0 +1,211 @@
+"""Data as users have them: frames by name, masked arrays, dates; estimators copied, stored and gone on with."""
+
+import copy
+import datetime
+import io
+import pickle
+from pathlib import Path
+
+import joblib
+import numpy as np
+import polars as pl
+import pytest
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+
+import tinyude as tu
+from tinyude.data.frames import numbers, seconds
+from tinyude.errors import TinyUDEError
+from tinyude.training.seed import seed_of
+
+Stream = tuple[float, np.ndarray]
+NAMES = ("theta", "omega")
+TABLE = np.arange(6.0).reshape(3, 2)
+
+
+def frames(names: tuple[str, ...], table: np.ndarray) -> dict[str, object]:
+    columns = dict(zip(names, table.T, strict=True))
+    found: dict[str, object] = {
+        "polars": pl.DataFrame(columns),
+        "mapping": columns,
+        "structured": np.array(list(map(tuple, table)), dtype=[(name, float) for name in names]),
+    }
+    try:
+        import pandas as pd
+
+        found["pandas"] = pd.DataFrame(columns)
+        found["pandas nullable"] = pd.DataFrame(columns).astype("Float64")
+    except ImportError:
+        pass
+    try:
+        import xarray as xr
+
+        found["xarray Dataset"] = xr.Dataset({name: ("row", column) for name, column in columns.items()})
+        found["xarray DataArray"] = xr.DataArray(table, dims=("row", "signal"), coords={"signal": list(names)})
+    except ImportError:
+        pass
+    return found
+
+
+def test_numbers_finds_columns_by_name_in_any_order_among_others() -> None:
+    wide = np.column_stack([TABLE[:, 1], 9.0 * np.ones(3), TABLE[:, 0]])
+    for kind, frame in frames(("omega", "time", "theta"), wide).items():
+        np.testing.assert_array_equal(numbers(frame, NAMES, "Y"), TABLE, err_msg=kind)
+
+
+@pytest.mark.parametrize(
+    "names", [("theta", "omgea"), ("theta", "x"), ("Theta", "Omega"), ("thta", "omeg"), ("omega", "angle")]
+)
+def test_numbers_refuses_a_misspelt_column(names: tuple[str, str]) -> None:
+    for frame in frames(names, TABLE).values():
+        with pytest.raises(TinyUDEError, match=r"Y has no column '(theta|omega)'.*its columns are"):
+            numbers(frame, NAMES, "Y")
+
+
+def test_numbers_takes_a_table_of_other_names_by_position() -> None:
+    for kind, frame in frames(("a", "b"), TABLE).items():
+        np.testing.assert_array_equal(numbers(frame, NAMES, "Y"), TABLE, err_msg=kind)
+
+
+def test_numbers_fills_what_is_masked_or_missing_with_nan() -> None:
+    masked = np.ma.array(TABLE, mask=[[0, 1], [0, 0], [1, 0]])
+    assert np.isnan(numbers(masked, NAMES, "Y")).tolist() == [[False, True], [False, False], [True, False]]
+    assert np.isnan(numbers(np.ma.array([[1, 2]], mask=[[0, 1]]), NAMES, "Y")).tolist() == [[False, True]]
+    frame = pl.DataFrame({"theta": [1, None, 3], "omega": [1.0, 2.0, None]})
+    assert np.isnan(numbers(frame, NAMES, "Y")).sum() == 2
+
+
+def test_predict_takes_frames_by_name_and_refuses_a_misspelt_one(fitted: tu.UDE) -> None:
+    expected = fitted.predict(TABLE)
+    for frame in frames(("omega", "theta"), TABLE[:, ::-1]).values():
+        np.testing.assert_array_equal(fitted.predict(frame), expected)
+        np.testing.assert_array_equal(fitted.residual(frame), fitted.residual(TABLE))
+    with pytest.raises(TinyUDEError, match="has no column 'omega'"):
+        fitted.predict(pl.DataFrame({"omgea": TABLE[:, 1], "theta": TABLE[:, 0]}))
+    with pytest.raises(TinyUDEError, match="non-finite"):
+        fitted.predict(np.ma.array(TABLE, mask=TABLE > 4.0))
+
+
+DATES = np.datetime64("2026-01-01T00:00:00", "ns") + np.arange(4) * np.timedelta64(2_500_000, "ns")
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        DATES,
+        DATES.astype("datetime64[us]"),
+        DATES - DATES[0],
+        pl.Series(DATES),
+        [
+            datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC) + k * datetime.timedelta(milliseconds=2.5)
+            for k in range(4)
+        ],
+        [k * datetime.timedelta(milliseconds=2.5) for k in range(4)],
+        np.arange(4) * 0.0025,
+    ],
+)
+def test_seconds_reads_dates_and_spans(times: object) -> None:
+    np.testing.assert_allclose(seconds(times), np.arange(4) * 0.0025, atol=1e-12)
+
+
+def test_seconds_reads_pandas_dates_of_any_zone() -> None:
+    pd = pytest.importorskip("pandas")
+    for series in (pd.Series(DATES), pd.Series(DATES).dt.tz_localize("Europe/Berlin"), pd.DatetimeIndex(DATES)):
+        np.testing.assert_allclose(seconds(series), np.arange(4) * 0.0025, atol=1e-12)
+
+
+def test_seconds_marks_unknown_dates() -> None:
+    assert np.isnan(seconds(np.array(["NaT", "2026-01-01", "2026-01-02"], "datetime64[s]"))).tolist() == [1, 0, 0]
+    masked = np.ma.array(DATES, mask=[0, 0, 1, 0])
+    assert np.isnan(seconds(masked)).tolist() == [False, False, True, False]
+
+
+def test_fit_takes_dates_and_a_span_as_the_period(
+    pendulum: tu.systems.system.System, short_stream: Stream, quick_engine: str
+) -> None:
+    period, samples = short_stream
+    dates = np.datetime64("2026-01-01", "ns") + (np.arange(len(samples)) * 5_000_000).astype("timedelta64[ns]")
+    given = [period, np.timedelta64(5, "ms"), datetime.timedelta(milliseconds=5), dates]
+    fits = [tu.UDE(pendulum.physics, hidden=(), engine=quick_engine).fit(samples, t=t) for t in given]
+    for other in fits[1:]:
+        np.testing.assert_allclose(other.predict(TABLE), fits[0].predict(TABLE), rtol=1e-6)
+
+
+def test_pipeline_fits_scores_and_takes_the_period(
+    pendulum: tu.systems.system.System, short_stream: Stream, quick_engine: str
+) -> None:
+    period, samples = short_stream
+    pipeline = Pipeline([("ude", tu.UDE(pendulum.physics, hidden=(), engine=quick_engine))])
+    pipeline.fit(samples, ude__t=period)
+    assert pipeline.score(samples) > 0.9 and pipeline.predict(TABLE).shape == TABLE.shape
+    alone = tu.UDE(pendulum.physics, hidden=(), engine=quick_engine).fit(samples, period)
+    np.testing.assert_array_equal(pipeline.predict(TABLE), alone.predict(TABLE))
+    np.testing.assert_array_equal(clone(pipeline).fit(samples, period).predict(TABLE), alone.predict(TABLE))
+    with pytest.raises(TinyUDEError, match="given twice"):
+        alone.fit(samples, period, t=period)
+    assert Pipeline([("ude", clone(alone))]).fit(samples).named_steps["ude"].config_.sample_period == 1e-3
+
+
+def test_seed_of_takes_what_scikit_learn_takes() -> None:
+    assert seed_of(7) == 7 and seed_of(np.int64(7)) == 7
+    assert seed_of(np.random.RandomState(0)) == seed_of(np.random.RandomState(0))
+    assert seed_of(np.random.default_rng(0)) == seed_of(np.random.default_rng(0))
+    assert seed_of(None) != seed_of(None)
+    for wrong in (-1, 0.5, True, "0", 2**64):
+        with pytest.raises(TinyUDEError, match="random_state is"):
+            seed_of(wrong)
+
+
+def test_save_keeps_the_seed_that_was_drawn(
+    pendulum: tu.systems.system.System, short_stream: Stream, quick_engine: str, tmp_path: Path
+) -> None:
+    period, samples = short_stream
+    state = np.random.RandomState(0)
+    ude = tu.UDE(pendulum.physics, hidden=(), engine=quick_engine, random_state=state).fit(samples, t=period)
+    ude.save(tmp_path / "a.tinyude")
+    assert tu.load(tmp_path / "a.tinyude").random_state == ude.config_.seed
+
+
+def stored(ude: tu.UDE) -> dict[str, tu.UDE]:
+    file = io.BytesIO()
+    joblib.dump(ude, file)
+    file.seek(0)
+    return {
+        "pickle": pickle.loads(pickle.dumps(ude)),
+        "deepcopy": copy.deepcopy(ude),
+        "copy": copy.copy(ude),
+        "joblib": joblib.load(file),
+    }
+
+
+def test_a_fitted_estimator_is_copied_and_stored_whole(fitted: tu.UDE, short_stream: Stream) -> None:
+    period, samples = short_stream
+    fitted.predict(samples[:2])  # what is compiled on first use must not stand in the way
+    for kind, other in stored(fitted).items():
+        np.testing.assert_array_equal(other.predict(samples), fitted.predict(samples), err_msg=kind)
+        assert str(other) == str(fitted) and other.score(samples, t=period) == fitted.score(samples, t=period)
+        np.testing.assert_array_equal(other.simulate([1.0, 0.0], [0.0, 1.0]), fitted.simulate([1.0, 0.0], [0.0, 1.0]))
+        np.testing.assert_array_equal(other.residual_interval(TABLE), fitted.residual_interval(TABLE))
+
+
+def test_an_estimator_that_is_not_fitted_is_copied(pendulum: tu.systems.system.System) -> None:
+    for other in stored(tu.UDE(pendulum.physics)).values():
+        assert other.physics == pendulum.physics and not hasattr(other, "model_")
+
+
+def test_partial_fit_goes_on_from_a_stored_model(
+    pendulum: tu.systems.system.System, short_stream: Stream, engine: str, tmp_path: Path
+) -> None:
+    period, samples = short_stream
+    fitted = tu.UDE(pendulum.physics, hidden=(4,), updates=50, engine=engine).fit(samples, t=period)
+    fitted.save(tmp_path / "a.tinyude")
+    before = fitted.residual(TABLE)
+    for other in (tu.load(tmp_path / "a.tinyude"), pickle.loads(pickle.dumps(fitted))):
+        other.partial_fit(samples[:100])  # at the period of the fit
+        np.testing.assert_allclose(other.residual(TABLE), before, rtol=0.05, atol=0.02)
+        for start in range(100, 1500, 200):
+            other.partial_fit(samples[start : start + 200])
+        np.testing.assert_allclose(other.residual(TABLE), before, rtol=0.05, atol=0.05)
+        assert other.diagnostics_["samples"] == 1500
+        with pytest.raises(TinyUDEError, match="sample period changed"):
+            other.partial_fit(samples[:100], t=0.1)
