@@ -97,14 +97,16 @@ def _source(path: str | Path, columns: Columns, rows: int) -> Source:
         return Source(lambda: _pieces(path, columns, rows), period=time)
     return Source(
         lambda: _pieces(path, columns, rows),
-        lambda: (table[time] * scale for table in iter_table(path, [time], rows)),
+        lambda: (table[time] * scale for table in iter_table(path, [time], rows, time)),
     )
 
 
 def _pieces(path: str | Path, columns: Columns, rows: int) -> Iterator[Piece]:
     stamps = [columns.time] if isinstance(columns.time, str) else []
     turns = [columns.wrapped.get(state, 0.0) for state in columns.measured]
-    return prepared((columns.piece(table) for table in iter_table(path, [*stamps, *columns.signals], rows)), turns)
+    time = stamps[0] if stamps else None
+    tables = iter_table(path, [*stamps, *columns.signals], rows, time, set(columns.inputs.values()))
+    return prepared((columns.piece(table) for table in tables), turns)
 
 
 def state_at(ude: Any, log: Log, time: float) -> Array:

@@ -1,11 +1,14 @@
-"""Logs in files (CSV, Parquet, .mat, .npz) as columns of float64; nothing in a file is ever executed."""
+"""Logs in files of any known kind as columns of float64; nothing in a file is ever executed."""
 
 from __future__ import annotations
 
-import difflib
+import gzip
 import io
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import zlib
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib import import_module
 from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any
@@ -13,6 +16,8 @@ from typing import IO, Any
 import numpy as np
 import polars as pl
 
+from tinyude.data.columns import chosen_columns, same_length
+from tinyude.data.extras import needed
 from tinyude.errors import TinyUDEError
 from tinyude.physics.expressions import Array
 
@@ -20,6 +25,7 @@ Table = dict[str, Array]
 
 ROWS = 200_000
 _CSV_ENDINGS = (".csv", ".tsv", ".txt", ".dat", ".log")
+_PACKED = (".gz", ".zst")
 _COMMENTS = ("#", "%")
 _ISO_DATE = r"^\d{4}-\d{2}-\d{2}[T ]"
 _MISSING = ["", "NA", "N/A", "na", "null", "None", "-"]
@@ -31,15 +37,39 @@ def read_table(path: str | Path, columns: Sequence[str] | None = None) -> Table:
     return {name: np.concatenate([chunk[name] for chunk in chunks]) for name in chunks[0]}
 
 
-def iter_table(path: str | Path, columns: Sequence[str] | None = None, rows: int = ROWS) -> Iterator[Table]:
-    """The same in pieces of at most `rows` rows; of CSV and Parquet only one piece is in memory at a time."""
+def iter_table(
+    path: str | Path,
+    columns: Sequence[str] | None = None,
+    rows: int = ROWS,
+    time: str | None = None,
+    held: Collection[str] = (),
+) -> Iterator[Table]:
+    """The same in pieces of at most `rows` rows, one of them in memory at a time (.mat 7 and .npz: the whole file).
+
+    Parameters
+    ----------
+    path : path-like
+        A file, or the folder of a ROS 2 bag.
+    columns : sequence of str, optional
+        Which ones; all by default. A recording whose channels have stamps of their own needs them named.
+    rows : int, optional
+        Rows of a piece.
+    time : str, optional
+        The column of the time. Of a recording: the channel or topic whose stamps make the rows.
+    held : collection of str, optional
+        Columns that hold their value until the next sample, as inputs do; this matters for recordings alone.
+
+    Raises
+    ------
+    TinyUDEError
+        When the file cannot be read, lacks a column, or holds no rows.
+    """
     path = Path(path)
     if rows < 1:
         raise TinyUDEError(f"rows is {rows}; ask for at least 1 row a piece.")
-    reader = _reader(path.suffix.lower(), path)
     empty = True
     try:
-        for piece in reader(path, columns, rows):
+        for piece in _pieces_of(path, columns, rows, time, held):
             empty = False
             yield piece
     except OSError as error:
@@ -48,39 +78,59 @@ def iter_table(path: str | Path, columns: Sequence[str] | None = None, rows: int
         raise TinyUDEError(f"{path} holds no rows; give a file with one row a sample.")
 
 
-def _reader(ending: str, path: Path) -> Callable[[Path, Sequence[str] | None, int], Iterator[Table]]:
+def _pieces_of(
+    path: Path, columns: Sequence[str] | None, rows: int, time: str | None, held: Collection[str]
+) -> Iterator[Table]:
+    ending = "" if path.is_dir() else path.suffix.lower()
+    if ending in _PACKED and Path(path.stem).suffix.lower() in _CSV_ENDINGS:
+        return _iter_csv(path, columns, rows)
     if ending in _CSV_ENDINGS:
-        return _iter_csv
-    readers = {".parquet": _iter_parquet, ".pq": _iter_parquet, ".mat": _iter_mat, ".npz": _iter_npz}
-    if ending not in readers:
-        known = ", ".join((*_CSV_ENDINGS, *readers))
-        raise TinyUDEError(f"{path} is of an unknown kind; give a file that ends in one of {known}.")
-    return readers[ending]
-
-
-def _chosen(names: Sequence[str], columns: Sequence[str] | None, path: Path) -> list[str]:
-    """The columns to read, each of which must be there."""
-    for name in columns or ():
-        if name not in names:
-            close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
-            hint = f" (did you mean {close[0]!r}?)" if close else ""
-            raise TinyUDEError(f"{path} has no column {name!r}{hint}; its columns are {', '.join(names)}.")
-    return list(names) if columns is None else list(columns)
+        return _iter_csv(path, columns, rows)
+    if ending in _TABLES:
+        return _TABLES[ending](path, columns, rows)
+    if ending not in _RECORDINGS:
+        known = ", ".join((*_CSV_ENDINGS, *(f".csv{e}" for e in _PACKED), *_TABLES, *filter(None, _RECORDINGS)))
+        raise TinyUDEError(f"{path} is of an unknown kind; give a file that ends in one of {known}, or a ROS 2 bag.")
+    if not columns:
+        raise TinyUDEError(f"The channels of {path} have stamps of their own; name the columns to read.")
+    path.stat()  # a missing file is named as such
+    module, function = _RECORDINGS[ending]
+    reader = getattr(import_module(f"tinyude.data.{module}"), function)
+    pieces: Iterator[Table] = reader(path, columns, rows, time, held)
+    return pieces
 
 
 # CSV: the lines are cut into blocks here, so that memory stays bounded, and each block is parsed by polars.
 
 
 def _iter_csv(path: Path, columns: Sequence[str] | None, rows: int) -> Iterator[Table]:
-    with path.open(encoding="utf-8-sig", errors="replace") as file:
+    with _opened(path) as file:
         names, separator, first, number = _csv_header(file, path)
-        chosen = _chosen(names, columns, path)
+        chosen = chosen_columns(names, columns, path)
         lines = chain(first, file)
         while block := list(islice(lines, rows)):
             data = [line for line in block if line.strip() and not line.startswith(_COMMENTS)]
             if data:
                 yield _numbers(_csv_block(data, names, chosen, separator, f"{path}, near line {number}"), path, number)
             number += len(block)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[IO[str]]:
+    """A text file, unpacked on the way if it is compressed."""
+    ending = path.suffix.lower()
+    try:
+        if ending == ".gz":
+            with gzip.open(path, "rt", encoding="utf-8-sig", errors="replace") as file:
+                yield file
+        elif ending == ".zst":
+            with needed("zstandard", "zstd").open(path, "rt", encoding="utf-8-sig", errors="replace") as file:
+                yield file
+        else:
+            with path.open(encoding="utf-8-sig", errors="replace") as file:
+                yield file
+    except (EOFError, zlib.error) as error:
+        raise TinyUDEError(f"{path} is cut short or damaged: {error}.") from None
 
 
 def _csv_header(file: IO[str], path: Path) -> tuple[list[str], str, list[str], int]:
@@ -154,16 +204,26 @@ def _csv_block(lines: list[str], names: list[str], chosen: list[str], separator:
 
 
 def _iter_parquet(path: Path, columns: Sequence[str] | None, rows: int) -> Iterator[Table]:
+    yield from _iter_scanned(path, columns, rows, pl.scan_parquet, "Parquet")
+
+
+def _iter_arrow(path: Path, columns: Sequence[str] | None, rows: int) -> Iterator[Table]:
+    yield from _iter_scanned(path, columns, rows, pl.scan_ipc, "Arrow or Feather")
+
+
+def _iter_scanned(
+    path: Path, columns: Sequence[str] | None, rows: int, scan: Callable[[Path], pl.LazyFrame], kind: str
+) -> Iterator[Table]:
     path.open("rb").close()  # a missing file is named as such
     try:
-        names = list(pl.read_parquet_schema(path))
-        source = pl.scan_parquet(path).select(_chosen(names, columns, path))
+        source = scan(path)
+        source = source.select(chosen_columns(source.collect_schema().names(), columns, path))
         start = 0
         while (frame := source.slice(start, rows).collect()).height:
             yield _numbers(frame, path, start + 1)
             start += frame.height
     except pl.exceptions.PolarsError as error:
-        raise TinyUDEError(f"{path} is not a readable Parquet file: {str(error).splitlines()[0]}.") from None
+        raise TinyUDEError(f"{path} is not a readable {kind} file: {str(error).splitlines()[0]}.") from None
 
 
 def _iter_npz(path: Path, columns: Sequence[str] | None, rows: int) -> Iterator[Table]:
@@ -186,22 +246,23 @@ def _iter_mat(path: Path, columns: Sequence[str] | None, rows: int) -> Iterator[
     except (ValueError, TypeError, MatReadError) as error:
         raise TinyUDEError(f"{path} is not a readable .mat file: {error}.") from None
     if too_new:
-        raise TinyUDEError(f"{path} is a version 7.3 file; save it in MATLAB with save(..., '-v7').")
+        yield from _iter_hdf5(path, columns, rows)
+        return
     plain = {name: value for name, value in variables.items() if not name.startswith("__")}
     yield from _pieces(plain, path, columns, rows)
 
 
+def _iter_hdf5(path: Path, columns: Sequence[str] | None, rows: int) -> Iterator[Table]:
+    from tinyude.data.hdf5 import iter_hdf5
+
+    return iter_hdf5(path, columns, rows)
+
+
 def _pieces(variables: Mapping[str, Any], path: Path, columns: Sequence[str] | None, rows: int) -> Iterator[Table]:
     found = {name: column for key, value in variables.items() for name, column in _flattened(key, value)}
-    chosen = _chosen(list(found), columns, path)
-    lengths = {name: len(found[name]) for name in chosen}
-    if columns is None:  # scalars and other odds and ends are no columns
-        longest = max(lengths.values(), default=0)
-        chosen = [name for name in chosen if lengths[name] == longest]
-    elif len(set(lengths.values())) > 1:
-        told = ", ".join(f"{name} {length}" for name, length in lengths.items())
-        raise TinyUDEError(f"{path}: the columns differ in length ({told}); they must be of one recording.")
-    for start in range(0, max((lengths[name] for name in chosen), default=0), rows):
+    chosen = chosen_columns(list(found), columns, path)
+    chosen, length = same_length({name: len(found[name]) for name in chosen}, columns is None, path)
+    for start in range(0, length, rows):
         yield {name: found[name][start : start + rows] for name in chosen}
 
 
@@ -252,3 +313,14 @@ def _dates_in_seconds(column: pl.Series) -> pl.Series:
     if column.dtype in (pl.Date, pl.Datetime):
         return column.cast(pl.Datetime("us")).dt.epoch("us") / 1e6
     return column
+
+
+_TABLES: dict[str, Callable[[Path, Sequence[str] | None, int], Iterator[Table]]] = {
+    ".parquet": _iter_parquet, ".pq": _iter_parquet, ".feather": _iter_arrow, ".arrow": _iter_arrow,
+    ".mat": _iter_mat, ".npz": _iter_npz, ".h5": _iter_hdf5, ".hdf5": _iter_hdf5,
+}  # fmt: skip
+_RECORDINGS = {  # module and function; "": a folder
+    "": ("ros_logs", "iter_ros_log"), ".bag": ("ros_logs", "iter_ros_log"), ".db3": ("ros_logs", "iter_ros_log"),
+    ".mcap": ("ros_logs", "iter_ros_log"), ".ulg": ("ulog", "iter_ulog"), ".mf4": ("mdf", "iter_mdf"),
+    ".mdf": ("mdf", "iter_mdf"),
+}  # fmt: skip

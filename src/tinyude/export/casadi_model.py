@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tinyude.export.needs import needed
+from tinyude.data.extras import needed
 from tinyude.model.model import Model
 from tinyude.model.program import model_program
 from tinyude.physics.programs import program_walk

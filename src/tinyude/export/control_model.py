@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from tinyude.data.extras import needed
 from tinyude.errors import TinyUDEError
-from tinyude.export.needs import needed
 from tinyude.model.model import Model
 from tinyude.model.program import model_program
 from tinyude.physics.derivatives import program_derivative

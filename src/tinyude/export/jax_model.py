@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from tinyude.export.needs import needed
+from tinyude.data.extras import needed
 from tinyude.model.model import Model
 from tinyude.model.program import model_program
 from tinyude.physics.programs import program_walk

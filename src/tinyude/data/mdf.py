@@ -1,0 +1,70 @@
+"""ASAM MDF (measurement data files, .mf4 and .mdf): channels as columns by their name.
+
+A name that several channel groups have is told apart by the group's number, e.g. `3:EngineSpeed`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tinyude.data.columns import chosen_columns
+from tinyude.data.extras import needed
+from tinyude.data.recordings import Table, aligned, base_of, in_step
+from tinyude.errors import TinyUDEError
+
+ROWS = 20_000  # of a channel group, taken together
+
+
+def iter_mdf(path: Path, columns: Sequence[str], rows: int, time: str | None, held: Collection[str]) -> Iterator[Table]:
+    """Columns of an MDF file in pieces; `time` names a channel whose stamps make the rows."""
+    asammdf = needed("asammdf", "mdf")
+    try:
+        file = asammdf.MDF(path)
+    except Exception as error:  # asammdf raises what its parsers raise
+        if isinstance(error, OSError):
+            raise
+        raise TinyUDEError(f"{path} is not a readable MDF file: {error}.") from None
+    with file:
+        places = {column: _place(file, column, path) for column in columns}
+        channel_of = {column: str(group) for column, (group, _) in places.items()}
+        signals = {column: group for column, group in channel_of.items() if column != time}
+        readers = {
+            group: _pieces(file, int(group), {c: places[c][1] for c in signals if signals[c] == group}, path)
+            for group in dict.fromkeys(channel_of.values())
+        }
+        for table in aligned(in_step(readers), signals, base_of(channel_of, columns, time), held, rows):
+            stamps = table.pop("")
+            yield table if time is None else {time: stamps, **table}
+
+
+def _place(file: Any, column: str, path: Path) -> tuple[int, int]:
+    """Group and channel number of a column."""
+    number, colon, rest = column.partition(":")
+    name, group = (rest, int(number)) if colon and number.isdigit() else (column, None)
+    if name not in file.channels_db:
+        chosen_columns(sorted(file.channels_db), [name], path, "channel")
+    found = [place for place in file.whereis(name) if group is None or place[0] == group]
+    if len(found) != 1:
+        groups = ", ".join(f"{place[0]}:{name}" for place in file.whereis(name))
+        raise TinyUDEError(f"{path}: the channel {column!r} is in {len(found)} groups; name one of {groups}.")
+    return int(found[0][0]), int(found[0][1])
+
+
+def _pieces(file: Any, group: int, channels: dict[str, int], path: Path) -> Iterator[tuple[Any, Table]]:
+    count = int(file.groups[group].channel_group.cycles_nr)
+    for start in range(0, count, ROWS):
+        part = {"record_offset": start, "record_count": min(ROWS, count - start)}
+        stamps = np.asarray(file.get_master(group, **part), dtype=np.float64)
+        values = {}
+        for column, index in channels.items():
+            samples = file.get(group=group, index=index, samples_only=True, **part)[0]
+            if samples.dtype.kind not in "fiub":  # a value with a text for it: the value
+                samples = file.get(group=group, index=index, samples_only=True, raw=True, **part)[0]
+            if samples.dtype.kind not in "fiub" or samples.ndim != 1:
+                raise TinyUDEError(f"{path}: the channel {column!r} is of type {samples.dtype}; choose one of numbers.")
+            values[column] = samples.astype(np.float64)
+        yield stamps, values
