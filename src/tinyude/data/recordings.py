@@ -2,7 +2,8 @@
 
 Each row is one sample of the base channel, at its stamp. Signals of other channels are interpolated between the two
 samples around that time, so nothing is delayed; inputs hold their latest value, as an actuator does, so nothing comes
-from the future. Where a channel is silent for long, its signals are missing (NaN) instead of made up.
+from the future; rows before an input's first value are left out. Where a channel is silent for long, its signals are
+missing (NaN) instead of made up.
 """
 
 from __future__ import annotations
@@ -76,8 +77,10 @@ def in_step(readers: Mapping[str, Iterator[tuple[Array, Table]]]) -> Iterator[Ba
 def _pieces(
     tracks: Mapping[str, _Track], channel_of: Mapping[str, str], base: str, held: Collection[str], count: int, rows: int
 ) -> Iterator[Table]:
-    """The next `count` rows of the base."""
-    for start in range(0, count, rows):
+    """The next `count` rows of the base, but for those before the first value of an input."""
+    begin = max((tracks[channel_of[column]].first for column in held if column in channel_of), default=-np.inf)
+    known = int(np.searchsorted(tracks[base].stamps[:count], begin))
+    for start in range(known, count, rows):
         stamps = tracks[base].stamps[start : min(start + rows, count)]
         table = {column: tracks[name].at(stamps, column, column in held) for column, name in channel_of.items()}
         yield {"": stamps, **table}
@@ -95,7 +98,7 @@ class _Track:
     def __init__(self) -> None:
         self.stamps: Array = np.empty(0)
         self.values: Table = {}
-        self.last = -np.inf
+        self.first, self.last = np.inf, -np.inf
         self.step = 0.0  # usual time between samples
 
     def add(self, stamps: Array, values: Table) -> None:
@@ -106,7 +109,7 @@ class _Track:
         ]
         if not len(order):
             return
-        self.last = float(stamps[order[-1]])
+        self.first, self.last = min(self.first, float(stamps[order[0]])), float(stamps[order[-1]])
         self.stamps = np.concatenate([self.stamps, stamps[order]])
         for name, value in values.items():
             self.values[name] = np.concatenate([self.values.get(name, np.empty(0)), value[order]])

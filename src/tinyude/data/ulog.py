@@ -6,6 +6,7 @@ that are asked for are in memory.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,16 +25,16 @@ def iter_ulog(
     path: Path, columns: Sequence[str], rows: int, time: str | None, held: Collection[str]
 ) -> Iterator[Table]:
     """Columns of a ULog in pieces; `time` names the topic whose stamps make the rows."""
-    pyulog = needed("pyulog", "px4")
+    pyulog, _ = needed("pyulog", "px4"), needed("pyulog.exceptions", "px4")
     channel_of = {column: column.partition(".")[0] for column in columns}
     try:
-        log = pyulog.ULog(str(path), sorted({channel.partition(":")[0] for channel in channel_of.values()}))
+        log = _read(pyulog, path, sorted({channel.partition(":")[0] for channel in channel_of.values()}))
         topics = {f"{d.name}:{d.multi_id}" if d.multi_id else d.name: d.data for d in log.data_list}
         if not topics.keys() >= set(channel_of.values()):
-            everything = pyulog.ULog(str(path)).data_list
+            everything = _read(pyulog, path, None).data_list
             names = [f"{d.name}:{d.multi_id}" if d.multi_id else d.name for d in everything]
             chosen_columns(sorted(names), list(channel_of.values()), path, "topic")
-    except (TypeError, ValueError, IndexError, KeyError) as error:
+    except (pyulog.exceptions.ULogException, TypeError, ValueError, IndexError, KeyError, struct.error) as error:
         raise TinyUDEError(f"{path} is not a readable ULog file: {error}.") from None
     signals = {column: topic for column, topic in channel_of.items() if column != time}
     for column, topic in signals.items():
@@ -45,6 +46,11 @@ def iter_ulog(
     for table in aligned(in_step(readers), signals, base_of(channel_of, columns, time), held, rows):
         stamps = table.pop("")
         yield table if time is None else {time: stamps, **table}
+
+
+def _read(pyulog: Any, path: Path, topics: list[str] | None) -> Any:
+    with path.open("rb") as file:
+        return pyulog.ULog(file, topics)
 
 
 def _pieces(topic: Mapping[str, Any], columns: Sequence[str], start: int) -> Iterator[tuple[Any, Table]]:

@@ -11,13 +11,13 @@ import pytest
 import sympy as sp
 
 import tinyude as tu
+from tinyude.data.extras import needed
 from tinyude.errors import TinyUDEError
 from tinyude.export import fmu
 from tinyude.export.casadi_model import to_casadi
 from tinyude.export.control_model import to_control
 from tinyude.export.fmu import fmu_files, write_fmu
 from tinyude.export.jax_model import to_jax
-from tinyude.data.extras import needed
 from tinyude.export.sympy_model import to_sympy
 from tinyude.model.kernel import KernelNetwork
 from tinyude.model.model import Model

@@ -1,0 +1,333 @@
+"""Log formats, each on a file that the format's own library wrote, and channels of different rates on one time base."""
+
+import gzip
+import json
+import struct
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from tinyude.data.logs import Columns, log_stream, read_log
+from tinyude.data.recordings import aligned, in_step
+from tinyude.data.tables import iter_table, read_table
+from tinyude.errors import TinyUDEError
+
+FAST, SLOW = 0.01, 0.025  # s: an angle at 100 Hz, a torque at 40 Hz
+SECONDS = 6.0
+ANGLE_TIMES, TORQUE_TIMES = np.arange(0.0, SECONDS, FAST), np.arange(0.004, SECONDS, SLOW)
+START = 1_700_000_000_000_000_000  # ns
+
+
+def angle(t: np.ndarray) -> np.ndarray:
+    return np.sin(2.0 * t)
+
+
+def torque(t: np.ndarray) -> np.ndarray:
+    return 0.3 * np.cos(3.0 * t)
+
+
+def latest_torque(t: np.ndarray) -> np.ndarray:
+    """What was last commanded at or before each time."""
+    return torque(TORQUE_TIMES[np.searchsorted(TORQUE_TIMES, t + 1e-7, side="right") - 1])
+
+
+# One file of each kind: an angle with its measurement stamps 7 ms before it was recorded, a torque without stamps.
+
+LATENCY = 7_000_000  # ns
+
+
+def write_ros2(path: Path, plugin: str) -> None:
+    rosbag2, typesys = pytest.importorskip("rosbags.rosbag2"), pytest.importorskip("rosbags.typesys")
+    store = typesys.get_typestore(typesys.Stores.ROS2_HUMBLE)
+    with rosbag2.Writer(path, version=9, storage_plugin=rosbag2.StoragePlugin[plugin]) as writer:
+        fill_bag(writer, store, store.serialize_cdr, ros1=False)
+
+
+def write_ros1(path: Path) -> None:
+    rosbag1, typesys = pytest.importorskip("rosbags.rosbag1"), pytest.importorskip("rosbags.typesys")
+    store = typesys.get_typestore(typesys.Stores.ROS1_NOETIC)
+    with rosbag1.Writer(path) as writer:
+        fill_bag(writer, store, store.serialize_ros1, ros1=True)
+
+
+def fill_bag(writer: object, store: object, serialize: Callable, ros1: bool) -> None:
+    types = store.types
+    joints = writer.add_connection("/joint_states", "sensor_msgs/msg/JointState", typestore=store)
+    commands = writer.add_connection("/command", "std_msgs/msg/Float64", typestore=store)
+    events = [(t, "angle") for t in ANGLE_TIMES] + [(t, "torque") for t in TORQUE_TIMES]
+    empty = np.zeros(0)
+    for t, kind in sorted(events):
+        stamp = START + round(t * 1e9)
+        if kind == "torque":
+            message = types["std_msgs/msg/Float64"](data=float(torque(t)))
+            writer.write(commands, stamp, serialize(message, "std_msgs/msg/Float64"))
+            continue
+        time = types["builtin_interfaces/msg/Time"](sec=stamp // 10**9, nanosec=stamp % 10**9)
+        sequence = {"seq": 0} if ros1 else {}
+        header = types["std_msgs/msg/Header"](stamp=time, frame_id="", **sequence)
+        message = types["sensor_msgs/msg/JointState"](
+            header=header, name=["a", "b"], position=np.array([9.0, angle(t)]), velocity=empty, effort=empty
+        )
+        writer.write(joints, stamp + LATENCY, serialize(message, "sensor_msgs/msg/JointState"))
+
+
+def write_mcap_json(path: Path) -> None:
+    writing = pytest.importorskip("mcap.writer")
+    with path.open("wb") as file:
+        writer = writing.Writer(file)
+        writer.start()
+        schema = writer.register_schema("any", "jsonschema", b"{}")
+        joints = writer.register_channel("/joint_states", "json", schema)
+        commands = writer.register_channel("/command", "json", schema)
+        for t in ANGLE_TIMES:
+            stamp = START + round(t * 1e9)
+            message = {
+                "header": {"stamp": {"sec": stamp // 10**9, "nsec": stamp % 10**9}},
+                "position": [9.0, angle(t)],
+            }
+            writer.add_message(joints, stamp + LATENCY, json.dumps(message).encode(), stamp)
+        for t in TORQUE_TIMES:
+            stamp = START + round(t * 1e9)
+            writer.add_message(commands, stamp, json.dumps({"data": torque(t)}).encode(), stamp)
+        writer.finish()
+
+
+ROS_COLUMNS = ("/joint_states", "/joint_states.position[1]", "/command.data")
+
+
+@pytest.fixture(params=["bag", "db3", "mcap", "mcap json"])
+def ros_log(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    pytest.importorskip("rosbags", reason="needs rosbags: pip install tinyude[ros]")
+    pytest.importorskip("mcap", reason="needs mcap: pip install tinyude[ros]")
+    path = tmp_path / {"bag": "log.bag", "mcap json": "log.mcap"}.get(request.param, "log")
+    if request.param == "bag":
+        write_ros1(path)
+    elif request.param == "mcap json":
+        write_mcap_json(path)
+    else:
+        write_ros2(path, {"db3": "SQLITE3", "mcap": "MCAP"}[request.param])
+        path = next(path.glob("*.mcap")) if request.param == "mcap" else path
+    return path
+
+
+def check(table: dict[str, np.ndarray], columns: tuple[str, str, str], offset: float = 0.0) -> None:
+    """Every angle at the time when it was measured, each torque from the time when it was commanded."""
+    times, found, held = (table[name] for name in columns)
+    expected = ANGLE_TIMES[1:]  # at the first no torque is known yet
+    assert np.allclose(times + offset, expected, atol=1e-6)
+    assert np.allclose(found, angle(expected), atol=1e-6)
+    assert np.allclose(held, latest_torque(expected), atol=1e-6)
+
+
+def test_iter_table_reads_ros_logs(ros_log: Path) -> None:
+    chunks = list(iter_table(ros_log, ROS_COLUMNS, 100, ROS_COLUMNS[0], {ROS_COLUMNS[2]}))
+    assert len(chunks) > 3
+    table = {name: np.concatenate([chunk[name] for chunk in chunks]) for name in ROS_COLUMNS}
+    check(table, ROS_COLUMNS, offset=0.004)  # the log begins with the first torque
+
+
+def test_iter_table_names_topics_and_fields_that_are_there(ros_log: Path) -> None:
+    with pytest.raises(TinyUDEError, match=r"no topic for the column '/joints\.p'.*/command, /joint_states"):
+        list(iter_table(ros_log, ["/joints.p"]))
+    with pytest.raises(TinyUDEError, match="no 'speed' for the column"):
+        list(iter_table(ros_log, ["/joint_states.speed[0]"]))
+    with pytest.raises(TinyUDEError, match=r"is no number; write topic\.field"):
+        list(iter_table(ros_log, ["/joint_states.position"]))
+
+
+def write_ulog(path: Path) -> None:
+    """By the format's published layout; pyulog itself judges and reads it."""
+
+    def message(kind: str, content: bytes) -> bytes:
+        return struct.pack("<HB", len(content), ord(kind)) + content
+
+    out = b"ULog\x01\x12\x35\x01" + struct.pack("<Q", 5_000_000)
+    out += message("B", bytes(40))
+    out += message("F", b"rig_angle:uint64_t timestamp;uint64_t timestamp_sample;float[2] q;")
+    out += message("F", b"rig_torque:uint64_t timestamp;float tau;")
+    out += message("A", struct.pack("<BH", 0, 0) + b"rig_angle")
+    out += message("A", struct.pack("<BH", 1, 1) + b"rig_torque")
+    for t in ANGLE_TIMES:
+        measured = 5_000_000 + round(t * 1e6)
+        out += message("D", struct.pack("<HQQff", 0, measured + 7_000, measured, 9.0, angle(t)))
+    for t in TORQUE_TIMES:
+        out += message("D", struct.pack("<HQf", 1, 5_000_000 + round(t * 1e6), torque(t)))
+    path.write_bytes(out)
+
+
+def test_iter_table_reads_ulog(tmp_path: Path) -> None:
+    pytest.importorskip("pyulog", reason="needs pyulog: pip install tinyude[px4]")
+    path = tmp_path / "flight.ulg"
+    write_ulog(path)
+    columns = ("rig_angle", "rig_angle.q[1]", "rig_torque:1.tau")
+    chunks = list(iter_table(path, columns, 250, columns[0], {columns[2]}))
+    check({name: np.concatenate([chunk[name] for chunk in chunks]) for name in columns}, columns)
+    with pytest.raises(TinyUDEError, match=r"no topic 'rig_angel' \(did you mean 'rig_angle'"):
+        list(iter_table(path, ["rig_angel.q[1]"]))
+    with pytest.raises(TinyUDEError, match=r"no column 'rig_angle\.p'"):
+        list(iter_table(path, ["rig_angle.p"]))
+
+
+def test_iter_table_reads_what_pyulog_wrote(tmp_path: Path) -> None:
+    pyulog = pytest.importorskip("pyulog", reason="needs pyulog: pip install tinyude[px4]")
+    write_ulog(tmp_path / "first.ulg")
+    pyulog.ULog(str(tmp_path / "first.ulg")).write_ulog(str(tmp_path / "again.ulg"))
+    table = read_table(tmp_path / "again.ulg", ["rig_angle.q[1]"])
+    assert np.allclose(table["rig_angle.q[1]"], angle(ANGLE_TIMES), atol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore")  # asammdf's own, of its dependencies
+def test_iter_table_reads_mdf(tmp_path: Path) -> None:
+    asammdf = pytest.importorskip("asammdf", reason="needs asammdf: pip install tinyude[mdf]")
+    path = tmp_path / "drive.mf4"
+    with asammdf.MDF(version="4.10") as file:
+        file.append([asammdf.Signal(angle(ANGLE_TIMES), ANGLE_TIMES, name="Angle")])
+        file.append([asammdf.Signal(torque(TORQUE_TIMES), TORQUE_TIMES, name="Torque")])
+        file.append([asammdf.Signal(torque(TORQUE_TIMES), TORQUE_TIMES, name="Twice")])
+        file.append([asammdf.Signal(angle(ANGLE_TIMES), ANGLE_TIMES, name="Twice")])
+        file.save(path)
+    columns = ("Angle", "3:Twice", "Torque")
+    chunks = list(iter_table(path, columns, 250, "Angle", {"Torque"}))
+    check({name: np.concatenate([chunk[name] for chunk in chunks]) for name in columns}, columns)
+    with pytest.raises(TinyUDEError, match="name one of 2:Twice, 3:Twice"):
+        list(iter_table(path, ["Twice"]))
+    with pytest.raises(TinyUDEError, match=r"no channel 'Angel' \(did you mean 'Angle'"):
+        list(iter_table(path, ["Angel"]))
+
+
+def test_iter_table_reads_hdf5(tmp_path: Path) -> None:
+    h5py = pytest.importorskip("h5py", reason="needs h5py: pip install tinyude[hdf5]")
+    with h5py.File(tmp_path / "log.h5", "w") as file:
+        file["rig/time"] = ANGLE_TIMES
+        file["rig/states"] = np.column_stack([angle(ANGLE_TIMES), 2.0 * angle(ANGLE_TIMES)])
+        file["gain"] = 3.0
+    chunks = list(iter_table(tmp_path / "log.h5", ["rig/time", "rig/states_2"], rows=400))
+    assert [len(chunk["rig/time"]) for chunk in chunks] == [400, 200]
+    assert np.array_equal(np.concatenate([c["rig/states_2"] for c in chunks]), 2.0 * angle(ANGLE_TIMES))
+    with pytest.raises(TinyUDEError, match="no column 'rig/speed'"):
+        list(iter_table(tmp_path / "log.h5", ["rig/speed"]))
+
+
+def test_iter_table_reads_matlab_73(tmp_path: Path) -> None:
+    h5py = pytest.importorskip("h5py", reason="needs h5py: pip install tinyude[hdf5]")
+    path = tmp_path / "log.mat"
+    with h5py.File(path, "w", userblock_size=512) as file:  # as MATLAB lays it out: columns become rows
+        for name, values in (("t", ANGLE_TIMES[None, :]), ("rig/theta", angle(ANGLE_TIMES)[:, None])):
+            file[name] = values
+            file[name].attrs["MATLAB_class"] = np.bytes_("double")
+        file["note"] = np.array([[72, 105]], np.uint16)
+        file["note"].attrs["MATLAB_class"] = np.bytes_("char")
+    header = b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM"
+    path.write_bytes(header + path.read_bytes()[len(header) :])
+    table = read_table(path)
+    assert np.array_equal(table["t"], ANGLE_TIMES)
+    assert np.array_equal(table["rig.theta"], angle(ANGLE_TIMES))
+    assert set(table) == {"t", "rig.theta"}
+
+
+@pytest.mark.parametrize("ending", [".feather", ".arrow"])
+def test_iter_table_reads_arrow(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"log{ending}"
+    pl.DataFrame({"t": ANGLE_TIMES, "theta": angle(ANGLE_TIMES)}).write_ipc(path, compression="zstd")
+    chunks = list(iter_table(path, ["theta"], rows=250))
+    assert [len(chunk["theta"]) for chunk in chunks] == [250, 250, 100]
+    assert np.array_equal(np.concatenate([c["theta"] for c in chunks]), angle(ANGLE_TIMES))
+
+
+@pytest.mark.parametrize("ending", [".gz", ".zst"])
+def test_iter_table_reads_packed_csv(tmp_path: Path, ending: str) -> None:
+    text = pl.DataFrame({"t": ANGLE_TIMES, "theta": angle(ANGLE_TIMES)}).write_csv().encode()
+    path = tmp_path / f"log.csv{ending}"
+    if ending == ".gz":
+        path.write_bytes(gzip.compress(text))
+    else:
+        zstandard = pytest.importorskip("zstandard", reason="needs zstandard: pip install tinyude[zstd]")
+        path.write_bytes(zstandard.compress(text))
+    assert np.array_equal(read_table(path)["theta"], angle(ANGLE_TIMES))
+    if ending == ".gz":
+        path.write_bytes(path.read_bytes()[:-400])
+        with pytest.raises(TinyUDEError, match="cut short or damaged"):
+            read_table(path)
+
+
+def test_log_stream_takes_a_recording_as_it_takes_csv(tmp_path: Path) -> None:
+    pytest.importorskip("mcap", reason="needs mcap: pip install tinyude[ros]")
+    path = tmp_path / "log.mcap"
+    write_mcap_json(path)
+    columns = Columns(ROS_COLUMNS[0], {"theta": ROS_COLUMNS[1]}, {"tau": ROS_COLUMNS[2]})
+    log = read_log(path, columns)
+    assert log.u is not None
+    check(dict(zip(ROS_COLUMNS, (log.t, log.Y[:, 0], log.u[:, 0]), strict=True)), ROS_COLUMNS, offset=0.004)
+    stream = log_stream([path], columns)
+    assert stream.period == pytest.approx(FAST, rel=1e-6)
+    assert stream.count == len(ANGLE_TIMES) - 1
+
+
+@pytest.mark.parametrize("name", ["log.mcap", "log.bag", "log.ulg", "log.mf4", "log.h5", "log.feather", "log.csv.gz"])
+def test_iter_table_names_missing_and_broken_files(name: str, tmp_path: Path) -> None:
+    for module in ("mcap", "rosbags", "pyulog", "asammdf", "h5py"):
+        pytest.importorskip(module)
+    path = tmp_path / name
+    with pytest.raises(TinyUDEError, match="Cannot read"):
+        list(iter_table(path, ["theta"]))
+    path.write_bytes(b"this is no log of any kind, whatever its name says; " * 30)
+    with pytest.raises(TinyUDEError, match=name.replace(".", r"\.")):
+        list(iter_table(path, ["theta"]))
+
+
+# Channels of different rates.
+
+
+def batches(times: np.ndarray, name: str, size: int) -> Iterator[tuple[np.ndarray, dict[str, np.ndarray]]]:
+    for start in range(0, len(times), size):
+        part = times[start : start + size]
+        yield part, {name: np.sin(part)}
+
+
+def test_aligned_is_the_same_whatever_the_pieces() -> None:
+    slow, fast = np.arange(0.0, 30.0, 0.05), np.arange(0.0, 30.0, 0.002)
+
+    def table(size: int, rows: int) -> np.ndarray:
+        readers = {"slow": batches(slow, "s", size), "fast": batches(fast, "f", size)}
+        pieces = list(aligned(in_step(readers), {"s": "slow", "f": "fast"}, "fast", {"s"}, rows))
+        assert all(len(piece[""]) <= rows for piece in pieces)
+        return np.concatenate([np.stack([piece[""], piece["s"], piece["f"]]) for piece in pieces], axis=1)
+
+    assert np.array_equal(table(100, 300), table(100_000, 100_000), equal_nan=True)
+
+
+def test_aligned_interpolates_signals_without_delay() -> None:
+    readers = {
+        "slow": batches(np.arange(0.0, 30.0, 0.05), "s", 50),
+        "fast": batches(np.arange(0.0, 29.0, 0.002), "f", 50),
+    }
+    for piece in aligned(in_step(readers), {"s": "slow", "f": "fast"}, "fast", (), 1000):
+        assert np.allclose(piece["s"], np.sin(piece[""]), atol=0.05**2 / 8 + 1e-12)  # of a straight line, no more
+
+
+def test_aligned_leaves_silence_missing() -> None:
+    times = np.arange(0.0, 10.0, 0.05)
+    silent = times[(times < 3.0) | (times > 6.0)]
+    readers = {"a": batches(times, "a", 20), "b": batches(silent, "b", 20)}
+    pieces = list(aligned(in_step(readers), {"a": "a", "b": "b"}, "a", (), 50))
+    found = np.concatenate([piece["b"] for piece in pieces])
+    missing = np.isnan(found)
+    assert np.array_equal(missing, (times > 2.99) & (times < 6.01) & ~np.isin(times, silent))
+    assert np.allclose(found[~missing], np.sin(times[~missing]))
+
+
+def test_aligned_does_not_wait_for_a_channel_that_ended() -> None:
+    times = np.arange(0.0, 100.0, 0.01)
+    readers = {"a": batches(times, "a", 100), "b": batches(times[:500], "b", 100)}
+    pieces = aligned(in_step(readers), {"a": "a", "b": "b"}, "a", (), 200)
+    assert sum(len(piece[""]) for piece in pieces) == len(times)
+
+
+def test_aligned_sorts_stamps_that_arrive_out_of_order() -> None:
+    stamps = np.array([0.0, 0.2, 0.1, 0.3, 0.3, 0.4])
+    pieces = list(aligned(iter([("a", stamps, {"v": 10.0 * stamps})]), {"v": "a"}, "a", (), 10))
+    assert np.allclose(pieces[0][""], [0.0, 0.1, 0.2, 0.3, 0.4])
+    assert np.allclose(pieces[0]["v"], [0.0, 1.0, 2.0, 3.0, 4.0])
