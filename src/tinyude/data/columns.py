@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tinyude.errors import TinyUDEError
+from tinyude.errors import TinyUDEError, listed
 
 
 def chosen_columns(names: Sequence[str], columns: Sequence[str] | None, path: Path, kind: str = "column") -> list[str]:
@@ -15,7 +15,7 @@ def chosen_columns(names: Sequence[str], columns: Sequence[str] | None, path: Pa
         if name not in names:
             close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
             hint = f" (did you mean {close[0]!r}?)" if close else ""
-            raise TinyUDEError(f"{path} has no {kind} {name!r}{hint}; its {kind}s are {', '.join(names)}.")
+            raise TinyUDEError(f"{path} has no {kind} {name!r}{hint}; its {kind}s are {listed(names)}.")
     return list(names) if columns is None else list(columns)
 
 

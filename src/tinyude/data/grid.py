@@ -63,6 +63,7 @@ class Faults:
     """What was found wrong with the time stamps."""
 
     repeated: int = 0  # time stamps seen before
+    crowded: int = 0  # rows left out because another is nearer to the same tick of the sample period
     unstamped: int = 0  # rows without a time, left out
     missing: int = 0  # rows filled in as NaN
     jitter: float = 0.0  # RMS of time stamps around the grid, in periods
@@ -226,7 +227,7 @@ class _Grid:
         place = np.round((part.stamps - self.origin) / period).astype(np.intp)
         place, first = np.unique(place, return_index=True)
         place, first = place[place >= begin], first[place >= begin]
-        faults.repeated += len(part.stamps) - len(first)
+        faults.crowded += len(part.stamps) - len(first)
         samples, inputs, stamps = part.samples[first], part.inputs[first], part.stamps[first]
         offset = stamps - self.origin - place * period
         if np.max(np.abs(offset), initial=0.0) > JITTER * period and len(first) > SLOPE_SAMPLES:

@@ -39,6 +39,7 @@ class Stream:
     runs: Iterable[Run]
     names: tuple[str, ...]
     repeated: int = 0  # time stamps seen before
+    crowded: int = 0  # rows too close to another to have a place of their own
     unstamped: int = 0  # rows without a time, left out
     missing: int = 0  # rows filled in as NaN
     jitter: float = 0.0  # RMS of time stamps around the grid, in periods
@@ -145,6 +146,7 @@ def make_stream(sources: Sequence[Source], names: Sequence[str], live: bool = Fa
             else:
                 kept.clear()
         stream.repeated += faults.repeated
+        stream.crowded += faults.crowded
         stream.unstamped += faults.unstamped
         stream.missing += faults.missing
         stream.jitter = max(stream.jitter, faults.jitter)

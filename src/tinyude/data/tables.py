@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import gzip
-import io
-import zipfile
-import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from importlib import import_module
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
 
+from tinyude.data.archives import read_mat, read_npz
 from tinyude.data.columns import chosen_columns, same_length
-from tinyude.data.extras import needed
+from tinyude.data.csv_file import MAX_COLUMNS, MISSING, iter_csv_frames
 from tinyude.errors import TinyUDEError
 from tinyude.physics.expressions import Array
 
@@ -26,9 +22,7 @@ Table = dict[str, Array]
 ROWS = 200_000
 _CSV_ENDINGS = (".csv", ".tsv", ".txt", ".dat", ".log")
 _PACKED = (".gz", ".zst")
-_COMMENTS = ("#", "%")
 _ISO_DATE = r"^\d{4}-\d{2}-\d{2}[T ]"
-_MISSING = ["", "NA", "N/A", "na", "null", "None", "-"]
 
 
 def read_table(path: str | Path, columns: Sequence[str] | None = None) -> Table:
@@ -67,6 +61,8 @@ def iter_table(
     path = Path(path)
     if rows < 1:
         raise TinyUDEError(f"rows is {rows}; ask for at least 1 row a piece.")
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise TinyUDEError(f"{path} is no regular file; copy what it gives into one, to be read more than once.")
     empty = True
     try:
         for piece in _pieces_of(path, columns, rows, time, held):
@@ -100,107 +96,9 @@ def _pieces_of(
     return pieces
 
 
-# CSV: the lines are cut into blocks here, so that memory stays bounded, and each block is parsed by polars.
-
-
 def _iter_csv(path: Path, columns: Sequence[str] | None, rows: int) -> Iterator[Table]:
-    with _opened(path) as file:
-        names, separator, first, number = _csv_header(file, path)
-        chosen = chosen_columns(names, columns, path)
-        lines = chain(first, file)
-        while block := list(islice(lines, rows)):
-            data = [line for line in block if line.strip() and not line.startswith(_COMMENTS)]
-            if data:
-                yield _numbers(_csv_block(data, names, chosen, separator, f"{path}, near line {number}"), path, number)
-            number += len(block)
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[IO[str]]:
-    """A text file, unpacked on the way if it is compressed."""
-    ending = path.suffix.lower()
-    try:
-        if ending == ".gz":
-            with gzip.open(path, "rt", encoding="utf-8-sig", errors="replace") as file:
-                yield file
-        elif ending == ".zst":
-            with needed("zstandard", "zstd").open(path, "rt", encoding="utf-8-sig", errors="replace") as file:
-                yield file
-        else:
-            with path.open(encoding="utf-8-sig", errors="replace") as file:
-                yield file
-    except (EOFError, zlib.error) as error:
-        raise TinyUDEError(f"{path} is cut short or damaged: {error}.") from None
-
-
-def _csv_header(file: IO[str], path: Path) -> tuple[list[str], str, list[str], int]:
-    """Names, separator, the data line that was read too early (if any) and the number of the first data line."""
-    comment = ""
-    for number, line in enumerate(file, start=1):
-        if line.startswith(_COMMENTS):
-            comment = line.lstrip("#% ")
-        elif line.strip():
-            separator = max(",;\t", key=line.count)
-            separator = separator if separator in line else " "
-            if "\x00" in line:
-                raise TinyUDEError(f"{path} is not UTF-8 text; save it as a CSV file in UTF-8.")
-            if not _is_numeric(line, separator):
-                return _names(line, separator, path), separator, *_first_row(file, separator, number)
-            # Some programs write the names as a comment.
-            names = [name.strip() for name in comment.replace(",", separator).split(separator) if name.strip()]
-            if len(names) != len(line.rstrip("\r\n").split(separator)):
-                raise TinyUDEError(f"{path} begins with numbers; make its first line the names of the columns.")
-            return names, separator, [line], number
-    raise TinyUDEError(f"{path} is empty; give a file with a line of column names and one row a sample.")
-
-
-def _first_row(file: IO[str], separator: str, number: int) -> tuple[list[str], int]:
-    """The line after the header, unless it holds units: words throughout."""
-    line = next(file, "")
-    words = [item for item in line.split(separator) if item.strip()]
-    if words and not any(_is_numeric(item, separator) or item.strip() in _MISSING for item in words):
-        return [], number + 2
-    return [line] if line else [], number + 1
-
-
-def _names(line: str, separator: str, path: Path) -> list[str]:
-    names = [name.strip().strip('"') for name in line.rstrip("\r\n").split(separator)]
-    names = [name or f"column {position}" for position, name in enumerate(names, start=1)]
-    for name in names:
-        if names.count(name) > 1:
-            raise TinyUDEError(f"{path} has two columns {name!r}; rename one of them.")
-    return names
-
-
-def _is_numeric(line: str, separator: str) -> bool:
-    try:
-        return bool([float(item.strip().strip('"')) for item in line.split(separator) if item.strip()])
-    except ValueError:
-        return False
-
-
-def _csv_block(lines: list[str], names: list[str], chosen: list[str], separator: str, where: str) -> pl.DataFrame:
-    short = len(names) - 1 - lines[0].count(separator)  # polars counts the columns in the first line
-    source = io.BytesIO("".join([lines[0].rstrip("\r\n") + separator * short + "\n", *lines[1:]]).encode())
-    options: dict[str, Any] = {"has_header": False, "separator": separator, "null_values": _MISSING}
-    options["columns"] = sorted(names.index(name) for name in chosen)
-    try:
-        return pl.read_csv(source, schema=dict.fromkeys(names, pl.Float64), **options)
-    except pl.exceptions.PolarsError:
-        source.seek(0)  # not all numbers: take it as text, and say below which value is none
-    try:
-        frame = pl.read_csv(source, schema=dict.fromkeys(names, pl.String), **options)
-    except pl.exceptions.PolarsError:
-        longer = next((line for line in lines if line.count(separator) >= len(names)), "").strip()
-        raise TinyUDEError(
-            f"{where}: the row {longer[:60]!r} has more values than the {len(names)} columns named in the header; "
-            f"check the separator (taken to be {separator!r})."
-        ) from None
-    trimmed = pl.all().str.strip_chars()
-    return frame.select(trimmed if separator == "," else trimmed.str.replace(",", "."))  # 1,5;2,5 are two numbers
-
-
-# The other kinds.
+    for frame, number in iter_csv_frames(path, lambda names: chosen_columns(names, columns, path), rows):
+        yield _numbers(frame, path, number)
 
 
 def _iter_parquet(path: Path, columns: Sequence[str] | None, rows: int) -> Iterator[Table]:
@@ -227,29 +125,12 @@ def _iter_scanned(
 
 
 def _iter_npz(path: Path, columns: Sequence[str] | None, rows: int) -> Iterator[Table]:
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            variables = {name: archive[name] for name in archive.files}
-    except (ValueError, EOFError, zipfile.BadZipFile):
-        raise TinyUDEError(f"{path} is no .npz file of plain numbers; write it with numpy.savez.") from None
-    yield from _pieces(variables, path, columns, rows)
+    yield from _pieces(read_npz(path), path, columns, rows)
 
 
 def _iter_mat(path: Path, columns: Sequence[str] | None, rows: int) -> Iterator[Table]:
-    from scipy.io import loadmat
-    from scipy.io.matlab import MatReadError, matfile_version
-
-    try:
-        with path.open("rb") as file:
-            too_new = matfile_version(file)[0] == 2
-            variables = {} if too_new else loadmat(file)
-    except (ValueError, TypeError, MatReadError) as error:
-        raise TinyUDEError(f"{path} is not a readable .mat file: {error}.") from None
-    if too_new:
-        yield from _iter_hdf5(path, columns, rows)
-        return
-    plain = {name: value for name, value in variables.items() if not name.startswith("__")}
-    yield from _pieces(plain, path, columns, rows)
+    variables = read_mat(path)
+    yield from _iter_hdf5(path, columns, rows) if variables is None else _pieces(variables, path, columns, rows)
 
 
 def _iter_hdf5(path: Path, columns: Sequence[str] | None, rows: int) -> Iterator[Table]:
@@ -259,7 +140,9 @@ def _iter_hdf5(path: Path, columns: Sequence[str] | None, rows: int) -> Iterator
 
 
 def _pieces(variables: Mapping[str, Any], path: Path, columns: Sequence[str] | None, rows: int) -> Iterator[Table]:
-    found = {name: column for key, value in variables.items() for name, column in _flattened(key, value)}
+    found = dict(islice((item for entry in variables.items() for item in _flattened(*entry)), MAX_COLUMNS + 1))
+    if len(found) > MAX_COLUMNS:
+        raise TinyUDEError(f"{path} holds more than {MAX_COLUMNS:,} columns; keep those that were recorded.")
     chosen = chosen_columns(list(found), columns, path)
     chosen, length = same_length({name: len(found[name]) for name in chosen}, columns is None, path)
     for start in range(0, length, rows):
@@ -294,7 +177,7 @@ def _numbers(frame: pl.DataFrame, path: Path, first_row: int) -> Table:
             raise TinyUDEError(f"{path}: the column {name!r} is of type {column.dtype}; give numbers, time in seconds.")
         cast = plain.cast(pl.Float64, strict=False)
         if column.dtype == pl.String:
-            wrong = (cast.is_null() & column.is_not_null() & ~column.is_in(_MISSING)).arg_true()
+            wrong = (cast.is_null() & column.is_not_null() & ~column.is_in(MISSING)).arg_true()
             if len(wrong):
                 raise TinyUDEError(
                     f"{path}: the column {name!r} holds {column[wrong[0]]!r} near line {first_row + wrong[0]}; "

@@ -64,6 +64,7 @@ def _sensors(state: Mapping[str, Any], stream: Stream) -> Iterator[str]:
     faults = {
         "values that were not finite numbers": stream.bad,
         "repeated time stamps": stream.repeated,
+        "rows less than half a sample period after another": stream.crowded,
         "rows without a time": stream.unstamped,
     }
     told = [f"{count} {fault}" for fault, count in faults.items() if count]

@@ -26,6 +26,7 @@ _TABLES: dict[str, tuple[str, ...] | None] = {
 }
 _PARAMETER_KEYS = ("value", "learn", "min", "max")
 _SIGNAL_KEYS = ("column", "scale", "wraps")
+MAX_FILE = 200_000  # bytes
 TURN = 2.0 * math.pi
 
 
@@ -87,10 +88,15 @@ def load_physics_file(path: str | Path) -> PhysicsFile:
     """
     try:
         with open(path, "rb") as file:
-            data = tomllib.load(file)
+            content = file.read(MAX_FILE + 1)
+        if len(content) > MAX_FILE:
+            raise TinyUDEError(f"{path} has more than {MAX_FILE:,} bytes; a physics file states equations only.")
+        data = tomllib.loads(content.decode("utf-8"))
+    except TinyUDEError:
+        raise
     except OSError as error:
         raise TinyUDEError(f"Cannot read the physics file {path}: {error.strerror}.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise TinyUDEError(f"{path} is not valid TOML: {error}.") from None
     try:
         return _physics_file(data)
