@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from tinyude.data.frames import numbers, seconds
-from tinyude.data.streams import Stream, as_stream, turns
+from tinyude.data.streams import IN_MEMORY, Stream, as_stream, turns
 from tinyude.errors import TinyUDEError
 from tinyude.model.diagnostics import diagnose, record_excerpt
 from tinyude.model.equations import describe, equation_lines, interval_factor
@@ -28,6 +28,9 @@ from tinyude.physics.kinematics import circular_channels, measured_map, rate_cha
 from tinyude.physics.library import MAX_COLUMNS, default_terms, given_terms, harmonic, linear_terms
 from tinyude.reference.config import Config
 from tinyude.reference.signal.window import window_make
+from tinyude.refinement.apply import Options as RefineOptions
+from tinyude.refinement.apply import parameter_table, refine_fit, refined_figures, smoothed_states
+from tinyude.refinement.hidden import bare_model, hidden_figures
 from tinyude.training.data_defaults import going_round, rough_rms, two_way, window_order
 from tinyude.training.engines import make_engine
 from tinyude.training.presets import PRESETS, longest_half, make_config
@@ -52,6 +55,7 @@ PARAMETER_PASSES = 8
 LIVE_SAMPLES = 40_000  # what a live stream is sized for when nobody says
 LOOKED_AT = 1_000  # windows behind the intervals and the warnings
 MAX_HIDDEN, MAX_UNITS = 3, 256
+REFINE_SECONDS = 2.0  # that refinement may take, or as long as the windows took
 POSTERIOR_GROUPS = 10**6  # a posterior's spread is known, not estimated from groups
 REASON_NAMES = ("across a gap", "non-finite", "stuck", "misfit", "jump")
 
@@ -65,6 +69,11 @@ class UDE(BaseEstimator):  # type: ignore[misc]
     are their derivatives. on / sees: where the residual acts and what the network sees. wraps: measured angles that
     jump by a turn, which is undone: ["theta"] in radians, {"theta": 360} otherwise.
     settings: further fields of tinyude.reference.config.Config, for those who know them.
+    refine: after the solver-free fit of a record (preset "default") move its numbers to where one-step predictions are
+    best, and keep the candidate that predicts held-back motions best, even if it is the known physics alone. False:
+    the solver-free result. "thorough": take ten times as long. hold: what inputs do between samples, "held", "linear"
+    or "cubic", for all or by name; "auto" takes the likeliest. unmeasured: guess and spread of states that are neither
+    measured nor the derivative of a measured one, e.g. {"level": (4.0, 2.0)}.
     """
 
     def __init__(
@@ -85,6 +94,9 @@ class UDE(BaseEstimator):  # type: ignore[misc]
         engine: str = "native",
         precision: str = "float64",
         settings: Mapping[str, Any] | None = None,
+        refine: bool | str = True,
+        hold: str | Mapping[str, Any] = "auto",
+        unmeasured: Mapping[str, Sequence[float]] | None = None,
         random_state: int | None = 0,
     ) -> None:
         self.physics = physics
@@ -102,6 +114,9 @@ class UDE(BaseEstimator):  # type: ignore[misc]
         self.engine = engine
         self.precision = precision
         self.settings = settings
+        self.refine = refine
+        self.hold = hold
+        self.unmeasured = unmeasured
         self.random_state = random_state
 
     def fit(self, Y: Any, y: Any = None, u: Any = None, progress: Progress | None = None, *, t: Any = None) -> UDE:
@@ -121,6 +136,7 @@ class UDE(BaseEstimator):  # type: ignore[misc]
         session.engine.solve()
         train(session, lambda steps: progress(min(done + steps, total), total) if progress else None)
         self._adopt(session, stream)
+        self._refine(stream)
         if progress:
             progress(total, total)
         return self
@@ -176,7 +192,7 @@ class UDE(BaseEstimator):  # type: ignore[misc]
         half = interval_factor(len(self.spread_.terms), level) * error
         return middle - half, middle + half
 
-    def simulate(self, x0: Any, times: Any, u: Any = None, *, hold: str = "held") -> Array:
+    def simulate(self, x0: Any, times: Any, u: Any = None, *, hold: str | None = None) -> Array:
         """Free (simulation) runs: the states at the given times.
 
         Parameters
@@ -187,8 +203,9 @@ class UDE(BaseEstimator):  # type: ignore[misc]
             Rising, in seconds; steps between them are as long as the dynamics allow.
         u : array_like of shape (times, inputs) or (runs, times, inputs), optional
             The inputs at these times; needed by physics that has inputs.
-        hold : {"held", "linear"}
-            What an input does from one time to the next: it is held, or goes in a straight line.
+        hold : {"held", "linear", "cubic"}, optional
+            What inputs do from one time to the next: held, in a straight line, or along a spline. By default what the
+            fit found or was told.
 
         Returns
         -------
@@ -291,7 +308,7 @@ class UDE(BaseEstimator):  # type: ignore[misc]
     def _stream(self, Y: Any, t: Any, u: Any, shortest: int | None = None) -> Stream:
         if not isinstance(self.physics, Physics):
             raise TinyUDEError(f"physics is {type(self.physics).__name__}; give a tinyude.Physics.")
-        names, _, _ = measured_map(self.physics, self.measured)
+        names, _, _ = measured_map(self.physics, self.measured, self.unmeasured or ())
         if isinstance(Y, Stream):
             if Y.names != names or Y.longest.inputs.shape[1] != self.physics.n_inputs:
                 raise TinyUDEError(
@@ -384,6 +401,76 @@ class UDE(BaseEstimator):  # type: ignore[misc]
             self.spread_ = spread(model, seen)
             self.record_ = record_excerpt(session.config, state, stream)
         self.n_features_in_ = len(stream.names)
+
+    def _refine(self, stream: Stream) -> None:
+        """Prediction-error refinement of the fitted model, if it was asked for and the record is in memory."""
+        if self.refine not in (True, False, "thorough"):
+            raise TinyUDEError(f"refine is {self.refine!r}; use True, False or 'thorough'.")
+        if not self.refine or self.preset != "default" or stream.count > IN_MEMORY:
+            return
+        started = time.perf_counter()
+        seconds = max(REFINE_SECONDS, self.diagnostics_["seconds"]) * (10.0 if self.refine == "thorough" else 1.0)
+        offered = self._offered(stream)
+        options = RefineOptions(self.measured, self._unseen(), self.hold, offered, seconds)
+        refined, holds = refine_fit(self.model_, self.physics, stream, options)
+        self.model_ = refined.model
+        if refined.model.covariance is not None:
+            self.__dict__.pop("spread_", None)  # that was of the windows' numbers
+        self.candidates_ = refined.candidates
+        self.states_ = smoothed_states(refined)
+        self.parameters_ = parameter_table(refined.model)
+        self.diagnostics_ |= refined_figures(refined, self.states_)
+        names = self.physics.inputs
+        self.diagnostics_["holds"] = {n: (h.kind, h.shift) for n, h in zip(names, holds, strict=True)}
+        self.diagnostics_["seconds"] += time.perf_counter() - started
+
+    def _offered(self, stream: Stream) -> list[sp.Expr]:
+        """Terms that refinement may try beside those that the windows found."""
+        if self.library is None:
+            return []
+        if isinstance(self.library, str):
+            known = {n: float(v) for n, v in zip(self.physics.states, self.model_.x_scale, strict=True)}
+            return default_terms(self.physics, known)
+        return given_terms(self.physics, list(self.library))
+
+    def _unseen(self) -> dict[str, tuple[float, float]]:
+        """Guess and spread of the states that no channel sees."""
+        found = {}
+        for name, pair in (self.unmeasured or {}).items():
+            if name not in self.physics.states:
+                raise TinyUDEError(f"unmeasured names {name}; the states are {', '.join(self.physics.states)}.")
+            guess, spread = (float(value) for value in pair)
+            if not (np.isfinite(guess) and 0.0 < spread < np.inf):
+                raise TinyUDEError(f"unmeasured[{name!r}] is {pair!r}; give a guess and a spread above 0.")
+            found[name] = (guess, spread)
+        _, channel, _ = measured_map(self.physics, self.measured, found)
+        return {name: pair for name, pair in found.items() if channel[self.physics.states.index(name)] < 0}
+
+    def _hidden_states(self) -> bool:
+        return bool(self.unmeasured) and bool(self._unseen())
+
+    def _fit_hidden(self, stream: Stream, started: float) -> UDE:
+        """Windows cannot see a state that no channel tells of: the physics goes straight to refinement."""
+        if not self.refine or self.preset != "default":
+            raise TinyUDEError(
+                f"{', '.join(self._unseen())} is not measured, which takes refinement: use refine=True and the preset "
+                "'default'."
+            )
+        physics, unseen = self.physics, self._unseen()
+        on, sees = residual_states(physics, self.on, self.preset), seen_columns(physics, self.sees)
+        self.model_ = bare_model(physics, stream, self.measured, unseen, on, sees)
+        self.diagnostics_ = {"preset": self.preset, "engine": "refinement", "precision": "float64", "seconds": 0.0}
+        self.history_ = {"update": np.zeros(0), "loss": np.zeros(0)}
+        self._refine(stream)
+        noise = self.diagnostics_["refinement"]["noise"]
+        inputs = np.concatenate([run.inputs for run in stream.runs])
+        thin = inputs[:: max(1, len(inputs) // LOOKED_AT)]
+        values = self.states_.values[:: max(1, len(self.states_.values) // max(len(thin), 1))][: len(thin)]
+        self.diagnostics_ |= hidden_figures(stream, values, thin[: len(values)], physics)
+        self.diagnostics_ |= {"noise": noise, "noise_relative": noise / stream.rms}
+        self.diagnostics_["seconds"] = time.perf_counter() - started
+        self.n_features_in_ = len(stream.names)
+        return self
 
     def _fitted(self) -> Model:
         if not hasattr(self, "model_"):

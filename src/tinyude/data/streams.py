@@ -49,6 +49,7 @@ class Stream:
     jumps: list[float] = field(default_factory=list)  # the turn by which a channel seems to wrap, 0 for none
     rms: Array = field(default_factory=lambda: np.zeros(0))  # of each channel
     span: Array = field(default_factory=lambda: np.zeros(0))  # from its least value in any run to its greatest
+    sources: Sequence[Source] = ()  # the same rows at their true times
 
 
 class _Runs:
@@ -134,7 +135,7 @@ def make_stream(sources: Sequence[Source], names: Sequence[str], live: bool = Fa
     Live: a stretch of a stream that may well stand still.
     """
     period = _common_period(sources)
-    stream = Stream(period, _Runs(sources, period), tuple(names))
+    stream = Stream(period, _Runs(sources, period), tuple(names), sources=sources)
     survey = _Survey(stream)
     kept: list[Run] = []
     for source in sources:

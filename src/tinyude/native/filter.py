@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
@@ -40,8 +40,9 @@ class NativeFilter:
                 f"{limits[1]}: learn fewer parameters, or fit with refine=False."
             )
         self._alive: list[Any] = []
-        self._value, self._slopes = self._tape(field.value), self._tape(field.slopes)
-        self._entries = self._hold("int32_t[]", np.array(field.entries, np.int32).reshape(-1, 2))
+        self._value = self._tape(field.value)
+        self._slopes = {True: self._with_entries(field.slopes, field.entries)}  # by whether sensitivities are formed
+        self._slopes[False] = self._with_entries(*field.state_slopes)
         self._measured = self._hold("int32_t[]", np.array(plan.measured, np.int32))
         self._data = core.ffi.new("tu_filter_data *")
         self._data.offsets = self._hold("int64_t[]", batch.offsets)
@@ -105,7 +106,7 @@ class NativeFilter:
         field = self.field
         filter_.states, filter_.inputs, filter_.unknowns = field.states, field.inputs, field.unknowns
         filter_.channels = len(self.plan.measured)
-        filter_.value, filter_.slopes, filter_.entries = self._value, self._slopes, self._entries
+        filter_.value, (filter_.slopes, filter_.entries) = self._value, self._slopes[sensitivities]
         filter_.measured, filter_.values = self._measured, held(unknowns)
         filter_.measurement, filter_.process = held(noise.measurement), held(noise.process)
         filter_.longest_step, filter_.widen = self.plan.longest_step, held(self.plan.widen)
@@ -149,6 +150,9 @@ class NativeFilter:
             **{name: np.zeros((rows, field.states)) for name in ("states", "state_variances")},
         }
         return arrays | dict(frozen or {})
+
+    def _with_entries(self, program: Program, entries: Sequence[tuple[int, int]]) -> tuple[Any, Any]:
+        return self._tape(program), self._hold("int32_t[]", np.array(entries, np.int32).reshape(-1, 2))
 
     def _tape(self, program: Program) -> Any:
         tape = self._ffi.new("tu_tape *")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,7 +13,7 @@ from tinyude.refinement.field import Field
 from tinyude.refinement.filter import Noise, Passed, Plan
 from tinyude.refinement.gating import GATE, MOST_REJECTED, cut_at_jumps, rejected_rows
 from tinyude.refinement.gauss_newton import Filter, Solution, gauss_newton
-from tinyude.refinement.noise import fit_noise, mean_squares, robust_log_likelihood
+from tinyude.refinement.noise import GRID, fit_noise, mean_squares, robust_log_likelihood
 from tinyude.refinement.starts import Sensing, with_starts
 from tinyude.refinement.stretches import Batch, Stretch, batch_of
 from tinyude.refinement.unknowns import Unknowns
@@ -23,6 +22,7 @@ Array = NDArray[Any]
 MakeFilter = Callable[[Field, Batch, Plan], Filter]
 NOISE_ROWS = 6_000  # rows that the search for the noise looks at
 FEW_REJECTED = 0.02  # share of rows
+CONTINUED = 4  # rounds of noise and unknowns for each process noise of a continuation
 SAME_NOISE = 0.1  # change of a measurement variance that needs no new solution
 CUT_PRICE = 10.0  # log-likelihood that a cut must gain, beside that of the states it frees
 
@@ -41,6 +41,8 @@ class Setup:
         Least measurement variance.
     make : callable
         Field, batch and plan to a Filter.
+    spent : callable
+        Whether the work that may be done is done.
     """
 
     sensing: Sensing
@@ -48,6 +50,7 @@ class Setup:
     rate: Array
     floor: Array
     make: MakeFilter
+    spent: Callable[[], bool] = bool
 
 
 @dataclass(frozen=True)
@@ -81,7 +84,7 @@ class Estimate:
 
 
 def estimate(
-    setup: Setup, field: Field, unknowns: Unknowns, stretches: Sequence[Stretch], deadline: float = np.inf,
+    setup: Setup, field: Field, unknowns: Unknowns, stretches: Sequence[Stretch],
     rounds: int = 4,
 ) -> Estimate:  # fmt: skip
     """Refine the unknowns of one field over the stretches.
@@ -93,12 +96,59 @@ def estimate(
     whole = batch_of(with_starts(stretches, setup.sensing))
     now = _exact(setup, field, unknowns, whole) or _with_noise(setup, _begin(setup, field, unknowns, whole))
     for _ in range(rounds):
-        before = now = replace(now, solution=_solve(setup, now, deadline))
+        before = now = replace(now, solution=_solve(setup, now))
         now = _with_noise(setup, _cut_anew(setup, now, whole))
-        if _settled(before, now) or time.perf_counter() > deadline:
+        if _settled(before, now) or setup.spent():
             break
     else:
-        now = replace(now, solution=_solve(setup, now, deadline))
+        now = replace(now, solution=_solve(setup, now))
+    return now
+
+
+def estimate_on(setup: Setup, field: Field, unknowns: Unknowns, like: Estimate, search: bool = True) -> Estimate:
+    """Refine another structure over the stretches of an estimate; without `search` under its noise too."""
+    nothing = replace(like.solution, unknowns=unknowns)
+    now = replace(like, field=field, solution=nothing)
+    now = _with_noise(setup, now) if search else now
+    now = replace(now, solution=_solve(setup, now))
+    if search and len(unknowns) and not setup.spent():
+        now = _with_noise(setup, now)
+        now = replace(now, solution=_solve(setup, now))
+    return now
+
+
+def continuation(setup: Setup, found: Estimate) -> list[Estimate]:
+    """The same structure under less and less process noise, each from the one before; last of all under none.
+
+    One-step predictions are best under the likeliest process noise; a model that is incomplete may well simulate
+    better when fitted with less. Which does is for held-back free runs to say.
+    """
+    path = []
+    for kappa in (0.01 * found.kappa, 0.0) if found.kappa else ():
+        found = replace(found, gate=0.0, kappa=kappa)
+        for _ in range(CONTINUED):
+            found = replace(_with_noise(setup, found, (kappa,)), gate=0.0)
+            found = replace(found, solution=_solve(setup, found))
+            if found.solution.converged or setup.spent():
+                break
+        path.append(found)
+    return path
+
+
+def simulation_fit(setup: Setup, field: Field, unknowns: Unknowns, stretches: Sequence[Stretch]) -> Estimate:
+    """Without process noise from the given values, jumps not looked for: the least squares of simulated stretches."""
+    whole = batch_of(with_starts(stretches, setup.sensing))
+    spread = np.nanvar(whole.samples, axis=0) + setup.floor
+    now = replace(_begin(setup, field, unknowns, whole), noise=Noise(spread, np.zeros(field.states)))
+    for _ in range(CONTINUED):
+        now = replace(now, solution=_solve(setup, now))
+        ratio = mean_squares(now.solution.passed)
+        if setup.spent() or not np.all(np.isfinite(ratio)):
+            break
+        settled = now.solution.converged and np.all(np.abs(ratio - 1.0) < SAME_NOISE)
+        now = replace(now, noise=Noise(np.maximum(now.noise.measurement * ratio, setup.floor), now.noise.process))
+        if settled:
+            break
     return now
 
 
@@ -109,9 +159,9 @@ def _settled(before: Estimate, now: Estimate) -> bool:
     return bool(same and before.solution.converged and np.all(np.abs(ratio - 1.0) < SAME_NOISE))
 
 
-def _solve(setup: Setup, now: Estimate, deadline: float) -> Solution:
+def _solve(setup: Setup, now: Estimate) -> Solution:
     filter_ = setup.make(now.field, now.batch, setup.plan)
-    return gauss_newton(filter_, now.unknowns, now.noise, now.gate, deadline=deadline)
+    return gauss_newton(filter_, now.unknowns, now.noise, now.gate, spent=setup.spent)
 
 
 def _begin(setup: Setup, field: Field, unknowns: Unknowns, whole: Batch) -> Estimate:
@@ -133,11 +183,11 @@ def _exact(setup: Setup, field: Field, unknowns: Unknowns, whole: Batch) -> Esti
     return cut if explained else None
 
 
-def _with_noise(setup: Setup, now: Estimate) -> Estimate:
+def _with_noise(setup: Setup, now: Estimate, grid: Sequence[float] = GRID) -> Estimate:
     """The likeliest noise, found on a part of the rows; its likelihood over that part."""
     filter_ = setup.make(now.field, _some_rows(now.batch), setup.plan)
     values = now.unknowns.values
-    noise, kappa, score = fit_noise(filter_, values, now.noise, setup.rate, setup.floor, now.gate)
+    noise, kappa, score = fit_noise(filter_, values, now.noise, setup.rate, setup.floor, now.gate, grid)
     return replace(now, noise=noise, kappa=kappa, log_likelihood=score)
 
 

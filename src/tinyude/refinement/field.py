@@ -48,6 +48,11 @@ class Field:
         """Row and column of each derivative; columns are the states, then the unknowns."""
         return self._slopes[1]
 
+    @cached_property
+    def state_slopes(self) -> tuple[Program, Entries]:
+        """The same with the derivatives by the states alone."""
+        return program_with_slopes(self.value, range(self.states))
+
     def evaluate(self, x: Array, u: Array, unknowns: Array) -> Array:
         """dx/dt at states (..., states) and inputs (..., inputs)."""
         return program_numpy(self.value, _columns(x, u, unknowns))

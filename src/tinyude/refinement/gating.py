@@ -55,3 +55,13 @@ def pieces(stretches: Sequence[Stretch], longest: int) -> list[Stretch]:
         cuts = np.linspace(0, len(stretch), count + 1).astype(int)
         made.extend(stretch.cut(int(a), int(b)) for a, b in itertools.pairwise(cuts))
     return made
+
+
+def spread_over(stretches: Sequence[Stretch], rows: int, count: int = 12) -> list[Stretch]:
+    """At most so many rows of the stretches: about `count` parts, spread evenly over all of them."""
+    total = sum(len(s) for s in stretches)
+    if total <= rows:
+        return list(stretches)
+    parts = pieces(stretches, max(SHORTEST, total // count))
+    share = rows / total
+    return [part.cut(0, max(SHORTEST, int(share * len(part)))) for part in parts]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -45,9 +45,14 @@ class Solution:
 
 
 def gauss_newton(
-    filter_: Filter, unknowns: Unknowns, noise: Noise, gate: float = 0.0, steps: int = 6, deadline: float = np.inf
-) -> Solution:
-    """At most `steps` accepted steps from the given values, or until `deadline` (of time.perf_counter).
+    filter_: Filter,
+    unknowns: Unknowns,
+    noise: Noise,
+    gate: float = 0.0,
+    steps: int = 6,
+    spent: Callable[[], bool] = bool,
+) -> Solution:  # fmt: skip
+    """At most `steps` accepted steps from the given values, or until the work that may be done is `spent`.
 
     A trial step is judged with gains, variances and rejected rows as they were before it, so that cost is one
     function of the unknowns; after a step they are found anew.
@@ -55,7 +60,7 @@ def gauss_newton(
     passed = filter_.run(unknowns.values, noise, gate)
     damping = FIRST_DAMPING
     for number in range(steps):
-        if not len(unknowns) or time.perf_counter() > deadline or not np.isfinite(passed.cost):
+        if not len(unknowns) or spent() or not np.isfinite(passed.cost):
             return Solution(unknowns, passed, number, not len(unknowns))
         matrix, gradient = unknowns.system(passed.information.sum(axis=0), passed.gradient.sum(axis=0))
         moved, damping, gained = _step(filter_, unknowns, noise, passed, matrix, gradient, damping)

@@ -21,7 +21,7 @@ class Unknowns:
     names : tuple of str
     values, lower, upper : array (count,)
     positive : array (count,) of bool
-    prior_mean, prior_precision : array (count,)
+    prior_mean, prior_precision : array (count,), (count, count)
         In the coordinates that move; precision 0 for none.
     """
 
@@ -59,14 +59,16 @@ class Unknowns:
     def system(self, information: Array, gradient: Array) -> tuple[Array, Array]:
         """Gauss-Newton sums by coordinates, with the prior's share."""
         scale = self.scale
-        matrix = information * np.outer(scale, scale) + np.diag(self.prior_precision)
-        return matrix, gradient * scale + self.prior_precision * (self.prior_mean - self.coordinates)
+        matrix = information * np.outer(scale, scale) + self.prior_precision
+        return matrix, gradient * scale + self.prior_precision @ (self.prior_mean - self.coordinates)
 
     @property
     def prior_cost(self) -> float:
-        return float(np.sum(self.prior_precision * (self.coordinates - self.prior_mean) ** 2))
+        away = self.coordinates - self.prior_mean
+        return float(away @ self.prior_precision @ away)
 
 
-def no_unknowns() -> Unknowns:
-    empty = np.zeros(0)
-    return Unknowns((), empty, empty, empty, np.zeros(0, bool), empty, empty)
+def empty_unknowns() -> Unknowns:
+    """Nothing to move."""
+    none = np.zeros(0)
+    return Unknowns((), none, none, none, np.zeros(0, dtype=bool), none, np.zeros((0, 0)))

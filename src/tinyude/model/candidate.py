@@ -1,0 +1,60 @@
+"""A model that could be kept, with what speaks for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tinyude.model.model import Model
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One model structure after its fit.
+
+    Attributes
+    ----------
+    name : str
+        "known", "parameters", "terms", "network" or "windows".
+    model : Model
+    evidence : float
+        Log-likelihood of the one-step innovations less the price of the unknowns; NaN where it was not found.
+    scores : array
+        Held-back free-run errors, one for each stretch: RMS error / standard deviation, 1 at most. Empty without.
+    cost : int
+        Unknowns that were fitted.
+    note : str
+        What a reader should know, e.g. why it was rejected.
+    best : bool
+        Whether it is the one that was kept.
+    """
+
+    name: str
+    model: Model
+    evidence: float = float("nan")
+    scores: Array = field(default_factory=lambda: np.zeros(0))
+    cost: int = 0
+    note: str = ""
+    best: bool = False
+
+    @property
+    def error(self) -> float:
+        """Mean held-back free-run error; NaN without held-back stretches."""
+        return float(np.mean(self.scores)) if len(self.scores) else float("nan")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for reports and JSON."""
+        return {
+            "name": self.name,
+            "evidence": self.evidence if np.isfinite(self.evidence) else None,
+            "error": self.error if np.isfinite(self.error) else None,
+            "stretches": len(self.scores),
+            "unknowns": self.cost,
+            "best": self.best,
+            "note": self.note,
+        }

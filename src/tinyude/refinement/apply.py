@@ -1,0 +1,108 @@
+"""A fit's result after refinement, as the attributes and figures that users see."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tinyude.data.streams import Stream
+from tinyude.model.diagnostics import network_share
+from tinyude.model.equations import interval_factor, term_table
+from tinyude.model.model import Model
+from tinyude.physics import Physics
+from tinyude.physics.kinematics import measured_map
+from tinyude.refinement.gating import rejected_rows
+from tinyude.refinement.inputs import Hold
+from tinyude.refinement.records import records_of
+from tinyude.refinement.refine import Progress, Refined, Sensors, refine
+
+Array = NDArray[Any]
+NORMAL = 10**6  # groups of an interval whose spread is known
+LOOKED_AT = 1000
+
+
+@dataclass(frozen=True)
+class States:
+    """Smoothed states with their standard errors, stretch after stretch.
+
+    Attributes
+    ----------
+    times : array (rows,)
+    values, errors : array (rows, states)
+    run : array (rows,)
+        The run that each row is of.
+    """
+
+    times: Array
+    values: Array
+    errors: Array
+    run: Array
+
+    def interval(self, level: float = 0.9) -> tuple[Array, Array]:
+        """Low and high ends of the interval that holds each state with the given confidence."""
+        half = interval_factor(NORMAL, level) * self.errors
+        return self.values - half, self.values + half
+
+
+def refine_fit(
+    model: Model, given: Physics, stream: Stream, measured: Sequence[str] | None, seconds: float,
+    progress: Progress | None = None,
+) -> Refined:  # fmt: skip
+    """Refine a model that was fitted to a stream."""
+    _, channel, order = measured_map(given, measured)
+    sensors = Sensors(channel, order, tuple(Hold() for _ in given.inputs))
+    return refine(model, given, records_of(stream), sensors, seconds, progress)
+
+
+def smoothed_states(refined: Refined) -> States:
+    """States given all rows of their stretch, under the chosen model."""
+    found = refined.estimate
+    filter_ = refined.setup.make(found.field, found.batch, refined.setup.plan)
+    values, variances = filter_.smooth(found.unknowns.values, found.noise, found.gate)
+    run = np.concatenate([np.full(len(s), s.run) for s in found.batch.stretches])
+    return States(found.batch.times, values, np.sqrt(variances), run)
+
+
+def parameter_table(model: Model) -> list[tuple[str, float, float, float]]:
+    """Learned parameters with their 90 % interval: name, value, low, high."""
+    factor = interval_factor(NORMAL)
+    rows = []
+    for name, error in zip(model.physics.learned, model.parameter_errors, strict=True):
+        p = model.physics.parameters[name]
+        rows.append((name, p.value, max(p.min, p.value - factor * error), min(p.max, p.value + factor * error)))
+    return rows
+
+
+def refined_figures(refined: Refined, states: States) -> dict[str, Any]:
+    """What changes in the diagnostics, and a table of its own."""
+    model, found = refined.model, refined.estimate
+    best = next(c for c in refined.candidates if c.best)
+    thin = slice(None, None, max(1, len(states.times) // LOOKED_AT))
+    inputs = found.batch.inputs[thin, :, 0]
+    figures: dict[str, Any] = {"refinement": _figures(refined, best.name)}
+    figures["network"] = network_share(model, states.values[thin], inputs)
+    if best.name != "windows":
+        figures["terms"] = term_table(model, NORMAL)
+        figures["parameters"] = parameter_table(model)
+    return figures
+
+
+def _figures(refined: Refined, best: str) -> dict[str, Any]:
+    found, passed = refined.estimate, refined.estimate.solution.passed
+    return {
+        "best": best,
+        "candidates": [c.to_dict() for c in refined.candidates],
+        "held_back_stretches": len(refined.held_back.stretches),
+        "chosen_by": "evidence" if refined.by_evidence else "held-back free runs",
+        "noise": np.sqrt(found.noise.measurement),
+        "process_noise": found.kappa,
+        "stretches": len(found.batch.stretches),
+        "rows": found.batch.rows,
+        "rejected": float(rejected_rows(passed).mean()),
+        "mean_square": float(passed.squares.sum() / max(passed.counts.sum(), 1.0)),
+        "converged": bool(found.solution.converged),
+    }

@@ -1,0 +1,162 @@
+"""A model as a field of its unknowns, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tinyude.model.model import Model
+from tinyude.model.parts import MLP, Part, Terms
+from tinyude.physics import Physics
+from tinyude.physics.derivatives import pruned
+from tinyude.physics.programs import Emitter
+from tinyude.refinement.field import Field
+from tinyude.refinement.unknowns import Unknowns
+
+Array = NDArray[Any]
+MOST_UNKNOWNS = 200
+LOOSE = 10.0  # the windows' variance of a network's weights, times this, is where refinement starts from
+
+
+@dataclass(frozen=True)
+class Hybrid:
+    """A model with the unknowns that refinement moves; the weights of a perceptron stay as they are.
+
+    Attributes
+    ----------
+    model : Model
+    field : Field
+    unknowns : Unknowns
+    places : array of int
+        Where the unknowns are in `model.unknowns`.
+    """
+
+    model: Model
+    field: Field
+    unknowns: Unknowns
+    places: Array
+
+    def moved(self, values: Array) -> Model:
+        """The model with these values of the unknowns."""
+        everything = self.model.unknowns.copy()
+        everything[self.places] = values
+        return self.model.with_unknowns(everything)
+
+
+def hybrid(model: Model) -> Hybrid:
+    """The field of a model and its unknowns: learned parameters, coefficients, shapes, kernel weights."""
+    moving = [not isinstance(part, MLP) for part in model.parts]
+    counts = [len(part.unknowns) for part in model.parts]
+    learned = len(model.physics.learned)
+    while learned + sum(c for c, m in zip(counts, moving, strict=True) if m) > MOST_UNKNOWNS and any(moving):
+        moving[int(np.argmax([c * m for c, m in zip(counts, moving, strict=True)]))] = False
+    starts = np.concatenate([[learned], learned + np.cumsum(counts)]).astype(int)
+    places = [np.arange(learned)]
+    places += [np.arange(starts[k], starts[k + 1]) for k in range(len(counts)) if moving[k]]
+    chosen = np.concatenate(places)
+    return Hybrid(model, _field(model, moving), _unknowns(model, moving, chosen), chosen)
+
+
+def fixed_field(model: Model) -> Field:
+    """The field of a model with every number a constant."""
+    values = {name: replace(p, learn=False) for name, p in model.physics.parameters.items()}
+    physics = model.physics
+    plain = Physics(physics.states, physics.texts, physics.inputs, values, physics.angles)
+    return _field(replace(model, physics=plain), [False] * len(model.parts))
+
+
+def without_parts(model: Model, *, terms: bool = False, network: bool = False) -> Model:
+    """The model with only these of its learned parts."""
+    kept = model.coefficients if terms else np.zeros(model.coefficients.shape)
+    changed: dict[str, Any] = {"coefficients": kept, "errors": np.where(kept != 0.0, model.errors, 0.0)}
+    if not network:
+        changed |= {"kernel": None, "network_on": np.zeros(model.network_on.shape)}
+    if not terms:
+        changed |= {"forms": (), "shapes": {}}
+    return replace(model, covariance=None, **changed)
+
+
+def _field(model: Model, moving: Sequence[bool]) -> Field:
+    physics, n, m = model.physics, model.physics.n_states, model.physics.n_inputs
+    learned = len(physics.learned)
+    count = learned + sum(len(part.unknowns) for part, moves in zip(model.parts, moving, strict=True) if moves)
+    emitter = Emitter(n + m + count)
+    known = physics.field_program()
+    registers = emitter.include(known, range(n + m + learned))
+    outputs = [registers[k] for k in known.outputs]
+    columns = _columns(emitter, model)
+    next_unknown = n + m + learned
+    for part, moves in zip(model.parts, moving, strict=True):
+        own: range | None = None
+        if moves:
+            own = range(next_unknown, next_unknown + len(part.unknowns))
+            next_unknown = own.stop
+        for state, register in zip(part.on, part.emit(emitter, columns, own), strict=True):
+            outputs[state] = emitter.write("add", outputs[state], register)
+    return Field(pruned(emitter.finish(outputs)), n, m, count)
+
+
+def _columns(emitter: Emitter, model: Model) -> list[int]:
+    """Registers of states and inputs as the parts see them: angles on the turn around 0, as 2 atan(tan(x / 2))."""
+    columns = list(range(model.physics.n_states + model.physics.n_inputs))
+    if model.parts:
+        for state in model.angles:
+            half = emitter.write("tan", emitter.write("mul", emitter.constant(0.5), state))
+            columns[state] = emitter.write("mul", emitter.constant(2.0), emitter.write("atan", half))
+    return columns
+
+
+def _unknowns(model: Model, moving: Sequence[bool], places: Array) -> Unknowns:
+    physics = model.physics
+    names = list(physics.learned)
+    parameters = [physics.parameters[name] for name in physics.learned]
+    lower, upper = [p.min for p in parameters], [p.max for p in parameters]
+    positive = [p.min >= 0.0 and p.value > 0.0 for p in parameters]
+    for number, (part, moves) in enumerate(zip(model.parts, moving, strict=True)):
+        if moves:
+            shapes = _shapes(part)
+            names += [f"part {number}.{k}" for k in range(len(part.unknowns) - len(shapes))] + shapes
+            positive += [False] * (len(part.unknowns) - len(shapes))
+            positive += [bool(v > 0.0) for v in part.unknowns[len(part.unknowns) - len(shapes) :]]
+    bounds = len(names) - len(parameters)
+    values = model.unknowns[places]
+    chosen = np.array(positive, dtype=bool)
+    coordinates = np.where(chosen, np.log(np.where(chosen, values, 1.0)), values)
+    return Unknowns(
+        tuple(names),
+        values,
+        np.array([*lower, *[-np.inf] * bounds]),
+        np.array([*upper, *[np.inf] * bounds]),
+        chosen,
+        coordinates,
+        _prior(model, moving, places, chosen),
+    )
+
+
+def _shapes(part: Part) -> list[str]:
+    return list(part.shapes) if isinstance(part, Terms) else []
+
+
+def _prior(model: Model, moving: Sequence[bool], places: Array, positive: Array) -> Array:
+    """Precision: positive unknowns within a factor of e; network weights near the windows' posterior, widened."""
+    precision = np.diag(positive.astype(np.float64))
+    start = len(model.physics.learned)
+    for part, moves in zip(model.parts, moving, strict=True):
+        if not moves:
+            continue
+        own = slice(start, start + len(part.unknowns))
+        start = own.stop
+        if isinstance(part, Terms):
+            continue
+        everything = places[own]
+        if model.covariance is not None:
+            covariance = LOOSE * model.covariance[np.ix_(everything, everything)]
+            size = float(np.trace(covariance)) / len(covariance)
+            precision[own, own] = np.linalg.inv(covariance + 1e-9 * size * np.eye(len(covariance)))
+        else:
+            precision[own, own] = np.eye(len(everything)) / (np.mean(part.unknowns**2) + 1e-12)
+    return precision

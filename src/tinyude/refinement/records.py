@@ -1,0 +1,105 @@
+"""Measured runs at their true times, cut at holes, and what they show before anything is fitted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tinyude.data.streams import Stream
+from tinyude.refinement.inputs import Hold, interval_coefficients
+from tinyude.refinement.stretches import Stretch
+
+Array = NDArray[Any]
+HOLE = 4.5  # usual steps without a row that end a stretch
+FOURTH = np.array([1.0, -4.0, 6.0, -4.0, 1.0]) / np.sqrt(70.0)  # a difference that leaves noise alone
+MEDIAN = 1.4826  # standard deviations to a median absolute deviation
+RELATIVE_FLOOR = 1e-6  # of a channel's RMS: sensor noise is never 0
+
+
+@dataclass(frozen=True)
+class Record:
+    """One run as it was measured: times (rows,), samples (rows, channels), inputs (rows, inputs)."""
+
+    times: Array
+    samples: Array
+    inputs: Array
+
+
+def records_of(stream: Stream) -> list[Record]:
+    """The runs of a stream as they were measured: true time stamps, no row moved to a grid."""
+    records = []
+    for source in stream.sources:
+        pieces = list(source.pieces())
+        samples = np.concatenate([piece.samples for piece in pieces])
+        inputs = np.concatenate([piece.inputs for piece in pieces])
+        if source.stamps is None:
+            times = source.period * np.arange(len(samples))
+        else:
+            times = np.concatenate([piece.stamps for piece in pieces if piece.stamps is not None])
+        latest = np.maximum.accumulate(np.concatenate([[-np.inf], np.where(np.isfinite(times), times, -np.inf)]))[:-1]
+        keep = np.isfinite(times) & (times > latest)
+        records.append(Record(times[keep], samples[keep], inputs[keep]))
+    return records
+
+
+def stretches_of(records: Sequence[Record], holds: Sequence[Hold], states: int, shortest: int = 12) -> list[Stretch]:
+    """Stretches without a hole; where they start is found later."""
+    made = []
+    for number, record in enumerate(records):
+        steps = np.diff(record.times)
+        breaks = np.flatnonzero(steps > HOLE * (np.median(steps) if len(steps) else 0.0)) + 1
+        for rows in np.split(np.arange(len(record.times)), breaks):
+            if len(rows) >= shortest and np.isfinite(record.samples[rows]).any():
+                times = np.ascontiguousarray(record.times[rows])
+                inputs = interval_coefficients(times, record.inputs[rows], holds)
+                empty = np.zeros(states)
+                made.append(Stretch(times, record.samples[rows], inputs, empty, empty, number, int(rows[0])))
+    return made
+
+
+def sensor_noise(records: Sequence[Record]) -> tuple[Array, Array]:
+    """Standard deviation of each channel's noise, from fourth differences, and the least it can be."""
+    leftover = [np.apply_along_axis(np.convolve, 0, r.samples, FOURTH, "valid") for r in records if len(r.times) > 5]
+    everything = np.concatenate([r.samples for r in records])
+    power = np.sqrt(np.nanmean(everything**2, axis=0))
+    step = np.array([_smallest_change(r.samples[:, c] for r in records) for c in range(everything.shape[1])])
+    floor = np.maximum(step / np.sqrt(12.0), RELATIVE_FLOOR * power) + 1e-30
+    if not leftover:
+        return floor, floor
+    sigma = MEDIAN * np.nanmedian(np.abs(np.concatenate(leftover)), axis=0)
+    return np.maximum(np.nan_to_num(sigma), floor), floor
+
+
+def _smallest_change(columns: Iterable[Array]) -> float:
+    """The step of a quantised channel; 0 where values hardly ever repeat."""
+    changes = np.concatenate([np.abs(np.diff(column[np.isfinite(column)])) for column in columns])
+    moved = changes[changes > 0.0]
+    if not len(moved) or np.mean(changes == 0.0) < 0.01:
+        return 0.0
+    return float(np.min(moved))
+
+
+def rough_states(record: Record, channel: Sequence[int], order: Sequence[int], guess: dict[int, float]) -> Array:
+    """States by finite differences (rows, states): good enough for scales, not for anything else."""
+    columns = []
+    for state, (c, k) in enumerate(zip(channel, order, strict=True)):
+        if c < 0:
+            columns.append(np.full(len(record.times), guess[state]))
+            continue
+        column = _filled(record.samples[:, c])
+        for _ in range(k):
+            column = np.gradient(column, record.times)
+        columns.append(column)
+    return np.stack(columns, axis=-1)
+
+
+def _filled(column: Array) -> Array:
+    good = np.isfinite(column)
+    if good.all() or not good.any():
+        return np.where(good, column, 0.0)
+    places = np.arange(len(column))
+    return np.interp(places, places[good], column[good])

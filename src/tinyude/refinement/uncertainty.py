@@ -1,0 +1,72 @@
+"""Covariance of the refined unknowns: the innovations' information, widened by what stretches disagree about."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tinyude.model.model import Model
+from tinyude.model.parts import Terms
+from tinyude.refinement.estimate import Estimate, Setup
+from tinyude.refinement.gating import pieces
+from tinyude.refinement.hybrid import Hybrid
+from tinyude.refinement.starts import with_starts
+from tinyude.refinement.stretches import batch_of
+
+Array = NDArray[Any]
+GROUPS = 16  # pieces of the record whose disagreement is looked at
+
+
+def covariance_of(setup: Setup, own: Hybrid, result: Estimate, model: Model) -> Model:
+    """The model with the covariance and standard errors of what was refined; other numbers count as exact."""
+    matrix = unknown_covariance(setup, result)
+    everything = np.zeros((len(model.unknowns),) * 2)
+    everything[np.ix_(own.places, own.places)] = matrix
+    errors = np.sqrt(np.maximum(np.diag(everything), 0.0))
+    count = len(model.physics.learned)
+    changed: dict[str, Any] = {"covariance": everything, "parameter_errors": errors[:count]}
+    if model.parts and isinstance(model.parts[0], Terms):
+        kept = np.nonzero(model.coefficients)
+        by_term = np.zeros(model.coefficients.shape)
+        by_term[kept] = errors[count : count + len(kept[0])]
+        changed["errors"] = by_term
+    return replace(model, **changed)
+
+
+def unknown_covariance(setup: Setup, result: Estimate) -> Array:
+    """(unknowns, unknowns): inverse information times the mean squared innovation, no less than the jackknife's.
+
+    The jackknife leaves out one piece of the record after the other (one Gauss-Newton step each); where innovations
+    are white both agree, and where the model is incomplete the jackknife is the honest one.
+    """
+    unknowns, passed = result.unknowns, result.solution.passed
+    matrix, _ = unknowns.system(result.solution.information, np.zeros(len(unknowns)))
+    inverse = np.linalg.pinv(matrix, hermitian=True)
+    ratio = max(1.0, float(passed.squares.sum() / max(passed.counts.sum(), 1.0)))
+    inverse = inverse * ratio
+    widening = _jackknife(setup, result, inverse)
+    scale = unknowns.scale * widening
+    return np.asarray(inverse * np.outer(scale, scale))
+
+
+def _jackknife(setup: Setup, result: Estimate, inverse: Array) -> Array:
+    """For each unknown by what factor its jackknife error is larger than that of the information, at least 1."""
+    longest = max(12, result.batch.rows // GROUPS)
+    parts = with_starts(pieces(result.batch.stretches, longest), setup.sensing)
+    count = len(parts)
+    if count < 4:
+        return np.ones(len(inverse))
+    passed = setup.make(result.field, batch_of(parts), setup.plan).run(
+        result.unknowns.values, result.noise, result.gate
+    )
+    if not np.isfinite(passed.cost):
+        return np.ones(len(inverse))
+    gradients = passed.gradient * result.unknowns.scale
+    moved = (gradients - gradients.mean(axis=0)) @ inverse
+    error = np.sqrt(np.sum(moved**2, axis=0) * count / (count - 1))
+    expected = np.sqrt(np.maximum(np.diag(inverse), 1e-300))
+    chance = 1.0 + 1.0 / np.sqrt(2.0 * (count - 1))  # what a jackknife of so few pieces may show by luck
+    return np.asarray(np.where(error > chance * expected, error / expected, 1.0))
