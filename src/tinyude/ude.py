@@ -127,6 +127,8 @@ class UDE(BaseEstimator):  # type: ignore[misc]
         """
         started = time.perf_counter()
         stream = self._stream(Y, _times(y, t, PERIOD), u)
+        if self._hidden_states():
+            return self._fit_hidden(stream, started)
         session = self._session(stream, started)
         calibrate(session, stream)
         if session.config.parameters:
@@ -220,7 +222,9 @@ class UDE(BaseEstimator):  # type: ignore[misc]
         model = self._fitted()
         start = numbers(x0, model.physics.states, "x0")
         held = None if u is None else numbers(u, model.physics.inputs, "u")
-        runs = free_runs(model.dynamics, np.atleast_2d(start), seconds(times, "times"), model.x_scale, held, hold=hold)
+        between = getattr(self, "diagnostics_", {}).get("holds", {}) if hold is None else hold
+        instants = seconds(times, "times")
+        runs = free_runs(model.dynamics, np.atleast_2d(start), instants, model.x_scale, held, hold=between)
         if start.ndim == 2:
             return runs.states
         refuse_divergence(runs)

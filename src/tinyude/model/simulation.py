@@ -12,6 +12,7 @@ from scipy.integrate import solve_ivp
 
 from tinyude.errors import TinyUDEError
 from tinyude.model.dynamics import Dynamics
+from tinyude.physics.holds import as_holds, interval_coefficients
 
 Array = NDArray[Any]
 Progress = Callable[[int, int], None]
@@ -21,7 +22,6 @@ MARGIN = 0.1  # of a visited range, by which a state may leave it unmentioned
 RELATIVE, ABSOLUTE = 1e-8, 1e-10  # tolerances of a step; the absolute one times the state's scale
 MOST_STEPS = 20_000_000  # of one run
 SHORTEST = 1e-3  # of the shortest span between two times: where a switching field is no longer resolved
-HOLDS = ("held", "linear")
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def free_runs(
     scale: Array,
     u: Any = None,
     *,
-    hold: str = "held",
+    hold: str | Mapping[str, Any] = "held",
     progress: Progress | None = None,
 ) -> FreeRuns:
     """Simulate from every start, with steps as long as the dynamics allow.
@@ -64,8 +64,9 @@ def free_runs(
         Typical size of each state. A run has diverged when a state exceeds `RUNAWAY` times that, or its start.
     u : array_like of shape (times, inputs) or (runs, times, inputs), optional
         Inputs, shared by all runs or one table each.
-    hold : {"held", "linear"}
-        What an input does between two times: constant from each time to the next, or straight lines.
+    hold : {"held", "linear", "cubic"} or mapping
+        What inputs do between two times, all of them or by name: constant from each time to the next, straight lines,
+        or a spline.
     progress : callable, optional
         Called with (runs done, runs).
 
@@ -79,7 +80,7 @@ def free_runs(
     if len(instants) == 1:
         return FreeRuns(begin[:, None, :], np.full(len(begin), np.nan))
     compiled = dynamics.compiled
-    polynomials = None if inputs is None else _polynomials(inputs, hold)
+    polynomials = None if inputs is None else _polynomials(instants, inputs, dynamics.inputs, hold)
     if compiled is None:
         return _with_scipy(dynamics, begin, instants, polynomials, scale, limits)
     states, diverged = compiled.run(
@@ -96,7 +97,9 @@ def free_runs(
     return FreeRuns(states, diverged)
 
 
-def free_run(dynamics: Dynamics, x0: Any, times: Any, scale: Array, u: Any = None, *, hold: str = "held") -> Array:
+def free_run(
+    dynamics: Dynamics, x0: Any, times: Any, scale: Array, u: Any = None, *, hold: str | Mapping[str, Any] = "held"
+) -> Array:
     """One run, (times, states); an error that says when and why where it diverges."""
     start = np.asarray(x0, dtype=np.float64)
     if start.shape != scale.shape:
@@ -197,15 +200,12 @@ def _inputs(u: Any, instants: Array, runs: int, dynamics: Dynamics) -> Array | N
     return rows
 
 
-def _polynomials(inputs: Array, hold: str) -> Array:
+def _polynomials(times: Array, inputs: Array, names: Sequence[str], hold: str | Mapping[str, Any]) -> Array:
     """Coefficients (..., times, inputs, 4) of a polynomial in 0 to 1 from each time to the next."""
-    if hold not in HOLDS:
-        raise TinyUDEError(f"hold is {hold!r}; use one of {', '.join(HOLDS)}.")
-    coefficients = np.zeros((*inputs.shape, 4))
-    coefficients[..., 0] = inputs
-    if hold == "linear":
-        coefficients[..., :-1, :, 1] = np.diff(inputs, axis=-2)
-    return coefficients
+    holds = as_holds(hold, names)
+    if inputs.ndim == 2:
+        return interval_coefficients(times, inputs, holds)
+    return np.stack([interval_coefficients(times, table, holds) for table in inputs])
 
 
 def _with_scipy(

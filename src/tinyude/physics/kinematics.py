@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from tinyude.errors import TinyUDEError
 from tinyude.physics.physics import Physics
 
 
 def measured_map(
-    physics: Physics, measured: Sequence[str] | None
+    physics: Physics, measured: Sequence[str] | None, unmeasured: Collection[str] = ()
 ) -> tuple[tuple[str, ...], tuple[int, ...], tuple[int, ...]]:
-    """The channels' names, and for each state the channel it comes from and how often that is differentiated."""
+    """The channels' names, and for each state the channel it comes from and how often that is differentiated.
+
+    unmeasured: states that may go unseen; their channel is -1 unless they are the derivative of a measured one.
+    """
     names = tuple(physics.states) if measured is None else tuple(str(name) for name in measured)
     for name in names:
         if name not in physics.states:
@@ -27,10 +30,13 @@ def measured_map(
                 channel, order = source[state]
                 source[physics.states[rate]] = (channel, order + 1)
     for name in physics.states:
-        if name not in source:
+        if name not in source and name in unmeasured:
+            source[name] = (-1, 0)
+        elif name not in source:
             raise TinyUDEError(
                 f"The state {name} is neither measured nor the derivative of a measured state; "
-                "add it to measured=[...], or write the equation of its integral as a plain derivative."
+                "add it to measured=[...], write the equation of its integral as a plain derivative, or give a guess "
+                f"and a spread of it: unmeasured={{'{name}': (1.0, 0.5)}}."
             )
     return names, tuple(source[s][0] for s in physics.states), tuple(source[s][1] for s in physics.states)
 

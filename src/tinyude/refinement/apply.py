@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import sympy as sp
 from numpy.typing import NDArray
 
 from tinyude.data.streams import Stream
@@ -14,11 +15,12 @@ from tinyude.model.diagnostics import network_share
 from tinyude.model.equations import interval_factor, term_table
 from tinyude.model.model import Model
 from tinyude.physics import Physics
+from tinyude.physics.holds import Hold, as_holds
 from tinyude.physics.kinematics import measured_map
 from tinyude.refinement.gating import rejected_rows
-from tinyude.refinement.inputs import Hold
-from tinyude.refinement.records import records_of
-from tinyude.refinement.refine import Progress, Refined, Sensors, refine
+from tinyude.refinement.likeliest_holds import likeliest_holds
+from tinyude.refinement.records import records_of, without_saturation
+from tinyude.refinement.refine import Refined, Sensors, refine
 
 Array = NDArray[Any]
 NORMAL = 10**6  # groups of an interval whose spread is known
@@ -48,14 +50,41 @@ class States:
         return self.values - half, self.values + half
 
 
-def refine_fit(
-    model: Model, given: Physics, stream: Stream, measured: Sequence[str] | None, seconds: float,
-    progress: Progress | None = None,
-) -> Refined:  # fmt: skip
-    """Refine a model that was fitted to a stream."""
-    _, channel, order = measured_map(given, measured)
-    sensors = Sensors(channel, order, tuple(Hold() for _ in given.inputs))
-    return refine(model, given, records_of(stream), sensors, seconds, progress)
+@dataclass(frozen=True)
+class Options:
+    """What a user says beside the physics.
+
+    Attributes
+    ----------
+    measured : sequence of str, optional
+    unmeasured : mapping
+        State to (guess, spread), of states that no channel sees.
+    hold : str or mapping
+        What inputs do between samples; "auto": what is likeliest.
+    offered : sequence of expressions
+        Terms to try where no candidate explains the rows.
+    seconds : float
+    """
+
+    measured: Sequence[str] | None = None
+    unmeasured: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    hold: str | Mapping[str, Any] = "auto"
+    offered: Sequence[sp.Expr] = ()
+    seconds: float = 2.0
+
+
+def refine_fit(model: Model, given: Physics, stream: Stream, options: Options) -> tuple[Refined, tuple[Hold, ...]]:
+    """Refine a model of a stream; also what the inputs were found to do between samples."""
+    _, channel, order = measured_map(given, options.measured, options.unmeasured)
+    guess = {given.states.index(name): pair for name, pair in options.unmeasured.items()}
+    records = without_saturation(records_of(stream))
+    plain = Sensors(channel, order, as_holds("held", given.inputs), guess)
+    if options.hold == "auto":
+        holds = likeliest_holds(model, records, plain) if given.inputs else ()
+    else:
+        holds = as_holds(options.hold, given.inputs)
+    sensors = replace(plain, holds=holds)
+    return refine(model, given, records, sensors, options.seconds, options.offered), holds
 
 
 def smoothed_states(refined: Refined) -> States:

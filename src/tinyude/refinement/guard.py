@@ -23,7 +23,7 @@ from tinyude.refinement.unknowns import Unknowns
 
 Array = NDArray[Any]
 FOLDS = 5
-SEGMENTS = 15  # held-back stretches wanted of one record
+SEGMENTS = 8  # held-back stretches wanted of one record: fewer are longer, and tell models apart better
 SHORTEST = 40  # rows of one
 WARM_UP = 0.3  # share of a stretch
 ENOUGH = 5  # held-back stretches, below which they do not choose

@@ -48,12 +48,14 @@ class Incomplete:
         self, hybrids: Mapping[str, Hybrid], terms: Sequence[sp.Expr]
     ) -> tuple[dict[str, Hybrid], dict[str, Estimate]]:
         """Every structure in its best fit, and further ones with terms that the windows did not find."""
-        found = {name: self._best(own) for name, own in hybrids.items()}
+        ways = {name: self._ways(own) for name, own in hybrids.items()}
+        found = {name: self._best(tried) for name, tried in ways.items()}
         made = dict(hybrids)
         if self.parts.enough and terms:
             base = "parameters" if "parameters" in hybrids else "known"
-            model = hybrids[base].moved(found[base].unknowns.values)
-            for count, (own, result) in enumerate(self._additions(model, found[base], terms), 1):
+            last = ways[base][-1]  # of a structure with unknowns the least squares of simulated stretches
+            model = hybrids[base].moved(last.unknowns.values)
+            for count, (own, result) in enumerate(self._additions(model, last, terms), 1):
                 made[f"{count} term{'s' * (count > 1)}"], found[f"{count} term{'s' * (count > 1)}"] = own, result
         order = [n for n in made if n not in ("network", "windows")] + [n for n in ("network", "windows") if n in made]
         return {name: made[name] for name in order}, found
@@ -74,15 +76,18 @@ class Incomplete:
             path.append((own, found))
         return path
 
-    def _best(self, own: Hybrid) -> Estimate:
-        """Of several ways to fit a structure the one with the smallest held-back free-run error."""
-        base = estimate_on(self.setup, own.field, own.unknowns, self.first)
-        if not self.parts.enough:
-            return base
-        ways = [base]
-        if len(own.unknowns) and not self.setup.spent():
-            ways += continuation(self.setup, base)
+    def _ways(self, own: Hybrid) -> list[Estimate]:
+        """A structure fitted in several ways: likeliest, with less process noise, by simulation."""
+        ways = [estimate_on(self.setup, own.field, own.unknowns, self.first)]
+        if self.parts.enough and len(own.unknowns) and not self.setup.spent():
+            ways += continuation(self.setup, ways[0])
             ways += [simulation_fit(self.setup, own.field, start, self.whole) for start in self._starts(own)]
+        return ways
+
+    def _best(self, ways: Sequence[Estimate]) -> Estimate:
+        """The way with the smallest held-back free-run error."""
+        if len(ways) == 1:
+            return ways[0]
         errors = [float(np.mean(free_run_errors(self.setup, way, self.parts))) for way in ways]
         return ways[int(np.argmin(errors))]
 

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tinyude.model.model import Model
+from tinyude.physics.holds import Hold
 from tinyude.physics.kinematics import measured_map
 from tinyude.refinement.filter import Noise
 from tinyude.refinement.gating import GATE
 from tinyude.refinement.hybrid import fixed_field
-from tinyude.refinement.inputs import Hold
 from tinyude.refinement.records import Record, stretches_of
 from tinyude.refinement.refine import Sensors, make_setup
 from tinyude.refinement.starts import with_starts

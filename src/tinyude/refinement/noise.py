@@ -55,7 +55,7 @@ def fit_noise(
     for step in (2, 1, 1):
         near = [k for k in (best - step, best, best + step) if 0 <= k < len(grid)]
         best = max(near, key=likelihood)
-    best = min(k for k, (score, _) in tried.items() if score > tried[best][0] - WORTH)
+    best = min((k for k, (score, _) in tried.items() if score > tried[best][0] - WORTH), default=best)
     return tried[best][1], float(grid[best]), tried[best][0]
 
 

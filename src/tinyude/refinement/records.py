@@ -10,13 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tinyude.data.streams import Stream
-from tinyude.refinement.inputs import Hold, interval_coefficients
+from tinyude.physics.holds import Hold, interval_coefficients
 from tinyude.refinement.stretches import Stretch
 
 Array = NDArray[Any]
 HOLE = 4.5  # usual steps without a row that end a stretch
 FOURTH = np.array([1.0, -4.0, 6.0, -4.0, 1.0]) / np.sqrt(70.0)  # a difference that leaves noise alone
 MEDIAN = 1.4826  # standard deviations to a median absolute deviation
+SATURATED = 3  # samples in a row at the very end of a channel
+COARSE = 0.2  # share of samples that repeat the one before
 RELATIVE_FLOOR = 1e-6  # of a channel's RMS: sensor noise is never 0
 
 
@@ -44,6 +46,30 @@ def records_of(stream: Stream) -> list[Record]:
         keep = np.isfinite(times) & (times > latest)
         records.append(Record(times[keep], samples[keep], inputs[keep]))
     return records
+
+
+def without_saturation(records: Sequence[Record]) -> list[Record]:
+    """Samples at a channel's very end, several in a row, taken out: a sensor that is at its limit measures nothing."""
+    made = []
+    everything = np.concatenate([r.samples for r in records])
+    ends = np.nanmin(everything, axis=0), np.nanmax(everything, axis=0)
+    for record in records:
+        samples = record.samples.copy()
+        for column, low, high in zip(samples.T, *ends, strict=True):
+            for end in (low, high):
+                flat = column == end
+                begins = np.flatnonzero(np.diff(np.concatenate([[False], flat, [False]]).astype(np.int8)))
+                for a, b in zip(begins[::2], begins[1::2], strict=True):
+                    if b - a >= SATURATED and not _coarse(column):
+                        column[a:b] = np.nan
+        made.append(Record(record.times, samples, record.inputs))
+    return made
+
+
+def _coarse(column: Array) -> bool:
+    """Whether values repeat so often anyway (a coarse sensor, a machine at rest) that a flat end says nothing."""
+    steps = np.diff(column[np.isfinite(column)])
+    return bool(np.mean(steps == 0.0) > COARSE)
 
 
 def stretches_of(records: Sequence[Record], holds: Sequence[Hold], states: int, shortest: int = 12) -> list[Stretch]:

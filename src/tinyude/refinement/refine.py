@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from tinyude.model.candidate import Candidate
 from tinyude.model.model import Model
 from tinyude.physics import Physics
+from tinyude.physics.holds import Hold
 from tinyude.refinement.budget import Budget, CountedFilter, row_seconds
 from tinyude.refinement.choose import choose
 from tinyude.refinement.compiled import make_filter
@@ -24,7 +25,6 @@ from tinyude.refinement.gauss_newton import Filter
 from tinyude.refinement.guard import HeldBack, free_run_errors, held_back
 from tinyude.refinement.hybrid import Hybrid, fixed_field, hybrid, without_parts
 from tinyude.refinement.incomplete import Incomplete
-from tinyude.refinement.inputs import Hold
 from tinyude.refinement.noise import robust_log_likelihood
 from tinyude.refinement.records import Record, rough_states, sensor_noise, stretches_of
 from tinyude.refinement.starts import Sensing, with_starts
@@ -159,7 +159,7 @@ def _structures(model: Model, given: Physics) -> dict[str, Model]:
         made["terms"] = without_parts(model, terms=True)
     if model.kernel is not None or model.network_on.any():
         made["network"] = model
-    if model.parts or model.physics.learned:
+    if model.parts or model.physics != given:
         made["windows"] = model
     return made
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tinyude.model.model import Model
-from tinyude.model.parts import Terms
+from tinyude.model.parts import MLP, Terms
 from tinyude.refinement.estimate import Estimate, Setup
 from tinyude.refinement.gating import pieces
 from tinyude.refinement.hybrid import Hybrid
@@ -33,6 +33,8 @@ def covariance_of(setup: Setup, own: Hybrid, result: Estimate, model: Model) -> 
         by_term = np.zeros(model.coefficients.shape)
         by_term[kept] = errors[count : count + len(kept[0])]
         changed["errors"] = by_term
+    if any(isinstance(part, MLP) for part in model.parts):
+        changed["covariance"] = None  # its weights were not refined: the windows' jackknife speaks for them
     return replace(model, **changed)
 
 

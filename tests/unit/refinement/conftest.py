@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import sympy as sp
 
+from tinyude.physics.holds import Hold, interval_coefficients
 from tinyude.physics.programs import program
 from tinyude.refinement.field import Field
 from tinyude.refinement.filter import Noise, Plan
-from tinyude.refinement.inputs import Hold, interval_coefficients
 from tinyude.refinement.stretches import Batch, Stretch, batch_of
 
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from tinyude.errors import TinyUDEError
-from tinyude.refinement.inputs import Hold, interval_coefficients
+from tinyude.physics.holds import Hold, interval_coefficients
 
 TIMES = np.array([0.0, 0.1, 0.25, 0.3, 0.5])
 

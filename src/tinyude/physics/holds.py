@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,6 +36,31 @@ class Hold:
             raise TinyUDEError(f"The hold of an input is {self.kind!r}; use one of {', '.join(KINDS)}.")
         if self.shift not in (-1, 0, 1):
             raise TinyUDEError(f"The shift of an input is {self.shift!r} samples; use -1, 0 or 1.")
+
+
+def as_holds(given: str | Mapping[str, Any], inputs: Sequence[str]) -> tuple[Hold, ...]:
+    """The hold of each input, from one word for all of them or a mapping; inputs that are not named are held.
+
+    Parameters
+    ----------
+    given : str or mapping
+        "held", "linear" or "cubic"; or input to such a word, a Hold, or (word, shift).
+    inputs : sequence of str
+    """
+    if isinstance(given, str):
+        return tuple(Hold(given) for _ in inputs)
+    for name in given:
+        if name not in inputs:
+            raise TinyUDEError(
+                f"hold names {name}, which is not an input; the inputs are {', '.join(inputs) or 'none'}."
+            )
+    return tuple(_as_hold(given.get(name, "held")) for name in inputs)
+
+
+def _as_hold(value: Any) -> Hold:
+    if isinstance(value, Hold):
+        return value
+    return Hold(value) if isinstance(value, str) else Hold(*value)
 
 
 def interval_coefficients(times: Array, inputs: Array, holds: Sequence[Hold]) -> Array:
