@@ -8,7 +8,7 @@ C_FILES = $(shell git ls-files '*.c' '*.h')
 CHECKERS := $(VENV)/checkers
 COMPILED := pyproject.toml setup.py $(shell find core/include core/src src/tinyude/native -name '*.[ch]')
 
-.PHONY: demo check test lint format bench reproduce clean
+.PHONY: demo check test lint format wheel bench reproduce clean
 
 demo: $(VENV)/installed
 	$(BIN)/tinyude demo
@@ -31,6 +31,14 @@ format: $(VENV)/installed-dev
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 	$(BIN)/clang-format -i $(C_FILES)
+
+# Source archive and wheel; the wheel is tried in an environment of its own with no compiler on its path.
+wheel: $(VENV)/installed-dev
+	rm -rf dist $(VENV)/bare
+	TINYUDE_REQUIRE_CORE=1 $(BIN)/python -m build --outdir dist
+	$(PYTHON) -m venv $(VENV)/bare
+	PATH=$(CURDIR)/$(VENV)/bare/bin python $(PIP_INSTALL) dist/*.whl
+	cd dist && PATH=$(CURDIR)/$(VENV)/bare/bin TINYUDE_REQUIRE_CORE=1 python ../tools/try_installed.py
 
 bench: $(VENV)/installed-dev
 	$(BIN)/tinyude bench

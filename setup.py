@@ -1,9 +1,10 @@
 """The compiled core: one extension for each precision, and one more of each for processors with AVX2.
 
 Everything else about the package is in pyproject.toml. Extensions are optional: without a compiler the package
-installs all the same and learns with its NumPy engine.
+installs all the same and learns with its NumPy engine. With TINYUDE_REQUIRE_CORE set, as for wheels, they are not.
 """
 
+import os
 import platform
 import re
 import shutil
@@ -11,6 +12,7 @@ from pathlib import Path
 
 from cffi import FFI
 from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
 from setuptools.command.build_py import build_py
 
 HEADERS = [
@@ -66,9 +68,21 @@ def extension(bits: str, variant: str) -> Extension:
         define_macros=[("TU_SIMD", None)] + [("TU_REAL_DOUBLE", None)] * (bits == "64"),
         extra_compile_args=FLAGS + VARIANTS[variant],
         py_limited_api=True,
-        optional=True,
+        optional="TINYUDE_REQUIRE_CORE" not in os.environ,
     )
     return builder.distutils_extension("build/cffi", verbose=False)
+
+
+class BuildForCompiler(build_ext):
+    """The flags above are those of GCC and Clang; Microsoft's compiler has its own."""
+
+    def build_extensions(self) -> None:
+        if self.compiler.compiler_type == "msvc":
+            for extension in self.extensions:
+                vectors = ["/arch:AVX2"] if "-march=x86-64-v3" in extension.extra_compile_args else []
+                extension.extra_compile_args = ["/O2", "/fp:precise", "/std:c11", *vectors]
+                extension.define_macros = [macro for macro in extension.define_macros if macro[0] != "TU_SIMD"]
+        super().build_extensions()
 
 
 class BuildWithCore(build_py):
@@ -88,7 +102,7 @@ class BuildWithCore(build_py):
 
 
 setup(
-    cmdclass={"build_py": BuildWithCore},
+    cmdclass={"build_ext": BuildForCompiler, "build_py": BuildWithCore},
     ext_modules=[extension(bits, variant) for variant in VARIANTS for bits in REALS],
     options={"bdist_wheel": {"py_limited_api": "cp311"}},
 )
