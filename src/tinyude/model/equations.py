@@ -80,7 +80,8 @@ def _signed(entry: Mapping[str, Any]) -> str:
 def _seen(model: Model, state: int) -> list[str]:
     """What the network of a state depends on."""
     names = (*model.physics.states, *model.physics.inputs)
-    columns = model.sees if model.kernel is None else model.kernel.depends_on(model.on.index(state))
+    kernel = model.kernel
+    columns = model.sees if kernel is None or state not in kernel.on else kernel.depends_on(kernel.on.index(state))
     return [names[i] for i in columns]
 
 

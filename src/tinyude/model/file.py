@@ -72,7 +72,7 @@ def save_model(ude: UDE, path: str | PathLike[str]) -> None:
         "terms": [expression_text(term) for term in model.terms],
         "forms": [expression_text(form) for form in model.forms],
         "shapes": dict(model.shapes),
-        "kernel": None if model.kernel is None else {"sees": model.kernel.sees, "angles": model.kernel.angles},
+        "kernel": None if model.kernel is None else _kernel_header(model.kernel),
         "config": {key: value for key, value in asdict(ude.config_).items() if key != "states"},
         "estimator": _settings(ude),
         "state": {name: float(state[name]) for name in _NUMBERS},
@@ -244,20 +244,25 @@ def _check(model: Model, config: Config) -> None:
             raise TinyUDEError(f"{name} holds non-finite numbers")
 
 
+def _kernel_header(kernel: KernelNetwork) -> dict[str, Any]:
+    return {"on": kernel.on, "sees": kernel.sees, "angles": kernel.angles}
+
+
 def _kernel(header: dict[str, Any] | None, arrays: dict[str, Any], config: Config) -> KernelNetwork | None:
     """The kernel network of a file, its shapes checked."""
     if header is None:
         return None
-    sees, angles = (tuple(int(k) for k in header[name]) for name in ("sees", "angles"))
+    on, sees, angles = (tuple(int(k) for k in header[name]) for name in ("on", "sees", "angles"))
+    if not on or not set(on) <= set(config.on):
+        raise TinyUDEError(f"the kernel acts on {list(on)}; the residual on {list(config.on)}")
     _within("sees of the kernel", sees, config.states + config.inputs)
     if not set(angles) <= set(sees):
         raise TinyUDEError(f"the kernel's angles {list(angles)} are not among what it sees")
-    kernel = KernelNetwork(config.on, sees, angles, **{name: arrays[f"kernel.{name}"] for name in _KERNEL})
-    on, features = len(config.on), len(sees) + len(angles)
-    units = kernel.weights.shape[-1]
+    kernel = KernelNetwork(on, sees, angles, **{name: arrays[f"kernel.{name}"] for name in _KERNEL})
+    count, features, units = len(on), len(sees) + len(angles), kernel.weights.shape[-1]
     wanted = {
-        "offset": (features,), "centres": (on, units, features), "inverse_lengths": (on, features),
-        "weights": (on, units), "linear": (on, features + 1),
+        "offset": (features,), "centres": (count, units, features), "inverse_lengths": (count, features),
+        "weights": (count, units), "linear": (count, features + 1),
     }  # fmt: skip
     for name, shape in wanted.items():
         array = getattr(kernel, name)

@@ -96,16 +96,19 @@ class Model:
     def residual_jacobian(self, x: Array, u: Array | None = None) -> Array:
         """How the residual moves with `unknowns` (..., states, unknowns); 0 for the physics' own parameters."""
         rows = self._rows(x, u)
-        blocks = [np.zeros((*rows.shape[:-1], len(self.on), len(self.physics.learned)))]
-        blocks += [part.jacobian(rows) for part in self.parts]
-        own = np.concatenate(blocks, axis=-1)
-        answer = np.zeros((*x.shape, own.shape[-1]))
-        answer[..., list(self.on), :] = own
+        answer = np.zeros((*x.shape, len(self.unknowns)))
+        start = len(self.physics.learned)
+        for part in self.parts:
+            stop = start + len(part.unknowns)
+            answer[..., list(part.on), start:stop] = part.jacobian(rows)
+            start = stop
         return answer
 
     def library(self, x: Array, u: Array | None = None) -> Array:
         """The terms' share of the residual, shaped like x."""
-        return self._spread_out(x, self._library.evaluate(self._rows(x, u)))
+        answer = np.zeros(x.shape)
+        answer[..., list(self.on)] = self._library.evaluate(self._rows(x, u))
+        return answer
 
     def term_values(self, x: Array, u: Array | None = None) -> Array:
         """The library's terms at states x (..., terms), 0 for those that are out."""
@@ -113,11 +116,11 @@ class Model:
 
     def network(self, x: Array, u: Array | None = None) -> Array:
         """The share of the kernel network and the multilayer perceptron, shaped like x."""
-        answer = np.zeros((*x.shape[:-1], len(self.on)))
+        answer = np.zeros(x.shape)
         for part in (self.kernel, self._mlp):
             if part is not None:
-                answer = answer + part.evaluate(self._rows(x, u))
-        return self._spread_out(x, answer)
+                answer[..., list(part.on)] += part.evaluate(self._rows(x, u))
+        return answer
 
     def features(self, x: Array, u: Array | None = None) -> Array:
         """What the perceptron's last layer weighs (..., units + 1): the units before it, and 1."""
@@ -137,12 +140,6 @@ class Model:
         scale = np.concatenate([self.x_scale, self.u_scale])
         unit = self.dx_scale[list(self.on)]
         return MLP(self.on, self.sees, self.hidden, self.weights, self.network_on, scale, unit)
-
-    def _spread_out(self, x: Array, values: Array) -> Array:
-        """Values of the residual states (..., on), shaped like x with 0 elsewhere."""
-        answer = np.zeros(x.shape)
-        answer[..., list(self.on)] = values
-        return answer
 
     def _rows(self, x: Array, u: Array | None) -> Array:
         x = turn_states(x, self.angles)

@@ -1,0 +1,275 @@
+"""The batch estimator, in order: samples, local windows, targets with their noise, models by evidence.
+
+    runs -> local_windows -> make_targets -> for each residual state: whiten, terms, kernels -> the best as a Model
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import sympy as sp
+from numpy.typing import NDArray
+
+from tinyude.data.streams import Stream
+from tinyude.errors import TinyUDEError
+from tinyude.model.model import Model
+from tinyude.physics import Physics
+from tinyude.physics.kinematics import measured_map, residual_states, seen_columns
+from tinyude.training.batch.assemble import make_model
+from tinyude.training.batch.kernel_fit import make_inputs
+from tinyude.training.batch.library import Offer, given_entry
+from tinyude.training.batch.parameters import learn_parameters
+from tinyude.training.batch.problem import Problem
+from tinyude.training.batch.samples import Noise, sensor_noise
+from tinyude.training.batch.state_fit import Choices, StateFit, first_fit, fit_state
+from tinyude.training.batch.targets import Layout, Targets, Whitener, make_targets, noise_filters
+from tinyude.training.batch.windows import Counts, local_windows
+
+Array = NDArray[Any]
+
+TURN = 2.0 * np.pi
+TWO_WAY = 0.05  # least share of samples on either side of 0 for a state to count as a speed
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the user decided; names as in tinyude.UDE."""
+
+    measured: Sequence[str] | None = None
+    on: Sequence[str] | None = None
+    sees: Sequence[str] | None = None
+    library: str | Sequence[sp.Expr] | None = "auto"  # "auto", "rich", terms, or None
+    network: str | None = "auto"  # "auto", "kernel", or None
+
+
+@dataclass(frozen=True)
+class BatchCandidate:
+    """A model of all residual states, with the log evidence of its parts together."""
+
+    name: str
+    model: Model
+    evidence: float
+    states: dict[int, StateFit]
+
+
+@dataclass(frozen=True)
+class BatchResult:
+    """Candidates, the best first, and what they were found from."""
+
+    candidates: list[BatchCandidate]
+    targets: Targets
+    noise: Noise
+    counts: Counts
+    chi2: dict[int, float]  # of the best model, a row, in units of noise alone, by state
+    deficient: int = 0  # learned parameters that this motion cannot tell apart
+    changes: list[float] = field(default_factory=list)
+
+    @property
+    def best(self) -> BatchCandidate:
+        """The candidate with the most evidence."""
+        return self.candidates[0]
+
+    @property
+    def sigma(self) -> Array:
+        """Sensor noise by channel."""
+        return self.noise.sigma
+
+
+def batch_fit(physics: Physics, stream: Stream, options: Options | None = None) -> BatchResult:
+    """Models of what a record shows beyond the known physics.
+
+    Parameters
+    ----------
+    physics : Physics
+        What is known; its learned parameters are fitted along.
+    stream : Stream
+        The record, in memory.
+    options : Options, optional
+        What may be learned, and where.
+
+    Returns
+    -------
+    BatchResult
+        Candidates by log evidence, with windows, noise and counts.
+
+    Raises
+    ------
+    TinyUDEError
+        If no window fits into the record.
+    """
+    work = _Work(physics, stream, options or Options())
+    fits = work.rough()
+    moved, errors, deficient = physics, np.zeros(0), 0
+    if physics.learned:
+        moved, errors, deficient = learn_parameters(work, fits)
+        work = work.with_physics(moved)
+        fits = work.rough()
+    found = work.final(fits)
+    best = {i: offered[0] for i, offered in found.items()}
+    chi2 = {i: work.left(i, fit) for i, fit in best.items()}
+    candidates = []
+    for name, states in _combinations(found):
+        model = make_model(moved, work.on, work.sees, work.circular, work.targets, states, errors)
+        candidates.append(BatchCandidate(name, model, sum(fit.evidence for fit in states.values()), states))
+    candidates.sort(key=lambda candidate: -candidate.evidence)
+    return BatchResult(candidates, work.targets, work.noise, work.counts, chi2, deficient)
+
+
+def _combinations(found: dict[int, list[StateFit]]) -> list[tuple[str, dict[int, StateFit]]]:
+    """The best of every state; and, where they differ, the known physics alone, terms alone, kernels alone."""
+    best = {i: offered[0] for i, offered in found.items()}
+    kinds = {fit.name for fit in best.values()} - {"known"}
+    named = " and ".join(sorted(kinds)) or "known"
+    answer = [(named, best)]
+    for name in ("known", "terms", "kernel", "terms + kernel"):
+        states = {i: _of_kind(offered, name) for i, offered in found.items()}
+        if any(fit.name == name for fit in states.values()) and states != best:
+            answer.append((name, states))
+    return answer
+
+
+def _of_kind(offered: list[StateFit], name: str) -> StateFit:
+    """The fit of that kind, or the known physics where the state has no such fit."""
+    known = next(fit for fit in offered if fit.name == "known")
+    return next((fit for fit in offered if fit.name == name), offered[0] if offered[0].name == "known" else known)
+
+
+class _Work:
+    """Targets of a record and the problems of its residual states."""
+
+    def __init__(self, physics: Physics, stream: Stream, options: Options) -> None:
+        self.physics, self.options = physics, options
+        runs = list(stream.runs)
+        samples, inputs = [run.samples for run in runs], [run.inputs for run in runs]
+        self.lengths = [len(run) for run in samples]
+        self.noise = sensor_noise(samples)
+        batches, self.counts = local_windows(samples, self.noise, stream.period)
+        if not batches:
+            raise TinyUDEError(
+                "No window fits into this record without touching missing or stuck samples; check the sensors, or "
+                "give a longer record."
+            )
+        _, channel, order = measured_map(physics, options.measured)
+        layout = Layout(channel, order, stream.period, (*physics.states, *physics.inputs))
+        self.targets = make_targets(layout, batches, inputs)
+        self.on = residual_states(physics, options.on, "default")
+        self.sees = seen_columns(physics, options.sees)
+        self._check_finite()
+
+    def with_physics(self, physics: Physics) -> _Work:
+        """The same windows under other parameter values."""
+        work = object.__new__(_Work)
+        work.__dict__ = {k: v for k, v in self.__dict__.items() if k not in {"field", "slopes", "known_targets"}}
+        work.physics = physics
+        return work
+
+    @property
+    def states(self) -> int:
+        return self.physics.n_states
+
+    @cached_property
+    def angles(self) -> tuple[int, ...]:
+        return tuple(self.physics.states.index(name) for name in self.physics.angles)
+
+    @cached_property
+    def circular(self) -> tuple[int, ...]:
+        """Angles that go round: only there does it matter that they live on a circle."""
+        return tuple(k for k in self.angles if np.ptp(self.targets.columns[:, k]) > TURN)
+
+    @cached_property
+    def offer(self) -> Offer:
+        columns = self.targets.columns
+        rates = {j for i, j in enumerate(self.physics.kinematic) if j is not None and i not in self.on}
+        if not rates:
+            forward = np.mean(columns[:, : self.states] > 0.0, axis=0)
+            rates = set(np.flatnonzero((forward > TWO_WAY) & (forward < 1.0 - TWO_WAY)).tolist()) - set(self.angles)
+        rms = np.sqrt(np.mean(columns**2, axis=0)) + 1e-300
+        return Offer(
+            self.states, self.angles, tuple(sorted(rates)), rms, columns.min(axis=0), columns.max(axis=0), self.circular
+        )
+
+    @cached_property
+    def helpers(self) -> tuple[int, ...]:
+        """States whose equation is known to be complete and whose rate is measured apart from them."""
+        layout, kinematic = self.targets.layout, self.physics.kinematic
+        return tuple(
+            i
+            for i in range(self.states)
+            if i not in self.on and not (layout.channel[i] == layout.channel[kinematic[i] or 0] and kinematic[i] != i)
+        )
+
+    @cached_property
+    def field(self) -> Array:
+        return np.asarray(self.physics.field(*self._split(self.targets.columns)), dtype=np.float64)
+
+    @cached_property
+    def slopes(self) -> Array:
+        return np.nan_to_num(np.asarray(self.physics.jacobian(*self._split(self.targets.columns)), dtype=np.float64))
+
+    @cached_property
+    def known_targets(self) -> list[Array]:
+        return [self.targets.dx[:, i] - self.targets.filtered(self.field[:, i], i) for i in range(self.states)]
+
+    @cached_property
+    def choices(self) -> Choices:
+        library = self.options.library
+        if library is None or isinstance(library, str):
+            return Choices(library, self.options.network is not None)
+        return Choices([given_entry(term) for term in library], self.options.network is not None)
+
+    def sensitivity(self, state: int) -> Array:
+        """df_i/dp at the nodes (nodes, learned parameters)."""
+        columns = self.targets.columns
+        if not self.physics.learned:
+            return np.zeros((len(columns), 0))
+        return np.asarray(self.physics.parameter_jacobian(*self._split(columns)), dtype=np.float64)[:, state]
+
+    def problem(self, state: int, learned: Array | None = None) -> Problem:
+        """The regression of one state; learned: slopes (nodes, states) of what was found in a first pass."""
+        targets, sigma = self.targets, self.noise.sigma
+        own = self.slopes[:, state] if learned is None else self.slopes[:, state] + learned
+        filters = [noise_filters(targets, self.lengths, sigma, i, self.slopes[:, i]) for i in self.helpers]
+        whitener = Whitener([*filters, noise_filters(targets, self.lengths, sigma, state, own)])
+        known = self.known_targets
+        return Problem(targets, state, known[state], [known[i] for i in self.helpers], whitener)
+
+    def rough(self) -> dict[int, StateFit]:
+        """First pass: terms of the plain library, whose slopes tell how noise in the states enters."""
+        choices = self.choices if self.choices.library is not None else Choices("auto")
+        return {i: first_fit(self.problem(i), self.offer, choices, self.sensitivity(i)) for i in self.on}
+
+    def final(self, fits: dict[int, StateFit]) -> dict[int, list[StateFit]]:
+        """Second pass: everything that may be offered, by evidence."""
+        inputs = make_inputs(self.targets.columns, self.sees, self.circular)
+        self.problems = {i: self.problem(i, fits[i].slopes(self.targets.columns, self.states)) for i in self.on}
+        return {
+            i: fit_state(problem, self.offer, self.choices, inputs, self.sensitivity(i))
+            for i, problem in self.problems.items()
+        }
+
+    def left(self, state: int, fit: StateFit) -> float:
+        """chi^2 a row that a fit leaves, in units of noise alone."""
+        problem = self.problems[state]
+        rest = problem.y - problem.design(fit.values(self.targets.columns)[:, None])[:, 0]
+        return float(np.mean(rest**2)) / problem.whitener.expected
+
+    def _split(self, columns: Array) -> tuple[Array, Array | None]:
+        return columns[:, : self.states], columns[:, self.states :] if self.physics.n_inputs else None
+
+    def _check_finite(self) -> None:
+        with np.errstate(all="ignore"):
+            bad = ~np.isfinite(self.field)
+        if bad.any():
+            node, state = np.argwhere(bad)[0]
+            place = ", ".join(
+                f"{name} = {value:.4g}"
+                for name, value in zip(self.targets.layout.names, self.targets.columns[node], strict=True)
+            )
+            raise TinyUDEError(
+                f"The known physics of {self.physics.states[state]} is not finite at {place}, a state of this record; "
+                "check the equation and the units."
+            )

@@ -1,0 +1,209 @@
+"""The kernel network's length scales by log evidence, then its weights over all windows.
+
+Inputs are centred and scaled (angles: sine and cosine); a squared-exponential kernel has one length for each input.
+Fifty farthest-point centres on a few hundred windows tell the lengths (analytic gradient, L-BFGS, two starts); the
+weights of the final units have a closed form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve, solve_triangular
+from scipy.optimize import minimize
+
+from tinyude.model.kernel import KernelNetwork, kernel_values
+from tinyude.training.batch.evidence import NOISE_SPREAD, Posterior, posterior
+from tinyude.training.batch.problem import Blocks, Problem, make_blocks
+
+Array = NDArray[Any]
+
+SEARCH_CENTRES, CENTRES = 50, 60
+LENGTH, LENGTH_SPREAD = 0.7, 1.5  # of the logarithm of a length, in units of an input's spread
+SIZE_SPREAD = 3.0  # of the logarithm of the kernel's size around the residual's RMS
+LINEAR = 3.0  # times the residual's RMS: prior spread of the linear part
+ITERATIONS = 25
+STARTS = (0.2, 1.2)  # logarithms of the lengths
+IRRELEVANT = 4.0  # logarithm of a length beyond which an input plays no part
+JITTER = 1e-6
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What the kernel sees at the nodes: centred, scaled features."""
+
+    sees: tuple[int, ...]
+    angles: tuple[int, ...]
+    offset: Array  # (features,)
+    scale: Array
+    z: Array  # (nodes, features)
+
+
+@dataclass(frozen=True)
+class KernelFit:
+    """Units in scaled features, the posterior of all weights, and how they enter."""
+
+    inputs: Inputs
+    centres: Array  # (units, features)
+    inverse_lengths: Array  # (features,)
+    root: Array  # (units, units): unit weights from standard normal ones
+    linear: float  # prior spread of the linear part
+    posterior: Posterior  # of [extra columns, linear part, units], each with unit prior variance
+    extra: int
+
+
+    def network(self, state: int) -> tuple[KernelNetwork, Array]:
+        """The network of one residual state, and the covariance of [extra columns, its unknowns]."""
+        seen, mean = self.inputs, self.posterior.mean
+        units, features = len(self.centres), len(seen.scale)
+        back = np.zeros((self.extra + units + features + 1, len(mean)))  # standard weights to unknowns
+        back[: self.extra, : self.extra] = np.eye(self.extra)
+        rows = slice(self.extra, self.extra + units)
+        back[rows, self.extra + features + 1 :] = self.root
+        slopes = self.linear / np.concatenate([[1.0], seen.scale])
+        back[self.extra + units :, self.extra : self.extra + features + 1] = np.diag(slopes)
+        unknowns = (back @ mean)[self.extra :]
+        network = KernelNetwork(
+            (state,), seen.sees, seen.angles, seen.offset, (self.centres * seen.scale)[None],
+            (self.inverse_lengths / seen.scale)[None], unknowns[None, :units], unknowns[None, units:],
+        )  # fmt: skip
+        return network, back @ self.posterior.covariance @ back.T
+
+
+def make_inputs(columns: Array, sees: Sequence[int], angles: Sequence[int]) -> Inputs:
+    """Features of the node columns; an input that never moves is left out."""
+    seen = tuple(k for k in sees if np.ptp(columns[:, k]) > 0.0)
+    parts, scale = [], []
+    for k in seen:
+        if k in angles:
+            parts += [np.sin(columns[:, k]), np.cos(columns[:, k])]
+            scale += [1.0, 1.0]
+        else:
+            parts.append(columns[:, k])
+            scale.append(float(np.std(columns[:, k])))
+    raw = np.stack(parts, axis=-1)
+    offset = raw.mean(axis=0)
+    return Inputs(seen, tuple(k for k in seen if k in angles), offset, np.array(scale), (raw - offset) / scale)
+
+
+def fit_kernel(problem: Problem, inputs: Inputs, extra: Array | None = None) -> KernelFit:
+    """Length scales, units and weights; extra: whitened columns (rows, columns) scaled to unit prior variance."""
+    more = np.zeros((len(problem.y), 0)) if extra is None else extra
+    hyper = _Search(problem, inputs, make_blocks(problem), more).best()
+    lengths = np.exp(hyper[:-2])
+    inverse = np.where(hyper[:-2] < IRRELEVANT, 1.0 / lengths, 0.0)
+    centres = farthest(inputs.z * inverse, inputs.z, CENTRES)
+    root = np.exp(hyper[-2]) * _inverse_root(kernel_values(centres, centres, inverse))
+    values = kernel_values(inputs.z, centres, inverse)
+    linear = LINEAR * problem.size
+    ones = np.ones((len(inputs.z), 1))
+    seen = problem.design(np.concatenate([ones, inputs.z, values], axis=1))
+    width = 1 + inputs.z.shape[1]
+    features = np.concatenate([more, linear * seen[:, :width], seen[:, width:] @ root], axis=1)
+    found = posterior(features, problem.y, np.sqrt(problem.whitener.expected))
+    return KernelFit(inputs, centres, inverse, root, linear, found, more.shape[1])
+
+
+def farthest(scaled: Array, points: Array, count: int) -> Array:
+    """So many of the points, each farthest from those before it in scaled distance."""
+    step = max(1, len(scaled) // 4000)
+    scaled, points = scaled[::step], points[::step]
+    chosen = [int(np.argmin(np.sum((scaled - scaled.mean(axis=0)) ** 2, axis=1)))]
+    distance = np.sum((scaled - scaled[chosen[0]]) ** 2, axis=1)
+    while len(chosen) < min(count, len(points)):
+        chosen.append(int(np.argmax(distance)))
+        distance = np.minimum(distance, np.sum((scaled - scaled[chosen[-1]]) ** 2, axis=1))
+    return points[chosen]
+
+
+def _inverse_root(matrix: Array) -> Array:
+    """R with R R' = matrix^-1."""
+    lower = np.linalg.cholesky(matrix + JITTER * np.eye(len(matrix)))
+    return solve_triangular(lower, np.eye(len(lower)), lower=True).T
+
+
+class _Search:
+    """Log evidence of the blocks as a function of the logarithms of lengths, kernel size and noise scale."""
+
+    def __init__(self, problem: Problem, inputs: Inputs, blocks: Blocks, extra: Array) -> None:
+        targets = problem.targets
+        first = np.searchsorted(targets.owner, np.arange(targets.count + 1))
+        windows = blocks.windows.ravel()
+        counts = first[windows + 1] - first[windows]
+        nodes = np.concatenate([np.arange(first[w], first[w + 1]) for w in windows])
+        self.whitening, self.y = blocks.whitening, blocks.y.ravel()
+        self.shape = blocks.windows.shape
+        self.starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
+        self.owner = np.repeat(np.arange(len(windows)), counts)
+        self.weights = targets.weights[nodes, problem.state][:, None]
+        self.z = inputs.z[nodes]
+        self.centres = farthest(inputs.z, inputs.z, SEARCH_CENTRES)
+        self.size, self.noise = np.log(problem.size), 0.5 * np.log(problem.whitener.expected)
+        ones = np.ones((len(self.z), 1))
+        self.linear = LINEAR * problem.size * self._seen(np.concatenate([ones, self.z], axis=1))
+        if extra.shape[1]:
+            each = problem.whitener.interleaved
+            rows = (blocks.windows[..., None] * each + np.arange(each)).reshape(-1)
+            self.linear = np.concatenate([extra[rows], self.linear], axis=1)
+
+    def _seen(self, values: Array) -> Array:
+        """Node values as whitened rows."""
+        raw = np.add.reduceat(values * self.weights, self.starts, axis=0)
+        return np.asarray(self.whitening @ raw.reshape(*self.shape, -1)).reshape(-1, values.shape[1])
+
+    def best(self) -> Array:
+        dimension = self.z.shape[1]
+        low = [-3.0] * dimension + [self.size - 9.0, self.noise - 2.0]
+        high = [6.0] * dimension + [self.size + 9.0, self.noise + 4.0]
+        found = []
+        for start in STARTS:
+            x0 = np.array([start] * dimension + [self.size, self.noise])
+            bounds = list(zip(low, high, strict=True))
+            options = {"maxiter": ITERATIONS}
+            found.append(minimize(self.minus, x0, jac=True, method="L-BFGS-B", bounds=bounds, options=options))
+        return np.asarray(min(found, key=lambda result: float(result.fun)).x)
+
+    def minus(self, hyper: Array) -> tuple[float, Array]:
+        """Minus the log evidence with its prior, and its gradient."""
+        inverse, size2, s2 = np.exp(-hyper[:-2]), np.exp(2.0 * hyper[-2]), float(np.exp(2.0 * hyper[-1]))
+        kernel = kernel_values(self.z, self.centres, inverse)
+        among = kernel_values(self.centres, self.centres, inverse)
+        psi = self._seen(kernel)
+        units = cho_factor(among + JITTER * np.eye(len(among)), lower=True)
+        root = solve_triangular(units[0], psi.T, lower=True).T * np.sqrt(size2)
+        phi = np.concatenate([root, self.linear], axis=1)
+        inner = np.eye(phi.shape[1]) + phi.T @ phi / s2
+        factor = cho_factor(inner, lower=True)
+        alpha = (self.y - phi @ cho_solve(factor, phi.T @ self.y) / s2) / s2
+        rows = len(self.y)
+        log_det = rows * np.log(s2) + 2.0 * np.sum(np.log(np.diag(factor[0])))
+        value = 0.5 * float(self.y @ alpha) + 0.5 * float(log_det)
+        # gradient: by the whitened units, by the units among themselves, by the noise
+        v = cho_solve(units, psi.T).T
+        sigma_v = (v - phi @ cho_solve(factor, phi.T @ v) / s2) / s2
+        alpha_v = alpha @ v
+        by_psi = size2 * (np.outer(alpha, alpha_v) - sigma_v)
+        by_among = -0.5 * size2 * (np.outer(alpha_v, alpha_v) - v.T @ sigma_v)
+        trace = (rows - len(inner) + np.trace(cho_solve(factor, np.eye(len(inner))))) / s2
+        by_noise = s2 * (float(alpha @ alpha) - trace)
+        back = np.swapaxes(self.whitening, 1, 2) @ by_psi.reshape(self.shape[0], -1, by_psi.shape[1])
+        share = back.reshape(-1, by_psi.shape[1])[self.owner] * self.weights * kernel
+        by_length = _by_length(share, self.z, self.centres, inverse)
+        by_length += _by_length(by_among * among, self.centres, self.centres, inverse)
+        gradient = -np.concatenate([by_length, [np.sum(by_psi * psi), by_noise]])
+        prior = np.concatenate([
+            (hyper[:-2] - LENGTH) / LENGTH_SPREAD,
+            [(hyper[-2] - self.size) / SIZE_SPREAD, (hyper[-1] - self.noise) / NOISE_SPREAD],
+        ])  # fmt: skip
+        spread = np.array([LENGTH_SPREAD] * (len(hyper) - 2) + [SIZE_SPREAD, NOISE_SPREAD])
+        return value + 0.5 * float(prior @ prior), gradient + prior / spread
+
+
+def _by_length(share: Array, z: Array, centres: Array, inverse: Array) -> Array:
+    """sum over nodes and units of share x (z - c)^2 / l^2, for each input."""
+    square = share.sum(axis=1) @ z**2 - 2.0 * np.einsum("nd,nd->d", z, share @ centres) + share.sum(axis=0) @ centres**2
+    return np.asarray(square * inverse**2)

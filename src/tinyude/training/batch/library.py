@@ -1,0 +1,242 @@
+"""The terms offered to a residual: products of a few shapes, evaluated without SymPy until one is chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations_with_replacement
+from typing import Any
+
+import numpy as np
+import sympy as sp
+from numpy.typing import NDArray
+
+from tinyude.physics.expressions import numpy_function
+
+Array = NDArray[Any]
+
+RICH_COLUMNS = 700  # most columns of the rich library
+SMOOTH_SIGNS = (10.0, 50.0)  # tanh of a velocity in tenths and in fiftieths of its RMS
+SLOW = 0.3  # of a velocity's RMS: where friction at low speed fades
+HARMONICS = {1: 8, 2: 4}  # of an angle, by how many angles there are; 2 beyond
+DEGREE = {1: 3, 2: 3, 3: 3, 4: 3, 5: 3, 6: 2}  # of products, by how many straight columns; 1 beyond
+AWAY_FROM_ZERO = 1e-2  # of its greatest size, that a column must keep for 1/x
+
+
+Entry = tuple["Factor", ...]  # a product; () is the constant
+
+
+@dataclass(frozen=True)
+class Factor:
+    """One shape of one column; parameters that may be freed are those of FREE."""
+
+    kind: str
+    column: int
+    shape: tuple[float, ...] = ()
+    given: sp.Expr | None = None  # a user's own term, in all columns
+
+
+def given_entry(expr: sp.Expr) -> Entry:
+    """A user's own term as it stands."""
+    return (Factor("given", -1, (), expr),)
+
+
+NUMERIC: dict[str, Callable[..., Array]] = {
+    "power": lambda v, p: v ** int(p),
+    "abs": np.abs,
+    "drag": lambda v: v * np.abs(v),
+    "root": lambda v: np.sqrt(np.abs(v)),
+    "tanh": lambda v, k: np.tanh(k * v),
+    "slow": lambda v, k: np.exp(-k * v**2),
+    "sin": lambda v, k: np.sin(k * v),
+    "cos": lambda v, k: np.cos(k * v),
+    "wave_sin": lambda v, k, lo: np.sin(k * (v - lo)),
+    "wave_cos": lambda v, k, lo: np.cos(k * (v - lo)),
+    "saturation": lambda v, c: v / (c + np.abs(v)),
+    "hill": lambda v, c: v**2 / (c**2 + v**2),
+    "exp": lambda v, k: np.exp(np.clip(k * v, -50.0, 50.0)),
+    "bump": lambda v, m, k: np.exp(-k * (v - m) ** 2),
+    "inverse": lambda v, p: v ** -float(p),
+    "log": lambda v: np.log(np.abs(v)),
+}
+SYMBOLIC: dict[str, Callable[..., sp.Expr]] = {
+    "power": lambda v, p: v ** int(p),
+    "abs": sp.Abs,
+    "drag": lambda v: v * sp.Abs(v),
+    "root": lambda v: sp.sqrt(sp.Abs(v)),
+    "tanh": lambda v, k: sp.tanh(k * v),
+    "slow": lambda v, k: sp.exp(-k * v**2),
+    "sin": lambda v, k: sp.sin(k * v),
+    "cos": lambda v, k: sp.cos(k * v),
+    "wave_sin": lambda v, k, lo: sp.sin(k * (v - lo)),
+    "wave_cos": lambda v, k, lo: sp.cos(k * (v - lo)),
+    "saturation": lambda v, c: v / (c + sp.Abs(v)),
+    "hill": lambda v, c: v**2 / (c**2 + v**2),
+    "exp": lambda v, k: sp.exp(k * v),
+    "bump": lambda v, m, k: sp.exp(-k * (v - m) ** 2),
+    "inverse": lambda v, p: 1 / v ** int(p),
+    "log": lambda v: sp.log(sp.Abs(v)),
+}
+FREE = {"tanh": 1, "slow": 1, "saturation": 1, "hill": 1, "exp": 1, "bump": 2, "wave_sin": 1, "wave_cos": 1}
+_WHOLE = {"power", "inverse"}  # whose parameter is a whole number
+
+
+def evaluate(entries: Sequence[Entry], columns: Array, names: tuple[str, ...] = ()) -> Array:
+    """The entries at rows of states and inputs (rows, columns): (rows, entries). names: of the columns."""
+    cache: dict[Factor, Array] = {}
+    answer = np.empty((len(columns), len(entries)))
+    for k, entry in enumerate(entries):
+        answer[:, k] = 1.0
+        for factor in entry:
+            if factor not in cache:
+                cache[factor] = _factor(factor, columns, names)
+            answer[:, k] *= cache[factor]
+    return answer
+
+
+def _factor(factor: Factor, columns: Array, names: tuple[str, ...]) -> Array:
+    if factor.given is not None:
+        return np.asarray(_given(factor.given, names)(columns)[:, 0])
+    return NUMERIC[factor.kind](columns[:, factor.column], *factor.shape)
+
+
+@lru_cache(maxsize=512)
+def _given(expr: sp.Expr, names: tuple[str, ...]) -> Callable[[Array], Array]:
+    return numpy_function([expr], [sp.Symbol(name, real=True) for name in names])
+
+
+def depends_on(entry: Entry, names: Sequence[str]) -> set[int]:
+    """Columns that an entry depends on."""
+    found = {factor.column for factor in entry if factor.given is None}
+    for factor in entry:
+        if factor.given is not None:
+            found |= {names.index(symbol.name) for symbol in factor.given.free_symbols}
+    return found
+
+
+def expression(entry: Entry, names: Sequence[str], free: Mapping[tuple[int, int], sp.Symbol] | None = None) -> sp.Expr:
+    """The entry in SymPy; free: symbols for shape parameter (factor, parameter) instead of its value."""
+    result = sp.Integer(1)
+    for place, factor in enumerate(entry):
+        if factor.given is not None:
+            result = result * factor.given
+            continue
+        symbol = sp.Symbol(names[factor.column], real=True)
+        shape = [
+            (free or {}).get((place, k), _number(factor.kind, value)) for k, value in enumerate(factor.shape)
+        ]
+        result = result * SYMBOLIC[factor.kind](symbol, *shape)
+    return result
+
+
+def free_shapes(entry: Entry, angles: Iterable[int] = ()) -> list[tuple[int, int]]:
+    """(factor, parameter) of every shape parameter that may be fitted."""
+    return [
+        (place, k)
+        for place, factor in enumerate(entry)
+        if factor.column not in angles
+        for k in range(FREE.get(factor.kind, 0))
+    ]
+
+
+def with_shape(entry: Entry, where: tuple[int, int], value: float) -> Entry:
+    """The entry with one shape parameter changed."""
+    place, k = where
+    factor = entry[place]
+    shape = (*factor.shape[:k], float(value), *factor.shape[k + 1 :])
+    return (*entry[:place], Factor(factor.kind, factor.column, shape), *entry[place + 1 :])
+
+
+def _number(kind: str, value: float) -> sp.Expr:
+    if kind in _WHOLE or (kind in {"sin", "cos"} and value == int(value)):
+        return sp.Integer(int(value))
+    return sp.Float(float(f"{value:.6g}"))
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What is known of the columns before any term is chosen."""
+
+    states: int
+    angles: tuple[int, ...]
+    rates: tuple[int, ...]  # columns that are speeds: friction is offered of them
+    rms: Array  # (columns,)
+    low: Array
+    high: Array
+    circular: tuple[int, ...] = ()  # angles that go round: they enter by harmonics alone
+
+    @property
+    def columns(self) -> int:
+        return len(self.rms)
+
+    @property
+    def linear(self) -> list[int]:
+        """Columns that may enter as they are."""
+        return [k for k in range(self.columns) if k not in self.circular]
+
+    @property
+    def straight(self) -> list[int]:
+        """States that are no angles."""
+        return [k for k in range(self.states) if k not in self.angles]
+
+
+def plain_library(offer: Offer) -> list[Entry]:
+    """Constant, linear, drag, smooth dry friction, low powers and products, harmonics of angles."""
+    entries: list[Entry] = [(), *((Factor("power", k, (1.0,)),) for k in offer.linear)]
+    for k in offer.rates:
+        entries += _friction(k, float(offer.rms[k]))
+    degree = DEGREE.get(len(offer.straight), 1)
+    for d in range(2, degree + 1):
+        entries += [_product(group) for group in combinations_with_replacement(offer.straight, d)]
+    for angle in offer.angles:
+        for k in range(1, HARMONICS.get(len(offer.angles), 2) + 1):
+            entries += [(Factor(wave, angle, (float(k),)),) for wave in ("sin", "cos")]
+    return entries
+
+
+def rich_library(offer: Offer) -> list[Entry]:
+    """The plain library, and every shape alone and times every state and input."""
+    plain = plain_library(offer)
+    shapes = [factor for k in range(offer.columns) for factor in _shapes(offer, k)]
+    linear = [Factor("power", k, (1.0,)) for k in offer.linear]
+    alone: list[Entry] = [(shape,) for shape in shapes]
+    pairs: list[Entry] = [(shape, x) for shape in shapes for x in linear]
+    inputs = range(offer.states, offer.columns)
+    pairs += [_product((k, j)) for j in inputs for k in range(j + 1)]
+    room = RICH_COLUMNS - len(plain) - len(alone)
+    if len(pairs) > room:  # many states: products with few shapes only
+        pairs = [pair for pair in pairs if pair[0].kind not in {"bump", "wave_sin", "wave_cos"}][: max(room, 0)]
+    return list(dict.fromkeys([*plain, *alone, *pairs]))
+
+
+def _product(group: Sequence[int]) -> Entry:
+    return tuple(Factor("power", k, (float(group.count(k)),)) for k in sorted(set(group)))
+
+
+def _friction(k: int, rms: float) -> list[Entry]:
+    """Drag, dry friction with a soft and a sharp turn, and the extra friction at low speed that Stribeck described."""
+    soft, sharp = (Factor("tanh", k, (float(f"{s / rms:.3g}"),)) for s in SMOOTH_SIGNS)
+    slow = Factor("slow", k, (float(f"{1.0 / (SLOW * rms) ** 2:.3g}"),))
+    return [(Factor("drag", k),), (soft,), (sharp,), (soft, slow), (sharp, slow)]
+
+
+def _shapes(offer: Offer, k: int) -> list[Factor]:
+    if k in offer.angles:
+        return [Factor(wave, k, (float(n),)) for n in (1, 2, 3, 4) for wave in ("sin", "cos")]
+    low, high, rms = float(offer.low[k]), float(offer.high[k]), float(offer.rms[k])
+    width = high - low
+    if not width > 0.0:
+        return []
+    size = max(abs(low), abs(high))
+    found = [Factor(wave, k, (float(n),)) for n in (1, 2, 3, 4) for wave in ("sin", "cos") if 0.3 < n * width < 60.0]
+    found += [Factor(wave, k, (n * np.pi / width, low)) for n in (1, 2, 3) for wave in ("wave_sin", "wave_cos")]
+    found += [Factor("saturation", k, (c * rms,)) for c in (0.2, 0.6, 2.0)]
+    found += [Factor("hill", k, (c * rms,)) for c in (0.3, 0.8, 2.0)]
+    found += [Factor("exp", k, (s * n / max(rms, width / 4.0),)) for n in (0.5, 1.5) for s in (-1.0, 1.0)]
+    found += [Factor("bump", k, (low + f * width, 8.0 / width**2 * 2.0)) for f in (0.1, 0.3, 0.5, 0.7, 0.9)]
+    found += [Factor("tanh", k, (s / rms,)) for s in (1.0, 4.0)]
+    found += [Factor("root", k), Factor("abs", k), Factor("power", k, (4.0,)), Factor("power", k, (5.0,))]
+    if low * high > 0.0 and min(abs(low), abs(high)) > AWAY_FROM_ZERO * size:
+        found += [Factor("inverse", k, (1.0,)), Factor("inverse", k, (2.0,)), Factor("log", k)]
+    return found

@@ -1,0 +1,64 @@
+"""Physical parameters by Gauss-Newton: their sensitivities are columns shared by all residual states."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tinyude.physics import Physics
+
+if TYPE_CHECKING:
+    from tinyude.training.batch.fit import _Work
+    from tinyude.training.batch.state_fit import StateFit
+
+Array = NDArray[Any]
+
+PASSES = 8
+SETTLED = 1e-6  # of its size: a step below which a parameter has settled
+TELLABLE = 1e-12  # least eigenvalue of the scaled sums for parameters to be told apart
+
+
+def learn_parameters(work: _Work, fits: dict[int, StateFit]) -> tuple[Physics, Array, int]:
+    """The physics with its parameters moved, their standard errors, and how many cannot be told apart.
+
+    The terms of the first pass stay beside them, so that a parameter does not take over what it cannot explain.
+    """
+    physics = work.physics
+    count = len(physics.learned)
+    errors, deficient = np.zeros(count), 0
+    for _ in range(PASSES):
+        square, cross = np.zeros((count, count)), np.zeros(count)
+        noise = 1.0
+        for i in work.on:
+            problem = work.problem(i)
+            fit = fits[i]
+            own = problem.design(work.sensitivity(i))
+            beside = problem.design(problem.evaluate(fit.terms.entries))
+            basis = np.linalg.qr(beside / np.maximum(np.linalg.norm(beside, axis=0), 1e-300))[0]
+            own = own - basis @ (basis.T @ own)
+            square += own.T @ own
+            cross += own.T @ (problem.y - basis @ (basis.T @ problem.y))
+            noise = max(noise, fit.terms.noise)
+        size = np.sqrt(np.diag(square))
+        size = np.where(size > 0.0, size, 1.0)
+        scaled = square / np.outer(size, size)
+        deficient = int(np.sum(np.linalg.eigvalsh(scaled) < TELLABLE))
+        inverse = np.linalg.pinv(scaled, rcond=TELLABLE, hermitian=True)
+        errors = noise * np.sqrt(np.diag(inverse)) / size
+        moved, physics = move_parameters(physics, (inverse @ (cross / size)) / size)
+        work = work.with_physics(physics)
+        if moved < SETTLED:
+            break
+    return physics, errors, deficient
+
+
+def move_parameters(physics: Physics, steps: Array) -> tuple[float, Physics]:
+    """Parameters moved by the solved steps, within their bounds; and by how much, relative to their size."""
+    values, moved = {}, 0.0
+    for name, step in zip(physics.learned, steps, strict=True):
+        old = physics.parameters[name]
+        values[name] = float(np.clip(old.value + step, old.min, old.max))
+        moved = max(moved, abs(values[name] - old.value) / max(abs(old.value), 1e-12))
+    return moved, physics.with_parameters(values)

@@ -1,0 +1,92 @@
+"""One residual state's regression: its targets, whitened, and what its windows make of a function of the state."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+
+from tinyude.training.batch.library import Entry, evaluate
+from tinyude.training.batch.targets import NUGGET, Targets, Whitener
+
+Array = NDArray[Any]
+
+BLOCKS, BLOCK = 20, 20  # stretches of neighbouring windows, and windows of each, that tell hyperparameters
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Residual state `state`, with targets known to be zero (`helpers`) that share its noise."""
+
+    targets: Targets
+    state: int
+    target: Array  # (windows,)
+    helpers: Sequence[Array]
+    whitener: Whitener
+
+    @cached_property
+    def y(self) -> Array:
+        """The whitened target (rows,)."""
+        return self.whitener.rows(self.target, self.helpers)
+
+    @property
+    def rows(self) -> int:
+        return self.targets.count
+
+    @cached_property
+    def size(self) -> float:
+        """RMS of the residual that the windows see, without its noise."""
+        variance = self.whitener.variance[:, -1]
+        weight = 1.0 / (variance + np.median(variance))
+        power = float(np.sum(weight * (self.target**2 - variance)) / np.sum(weight))
+        floor = float(np.sum(weight * variance) / np.sum(weight)) / len(variance)
+        return float(np.sqrt(max(power, floor, 1e-300)))
+
+    def evaluate(self, entries: Sequence[Entry]) -> Array:
+        """Library entries at the nodes (nodes, entries)."""
+        return evaluate(entries, self.targets.columns, self.targets.layout.names)
+
+    def design(self, values: Array) -> Array:
+        """Functions at the nodes (nodes, functions) as whitened columns (rows, functions)."""
+        return self.whitener.rows(self.targets.filtered(values, self.state))
+
+    def white(self, filtered: Array) -> Array:
+        """Whitened columns of what the windows see (windows, ...)."""
+        return self.whitener.rows(filtered)
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """A few hundred windows in stretches, each whitened by itself: enough to tell hyperparameters."""
+
+    windows: Array  # (blocks, block)
+    whitening: Array  # (blocks, rows, block): of the residual state
+    y: Array  # (blocks, rows)
+
+
+def make_blocks(problem: Problem) -> Blocks:
+    """Stretches spread evenly over the record."""
+    count = problem.targets.count
+    size = min(BLOCK, count)
+    number = max(1, min(BLOCKS, count // size))
+    first = np.linspace(0, count - size, number).astype(np.intp)
+    windows = first[:, None] + np.arange(size)
+    whitener = problem.whitener
+    each = whitener.interleaved
+    whitening, y = [], []
+    for block in windows:
+        rows = (block[:, None] * each + np.arange(each)).ravel()
+        filters = whitener.filters[rows]
+        covariance = (filters @ filters.T).toarray()
+        covariance[np.diag_indices_from(covariance)] *= 1.0 + NUGGET
+        lower = np.linalg.cholesky(covariance)
+        inverse = solve_triangular(lower, np.eye(len(lower)), lower=True)
+        values = np.stack([*(helper[block] for helper in problem.helpers), problem.target[block]], axis=1)
+        y.append(inverse @ values.ravel())
+        whitening.append(inverse[:, each - 1 :: each])
+    return Blocks(windows, np.array(whitening), np.array(y))

@@ -1,0 +1,99 @@
+"""Samples before any window sees them: lone faults mended, stretches that no window may touch, the sensors' noise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+
+from tinyude.reference.signal.gates import STUCK_RUN
+from tinyude.reference.signal.noise import RELATIVE_FLOOR
+from tinyude.reference.signal.repair import BENT, OUTLIER, REACH
+from tinyude.reference.signal.window import savgol_rows
+
+Array = NDArray[Any]
+
+NEIGHBOURS = (5, 3)  # half widths of the quartics whose central residual tells the noise
+MEDIAN = 1.4826  # standard deviations to a median absolute deviation of Gaussian noise
+SHIFTED = 0.5  # of its deviation: a sample nearer than this to a neighbour is a level shift, not an outlier
+
+
+@dataclass(frozen=True)
+class Noise:
+    """What the sensors add, by channel."""
+
+    sigma: Array  # standard deviation, never 0
+    step: Array  # smallest change seen: the quantisation step; infinite where nothing ever changed
+
+
+def sensor_noise(runs: Sequence[Array]) -> Noise:
+    """Noise of every channel from what a quartic over 11 and over 7 neighbours leaves of the middle one.
+
+    The smaller of the two: motion that a quartic does not follow adds to the longer one first. Floors: what the
+    sensor's own steps make it, and 1e-6 of the RMS.
+    """
+    sigma = np.full(runs[0].shape[1], np.inf)
+    for half in NEIGHBOURS:
+        d0 = savgol_rows(half, 4)[0]
+        row = -d0
+        row[half] += 1.0
+        views = [sliding_window_view(run, 2 * half + 1, axis=0) @ row for run in runs if len(run) > 2 * half]
+        if views:
+            gain = np.sqrt(1.0 - 2.0 * d0[half] + d0 @ d0)
+            sigma = np.minimum(sigma, MEDIAN * _nanmedian(np.abs(np.concatenate(views))) / gain)
+    step = np.min([_smallest_change(run) for run in runs], axis=0)
+    power = np.sqrt(np.nanmean(np.concatenate(runs) ** 2, axis=0))
+    floor = np.maximum(np.where(np.isfinite(step), step, 0.0) / np.sqrt(12.0), RELATIVE_FLOOR * power)
+    return Noise(np.maximum(np.where(np.isfinite(sigma), sigma, 0.0), np.maximum(floor, 1e-30)), step)
+
+
+def mend(samples: Array, sigma: Array) -> tuple[Array, int, int]:
+    """Samples with lone dropouts filled and lone outliers replaced by the median of the pairs around them.
+
+    Also how many of each. A level shift (a kick seen by a rate) agrees with one of its neighbours and stays.
+    """
+    count = len(samples)
+    padded = np.pad(samples, ((REACH, REACH), (0, 0)), constant_values=np.nan)
+    before, after = padded[REACH - 1 : REACH - 1 + count], padded[REACH + 1 : REACH + 1 + count]
+    rows, channels = np.nonzero(~(np.abs(samples - 0.5 * (before + after)) <= OUTLIER * sigma))
+    away = np.arange(1, REACH + 1)[:, None]
+    pairs = 0.5 * (padded[rows + REACH - away, channels] + padded[rows + REACH + away, channels])
+    whole, pairs = np.isfinite(pairs).sum(axis=0), np.sort(pairs, axis=0)  # those that are not whole come last
+    low, high = (pairs[middle, np.arange(len(rows))] for middle in ((whole - 1) // 2, whole // 2))
+    guess = 0.5 * (low + high)
+    value = samples[rows, channels]
+    beside = np.minimum(np.abs(value - before[rows, channels]), np.abs(value - after[rows, channels]))
+    lost = ~np.isfinite(value) & np.isfinite(guess)
+    far = np.abs(value - guess) > OUTLIER * sigma[channels] + BENT * (high - low)
+    outlier = far & ~(beside < SHIFTED * np.abs(value - guess))
+    mended = samples.copy()
+    for found in (lost, outlier):
+        mended[rows[found], channels[found]] = guess[found]
+    return mended, int(lost.sum()), int(outlier.sum())
+
+
+def untouchable(samples: Array, noise: Noise) -> tuple[Array, Array]:
+    """Rows that are not finite, and rows where a channel is stuck that its noise should have moved."""
+    finite = np.isfinite(samples).all(axis=1)
+    stuck = np.zeros(len(samples), dtype=bool)
+    fine = ~np.isfinite(noise.step) | (noise.step < noise.sigma)
+    for channel in np.flatnonzero(fine):
+        same = np.concatenate([[False], np.diff(samples[:, channel]) == 0.0])
+        edges = np.flatnonzero(np.diff(np.concatenate([[False], same, [False]]).astype(np.int8)))
+        for start, stop in zip(edges[::2], edges[1::2], strict=True):
+            if stop - start >= STUCK_RUN:
+                stuck[start - 1 : stop] = True
+    return ~finite, stuck
+
+
+def _nanmedian(values: Array) -> Array:
+    return np.array([np.median(column[np.isfinite(column)]) if np.isfinite(column).any() else 0.0 for column in values.T])
+
+
+def _smallest_change(run: Array) -> Array:
+    change = np.abs(np.diff(run, axis=0))
+    return np.min(np.where(change > 0.0, change, np.inf), axis=0, initial=np.inf)

@@ -1,0 +1,150 @@
+"""Sparse regression on whitened columns: sets of terms that matter alone or only together.
+
+Everything works on the Gram matrix, so that a step costs nothing beside the columns themselves. Sets are grown
+from nothing and shrunk from far too many; swaps polish both; the criterion is chi^2 / s^2 + limit x terms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve_triangular
+
+Array = NDArray[Any]
+
+MOST = 12  # terms of one equation
+OVERFULL = 30  # terms from which a set is shrunk
+NEW = 1e-3  # least share of a column that the others do not hold already
+ROUNDS = 20
+
+
+@dataclass(frozen=True)
+class Gram:
+    """Sums over whitened rows: columns among themselves, with the target, and the target with itself."""
+
+    columns: Array  # (columns, columns), unit diagonal
+    target: Array  # (columns,)
+    power: float
+    size: Array  # (columns,) norms taken out of the columns
+    rows: int
+
+
+def make_gram(design: Array, target: Array) -> Gram:
+    """The sums of a whitened design (rows, columns) and target (rows,)."""
+    size = np.sqrt(np.einsum("nk,nk->k", design, design))
+    size = np.where(size > 0.0, size, np.inf)
+    unit = design / size
+    columns = unit.T @ unit
+    np.fill_diagonal(columns, np.where(np.isfinite(size), 1.0, 0.0))
+    return Gram(columns, unit.T @ target, float(target @ target), size, len(target))
+
+
+def limit(columns: int, rows: int) -> float:
+    """What chi^2 must fall by for one more term, in units of the noise: the price of searching so many columns."""
+    return 2.0 * float(np.log(max(columns, 1))) + float(np.log(max(rows, 1))) + 4.0
+
+
+def select(gram: Gram, price: float, start: Iterable[int] = (), fixed: int = 0, most: int = MOST) -> list[int]:
+    """The best set found; the first `fixed` columns always stay. price: limit times the noise scale s^2."""
+    always = list(range(fixed))
+    grown = _grow(gram, [*always, *(k for k in start if k >= fixed)], price, most + fixed)
+    overfull = _grow(gram, grown, 0.2 * price, OVERFULL + fixed)
+    shrunk = _shrink(gram, overfull, price, fixed, most + fixed)
+    sets = [_polish(gram, chosen, price, fixed, most + fixed) for chosen in (grown, shrunk)]
+    return min(sets, key=lambda chosen: criterion(gram, chosen, price))
+
+
+def criterion(gram: Gram, chosen: list[int], price: float) -> float:
+    """chi^2 plus the price of every term."""
+    return gram.power - _explained(gram, chosen) + price * len(chosen)
+
+
+def solve(gram: Gram, chosen: list[int]) -> tuple[Array, Array]:
+    """Coefficients and their covariance for unit noise, in the units of the columns as given."""
+    if not chosen:
+        return np.zeros(0), np.zeros((0, 0))
+    factor = cho_factor(_block(gram, chosen), lower=True)
+    size = gram.size[chosen]
+    inverse = cho_solve(factor, np.eye(len(chosen)))
+    return cho_solve(factor, gram.target[chosen]) / size, inverse / np.outer(size, size)
+
+
+def _block(gram: Gram, chosen: list[int]) -> Array:
+    return gram.columns[np.ix_(chosen, chosen)] + 1e-12 * np.eye(len(chosen))
+
+
+def _explained(gram: Gram, chosen: list[int]) -> float:
+    if not chosen:
+        return 0.0
+    try:
+        factor = cho_factor(_block(gram, chosen), lower=True)
+    except LinAlgError:
+        return -np.inf
+    return float(gram.target[chosen] @ cho_solve(factor, gram.target[chosen]))
+
+
+def _gains(gram: Gram, chosen: list[int]) -> Array:
+    """What every column would take off chi^2 beside the chosen ones; 0 for those that add nothing new."""
+    left, free = gram.target, np.diag(gram.columns)
+    if chosen:
+        lower = np.linalg.cholesky(_block(gram, chosen))
+        across = solve_triangular(lower, gram.columns[chosen], lower=True)
+        left = left - across.T @ solve_triangular(lower, gram.target[chosen], lower=True)
+        free = free - np.einsum("kc,kc->c", across, across)
+    usable = free > NEW**2
+    usable[chosen] = False
+    return np.where(usable, left**2 / np.where(usable, free, 1.0), 0.0)
+
+
+def _losses(gram: Gram, chosen: list[int]) -> Array:
+    """What leaving each chosen term out would add to chi^2."""
+    inverse = np.linalg.inv(_block(gram, chosen))
+    return np.asarray((inverse @ gram.target[chosen]) ** 2 / np.diag(inverse))
+
+
+def _grow(gram: Gram, chosen: list[int], price: float, most: int) -> list[int]:
+    chosen = list(chosen)
+    while len(chosen) < most:
+        gains = _gains(gram, chosen)
+        best = int(np.argmax(gains))
+        if gains[best] <= price:
+            break
+        chosen.append(best)
+    return chosen
+
+
+def _shrink(gram: Gram, chosen: list[int], price: float, fixed: int, most: int) -> list[int]:
+    chosen = list(chosen)
+    while len(chosen) > fixed:
+        losses = _losses(gram, chosen)[fixed:]
+        worst = int(np.argmin(losses))
+        if losses[worst] >= price and len(chosen) <= most:
+            break
+        del chosen[fixed + worst]
+    return chosen
+
+
+def _polish(gram: Gram, chosen: list[int], price: float, fixed: int, most: int) -> list[int]:
+    """Swap, shrink and grow until nothing helps."""
+    for _ in range(ROUNDS):
+        before = criterion(gram, chosen, price)
+        chosen = _shrink(gram, _grow(gram, _swap(gram, chosen, fixed), price, most), price, fixed, most)
+        if criterion(gram, chosen, price) >= before - 1e-6 * max(price, 1.0):
+            break
+    return chosen
+
+
+def _swap(gram: Gram, chosen: list[int], fixed: int) -> list[int]:
+    """Every term against the best that could stand in its place."""
+    chosen = list(chosen)
+    for place in range(fixed, len(chosen)):
+        rest = chosen[:place] + chosen[place + 1 :]
+        gains = _gains(gram, rest)
+        best = int(np.argmax(gains))
+        if gains[best] > gains[chosen[place]] * (1.0 + 1e-9) + 1e-9:
+            chosen[place] = best
+    return chosen

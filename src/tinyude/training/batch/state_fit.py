@@ -1,0 +1,153 @@
+"""The models offered to one residual state, and the choice between them by log evidence.
+
+Nothing, terms, a kernel network, terms with a kernel network. The kernels are left out where the terms already leave
+nothing but noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tinyude.model.kernel import KernelNetwork
+from tinyude.training.batch.kernel_fit import Inputs, KernelFit, fit_kernel
+from tinyude.training.batch.library import Entry, Offer, depends_on, evaluate, plain_library, rich_library
+from tinyude.training.batch.problem import Problem
+from tinyude.training.batch.terms_fit import (
+    TermsFit,
+    fit_terms,
+    make_columns,
+    noise_scale,
+    solve_terms,
+    term_prior,
+)
+
+Array = NDArray[Any]
+
+ONLY_NOISE = 1.15  # chi^2 a row, in units of noise alone, below which terms leave nothing to a network
+KERNEL_PRICE = 10.0  # taken off the log evidence of what holds a kernel
+
+
+@dataclass(frozen=True)
+class StateFit:
+    """One way to explain a state's residual."""
+
+    name: str  # "known", "terms", "kernel", "terms + kernel"
+    state: int
+    names: tuple[str, ...]  # of the states, then the inputs
+    terms: TermsFit  # may be empty; with a kernel beside it, its coefficients are those found together
+    kernel: KernelFit | None
+    evidence: float
+    parameters: int = 0  # columns of learned parameters, first in the coefficients
+
+    @cached_property
+    def network(self) -> tuple[KernelNetwork, Array] | None:
+        """The kernel network and the covariance of [parameters, terms, its unknowns]."""
+        return None if self.kernel is None else self.kernel.network(self.state)
+
+    def values(self, columns: Array) -> Array:
+        """The residual at rows of states and inputs (rows,)."""
+        answer = np.zeros(len(columns))
+        if self.terms.entries:
+            found = evaluate(self.terms.entries, columns, self.names)
+            answer += found @ self.terms.coefficients[self.parameters :]
+        if self.network is not None:
+            answer += self.network[0].evaluate(columns)[:, 0]
+        return answer
+
+    def slopes(self, columns: Array, states: int) -> Array:
+        """Derivatives by the states at those rows (rows, states), by central differences."""
+        answer = np.zeros((len(columns), states))
+        used = set[int]().union(*(depends_on(entry, self.names) for entry in self.terms.entries))
+        if self.network is not None:
+            used |= set(self.network[0].depends_on(0))
+        for k in used & set(range(states)):
+            step = 1e-4 * (float(np.std(columns[:, k])) or 1.0)
+            high, low = columns.copy(), columns.copy()
+            high[:, k] += step
+            low[:, k] -= step
+            with np.errstate(all="ignore"):
+                answer[:, k] = (self.values(high) - self.values(low)) / (2.0 * step)
+        return np.nan_to_num(answer, posinf=0.0, neginf=0.0)
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What may be offered."""
+
+    library: str | Sequence[Entry] | None = "auto"  # "auto", "rich", entries, or None
+    kernel: bool = True
+
+
+def first_fit(problem: Problem, offer: Offer, choices: Choices, sensitivity: Array) -> StateFit:
+    """Terms of the plain library (or of the user's), to start from."""
+    given = choices.library if not isinstance(choices.library, str) else None
+    columns = make_columns(problem, plain_library(offer) if given is None else list(given), sensitivity)
+    terms = fit_terms(problem, columns, noise_scale(problem, columns), offer.angles)
+    return _fit("terms", problem, terms, None, terms.evidence, sensitivity.shape[1])
+
+
+def fit_state(problem: Problem, offer: Offer, choices: Choices, inputs: Inputs, sensitivity: Array) -> list[StateFit]:
+    """All models tried, the best first."""
+    parameters = sensitivity.shape[1]
+    fixed = problem.design(sensitivity)
+    nothing = solve_terms(problem, [], fixed, [], 1)
+    found = [_fit("known", problem, nothing, None, nothing.evidence, parameters)]
+    terms, offered = nothing, 1
+    if choices.library is not None:
+        terms, offered = _terms(problem, offer, choices, sensitivity)
+        if terms.entries:
+            found.append(_fit("terms", problem, terms, None, terms.evidence, parameters))
+    if choices.kernel and inputs.sees and (choices.library is None or not only_noise(problem, terms)):
+        found.append(_with_kernel(problem, inputs, nothing, fixed, parameters, 1))
+        if terms.entries:
+            found.append(_with_kernel(problem, inputs, terms, fixed, parameters, offered))
+    return sorted(found, key=lambda fit: -fit.evidence)
+
+
+def _terms(problem: Problem, offer: Offer, choices: Choices, sensitivity: Array) -> tuple[TermsFit, int]:
+    """Terms of the plain or the rich library, whichever has more evidence; and how many were offered."""
+    terms = first_fit(problem, offer, choices, sensitivity).terms
+    entries = plain_library(offer)
+    if choices.library == "rich" or (choices.library == "auto" and not only_noise(problem, terms)):
+        entries = rich_library(offer)
+        columns = make_columns(problem, entries, sensitivity)
+        rich = fit_terms(problem, columns, noise_scale(problem, columns), offer.angles, terms.entries)
+        if rich.evidence > terms.evidence:
+            terms = rich
+    return terms, len(entries)
+
+
+def only_noise(problem: Problem, terms: TermsFit) -> bool:
+    """Whether the terms leave no more than noise does."""
+    return terms.chi2 < ONLY_NOISE * problem.whitener.expected * len(problem.y)
+
+
+def _with_kernel(
+    problem: Problem, inputs: Inputs, base: TermsFit, fixed: Array, parameters: int, offered: int
+) -> StateFit:
+    """A kernel network beside these terms, which keep their shapes."""
+    size = np.linalg.norm(fixed, axis=0)
+    unit = np.linalg.norm(problem.y) / np.where(size > 0.0, size, 1.0)
+    prior = np.concatenate([unit, term_prior(problem, base.entries)])
+    extra = np.concatenate([fixed, problem.design(problem.evaluate(base.entries))], axis=1) * prior
+    kernel = fit_kernel(problem, inputs, extra)
+    kernel = replace(kernel, posterior=kernel.posterior.scaled(prior))
+    count = len(prior)
+    mean, covariance = kernel.posterior.mean[:count], kernel.posterior.covariance[:count, :count]
+    noise = max(kernel.posterior.noise / np.sqrt(problem.whitener.expected), 1.0)
+    terms = TermsFit(base.entries, mean, [], covariance, base.chi2, float(noise), base.evidence)
+    price = KERNEL_PRICE + len(base.entries) * float(np.log(max(offered, 2)))
+    name = "terms + kernel" if base.entries else "kernel"
+    return _fit(name, problem, terms, kernel, kernel.posterior.evidence - price, parameters)
+
+
+def _fit(
+    name: str, problem: Problem, terms: TermsFit, kernel: KernelFit | None, evidence: float, parameters: int
+) -> StateFit:
+    return StateFit(name, problem.state, problem.targets.layout.names, terms, kernel, evidence, parameters)

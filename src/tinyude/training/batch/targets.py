@@ -1,0 +1,242 @@
+"""From windows to regression targets: the filtered residual, the field at the nodes, and the exact noise covariance.
+
+A window of half width h gives, for state i, the target  r_i = c * y - sum_q w_q f_i(x_q): its derivative row applied
+to the samples, minus the known part filtered alike. To first order its noise is a linear filter over the samples of
+every channel, so the covariance of all targets of a state is known, banded, and can be whitened exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sparse
+from numpy.typing import NDArray
+from scipy.linalg import cholesky_banded
+from scipy.linalg.lapack import dtbtrs
+
+from tinyude.reference.signal.window import Nodes, Window, legendre, nodes_gauss
+from tinyude.training.batch.windows import LONGEST, Batch
+
+Array = NDArray[Any]
+
+NODES = ((5, 5), (20, 9), (80, 17), (LONGEST, 33))  # half widths up to which a window has so many nodes
+INPUT_NODES = 40  # most nodes of a window where inputs are held between samples
+NUGGET = 0.02  # of a target's own variance: keeps the covariance of overlapping windows well conditioned
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which channel and which of its derivatives every state is, and how the record is sampled."""
+
+    channel: tuple[int, ...]
+    order: tuple[int, ...]
+    period: float
+    names: tuple[str, ...]  # of the states, then the inputs
+
+    @property
+    def states(self) -> int:
+        return len(self.channel)
+
+    @property
+    def inputs(self) -> int:
+        return len(self.names) - len(self.channel)
+
+
+@dataclass(frozen=True)
+class Targets:
+    """What the windows say of the derivatives, ordered by run and time; nodes are those of window 0, then of 1, ..."""
+
+    layout: Layout
+    batches: list[Batch]
+    place: list[Array]  # of each batch's windows in that order
+    run: Array
+    centre: Array
+    half: Array
+    x: Array  # (windows, states) at the centre
+    u: Array
+    dx: Array  # (windows, states)
+    owner: Array  # (nodes,) window
+    columns: Array  # (nodes, states + inputs)
+    weights: Array  # (nodes, states)
+
+    @property
+    def count(self) -> int:
+        return len(self.run)
+
+    def filtered(self, values: Array, state: int) -> Array:
+        """Node values (nodes, ...) as the windows of a state see them (windows, ...)."""
+        flat = values.reshape(len(values), -1)
+        return np.asarray(self._filters[state] @ flat).reshape(self.count, *values.shape[1:])
+
+    @cached_property
+    def _filters(self) -> list[sparse.csr_matrix]:
+        starts = np.searchsorted(self.owner, np.arange(self.count + 1))
+        shape = (self.count, len(self.owner))
+        nodes = np.arange(len(self.owner))
+        return [sparse.csr_matrix((self.weights[:, i], nodes, starts), shape) for i in range(self.layout.states)]
+
+
+def make_targets(layout: Layout, batches: Sequence[Batch], inputs: Sequence[Array]) -> Targets:
+    """Targets of the windows; inputs of each run (samples, inputs)."""
+    parts, run, centre, half = [], [], [], []
+    for batch in batches:
+        nodes, held = _nodes(batch, layout, inputs)
+        states = [
+            batch.coefficients[:, channel] @ nodes.values[order].T
+            for channel, order in zip(layout.channel, layout.order, strict=True)
+        ]
+        columns = np.concatenate([np.stack(states, axis=-1), held], axis=-1)
+        parts.append((_jets(batch, layout, 0), _jets(batch, layout, 1), columns, nodes.weights))
+        run.append(batch.run)
+        centre.append(batch.centre)
+        half.append(np.full(len(batch.run), batch.window.half))
+    runs, centres, halves = np.concatenate(run), np.concatenate(centre), np.concatenate(half)
+    sequence = np.lexsort((centres, runs))
+    rank = np.empty(len(sequence), dtype=np.intp)
+    rank[sequence] = np.arange(len(sequence))
+    place = np.split(rank, np.cumsum([len(r) for r in run])[:-1])
+    owner = np.concatenate([np.repeat(p, part[2].shape[1]) for p, part in zip(place, parts, strict=True)])
+    by_window = np.argsort(owner, kind="stable")
+    columns = np.concatenate([part[2].reshape(-1, part[2].shape[-1]) for part in parts])[by_window]
+    weights = np.concatenate([np.tile(part[3], (len(part[2]), 1)) for part in parts])[by_window]
+    x, dx = (np.concatenate([part[k] for part in parts])[sequence] for k in (0, 1))
+    u = np.stack([inputs[r][c] for r, c in zip(runs[sequence], centres[sequence], strict=True)])
+    return Targets(
+        layout, list(batches), place, runs[sequence], centres[sequence], halves[sequence], x, u, dx,
+        owner[by_window], columns, weights,
+    )  # fmt: skip
+
+
+def _jets(batch: Batch, layout: Layout, derivative: int) -> Array:
+    """A derivative of every state at the windows' centres."""
+    window = batch.window
+    columns = []
+    for channel, order in zip(layout.channel, layout.order, strict=True):
+        row = legendre(0.0, window.poly + 1, order + derivative) / window.seconds ** (order + derivative)
+        columns.append(batch.coefficients[:, channel] @ row)
+    return np.stack(columns, axis=-1)
+
+
+def _nodes(batch: Batch, layout: Layout, inputs: Sequence[Array]) -> tuple[Nodes, Array]:
+    """Nodes of a window, and the inputs there (windows, nodes, inputs)."""
+    window = batch.window
+    if not layout.inputs:
+        nodes = nodes_gauss(window, next(count for half, count in NODES if window.half <= half), layout.order)
+        return nodes, np.zeros((len(batch.run), len(nodes.weights), 0))
+    nodes, bounds = nodes_held(window, layout.order)
+    held = np.empty((len(batch.run), len(nodes.weights), layout.inputs))
+    for index in np.unique(batch.run):
+        mine = batch.run == index
+        sums = np.concatenate([np.zeros((1, layout.inputs)), np.cumsum(inputs[index], axis=0)])
+        first = batch.centre[mine][:, None] - window.half
+        held[mine] = (sums[first + bounds[1:]] - sums[first + bounds[:-1]]) / np.diff(bounds)[:, None]
+    return nodes, held
+
+
+def nodes_held(window: Window, orders: tuple[int, ...]) -> tuple[Nodes, Array]:
+    """Nodes for inputs held between samples: groups of sampling intervals, each with its mean input.
+
+    The group's weight is the integral of the window's kernel over it, its place the kernel's centre of mass there,
+    so what is linear in the inputs or in the states passes exactly. Also the first interval of each group.
+    """
+    half, count = window.half, min(2 * window.half, INPUT_NODES)
+    bounds = np.arange(count + 1) * 2 * half // count
+    weights = np.empty((count, len(orders)))
+    tau = (bounds[:-1] + bounds[1:]) / (2.0 * half) - 1.0
+    for state, order in enumerate(orders):
+        kernel = -np.cumsum(window.derivative_row(order + 1))[:-1]
+        for _ in range(order):
+            knots = -np.concatenate([[0.0], np.cumsum(kernel)]) / half
+            kernel = (knots[:-1] + knots[1:]) / 2.0
+        weights[:, state] = np.add.reduceat(kernel / half, bounds[:-1])
+    values = tuple(legendre(tau, window.poly + 1, d) / window.seconds**d for d in range(max(orders) + 1))
+    return Nodes(values, weights, 2 * half - bounds[:-1]), bounds
+
+
+def noise_filters(targets: Targets, lengths: Sequence[int], sigma: Array, state: int, slopes: Array) -> sparse.csr_matrix:
+    """Rows: the target of a state in each window; columns: unit noise of every sample of every channel.
+
+    lengths: samples of each run. slopes: df_i/dx at the nodes (nodes, states).
+    """
+    layout = targets.layout
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    rows, columns, data = [], [], []
+    first_node = np.searchsorted(targets.owner, np.arange(targets.count + 1))
+    for batch, place in zip(targets.batches, targets.place, strict=True):
+        window = batch.window
+        count = first_node[place[0] + 1] - first_node[place[0]]
+        nodes = first_node[place][:, None] + np.arange(count)
+        weight = targets.weights[nodes, state]  # (windows, nodes)
+        rule = _node_rule(window, layout, count)
+        for channel in range(batch.coefficients.shape[1]):
+            effect = np.zeros((len(place), window.poly + 1))
+            if layout.channel[state] == channel:
+                order = layout.order[state] + 1
+                effect += legendre(0.0, window.poly + 1, order) / window.seconds**order
+            for source in np.flatnonzero(np.array(layout.channel) == channel):
+                effect -= (weight * slopes[nodes, source]) @ rule.values[layout.order[source]]
+            if not effect.any():
+                continue
+            noise = sigma[channel] * np.sqrt(batch.excess[:, channel])
+            data.append(((effect @ window.rows) * noise[:, None]).ravel())
+            samples = starts[batch.run][:, None] + batch.centre[:, None] + np.arange(-window.half, window.half + 1)
+            columns.append((samples + channel * starts[-1]).ravel())
+            rows.append(np.repeat(place, 2 * window.half + 1))
+    shape = (targets.count, int(starts[-1]) * batch.coefficients.shape[1])
+    return sparse.csr_matrix(
+        (np.concatenate(data), (np.concatenate(rows), np.concatenate(columns))), shape=shape
+    )
+
+
+def _node_rule(window: Window, layout: Layout, count: int) -> Nodes:
+    if layout.inputs:
+        return nodes_held(window, layout.order)[0]
+    return nodes_gauss(window, count, layout.order)
+
+
+class Whitener:
+    """The Cholesky factor of targets' covariance: turns correlated rows into independent ones of unit variance.
+
+    Rows of several states are interleaved window by window: those that are known to be zero first (`helpers`), so
+    that what is known exactly of them sharpens the last one.
+    """
+
+    def __init__(self, filters: Sequence[sparse.csr_matrix]) -> None:
+        self.interleaved = len(filters)
+        count = filters[0].shape[0]
+        sequence = np.arange(count * len(filters)).reshape(len(filters), count).T.ravel()
+        self.filters = sparse.vstack(filters, format="csr")[sequence] if len(filters) > 1 else filters[0]
+        covariance = (self.filters @ self.filters.T).tocoo()
+        lower = covariance.row >= covariance.col
+        row, column, value = covariance.row[lower], covariance.col[lower], covariance.data[lower]
+        width = int(np.max(row - column, initial=0))
+        band = np.zeros((width + 1, covariance.shape[0]))
+        band[row - column, column] = value
+        self.variance = band[0].reshape(-1, len(filters)).copy()  # (windows, states)
+        band[0] *= 1.0 + NUGGET
+        band[0] += 1e-300
+        self.factor = cholesky_banded(band, lower=True, check_finite=False)
+
+    def rows(self, values: Array, helpers: Sequence[Array] = ()) -> Array:
+        """Values of the last state (windows, ...) and of the helpers, whitened: (rows, ...)."""
+        flat = values.reshape(len(values), -1)
+        stacked = np.zeros((len(flat), self.interleaved, flat.shape[1]))
+        stacked[:, -1] = flat
+        for k, helper in enumerate(helpers):
+            stacked[:, k] = helper.reshape(len(flat), -1)
+        rows = len(flat) * self.interleaved
+        if not flat.shape[1]:
+            return np.zeros((rows, *values.shape[1:]))
+        whitened = dtbtrs(self.factor, stacked.reshape(rows, -1), uplo="L")[0]
+        return np.asarray(whitened).reshape(rows, *values.shape[1:])
+
+    @cached_property
+    def expected(self) -> float:
+        """Mean square of a whitened row of noise: below 1 by what the nugget adds."""
+        rng = np.random.default_rng(0)
+        draws = self.filters @ rng.standard_normal((self.filters.shape[1], 4))
+        return float(np.mean(np.asarray(dtbtrs(self.factor, draws, uplo="L")[0]) ** 2))

@@ -1,0 +1,199 @@
+"""Library terms for one residual state: chosen jointly, their shapes freed, what is redundant merged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import least_squares
+
+from tinyude.training.batch.evidence import posterior
+from tinyude.training.batch.library import Entry, free_shapes, with_shape
+from tinyude.training.batch.problem import Problem
+from tinyude.training.batch.selection import MOST, Gram, criterion, limit, make_gram, select, solve
+
+Array = NDArray[Any]
+
+BROAD = 3.0  # prior spread of a term's contribution, in units of the residual's RMS
+SHAPE_STEPS = 12  # evaluations of a shape fit
+SHAPE_RANGE = 2.5  # in logarithms, that a shape parameter may move
+MOST_SHAPED = 4  # terms whose shapes are freed together
+
+
+@dataclass(frozen=True)
+class TermsFit:
+    """Terms of one state, the columns of its learned parameters first."""
+
+    entries: list[Entry]
+    coefficients: Array  # (parameters + entries,)
+    free: list[tuple[int, tuple[int, int]]]  # (entry, (factor, parameter)) of every freed shape
+    covariance: Array  # of the coefficients, then the freed shapes; noise scale included
+    chi2: float
+    noise: float  # scale of the whitened noise, 1 where the noise model holds
+    evidence: float
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Whitened columns of a library."""
+
+    entries: list[Entry]
+    design: Array  # (rows, parameters + entries)
+    gram: Gram
+    parameters: int
+
+
+def make_columns(problem: Problem, entries: Sequence[Entry], sensitivity: Array) -> Columns:
+    """Columns of the learned parameters (nodes, parameters) and of the entries that are finite."""
+    with np.errstate(all="ignore"):
+        values = problem.evaluate(entries)
+    fine = np.isfinite(values).all(axis=0)
+    kept = [entry for entry, good in zip(entries, fine, strict=True) if good]
+    design = problem.design(np.concatenate([sensitivity, values[:, fine]], axis=1))
+    return Columns(kept, design, make_gram(design, problem.y), sensitivity.shape[1])
+
+
+def noise_scale(problem: Problem, columns: Columns) -> float:
+    """s^2: what the best large set leaves, at least what noise alone does."""
+    full = select(columns.gram, 1e-9, fixed=columns.parameters, most=30)
+    left = criterion(columns.gram, full, 0.0) / max(len(problem.y) - len(full), 1)
+    return max(left, problem.whitener.expected)
+
+
+def fit_terms(problem: Problem, columns: Columns, s2: float, angles: Sequence[int] = (), start: Sequence[Entry] = ()) -> TermsFit:
+    """Choose terms and free their shapes; `start`: entries to grow from."""
+    price = s2 * limit(len(columns.entries), problem.rows)
+    first = [columns.parameters + columns.entries.index(e) for e in start if e in columns.entries]
+    chosen = select(columns.gram, price, first, columns.parameters)
+    entries = [columns.entries[k - columns.parameters] for k in chosen[columns.parameters :]]
+    fixed = columns.design[:, : columns.parameters]
+    found = solve_terms(problem, entries, fixed, [], len(columns.entries))
+    return _free(problem, found, fixed, price, angles, len(columns.entries))
+
+
+def _free(problem: Problem, found: TermsFit, fixed: Array, price: float, angles: Sequence[int], offered: int) -> TermsFit:
+    """Fit the shapes; drop terms that freed ones make redundant; keep what lowers the criterion."""
+    shaped = [k for k, entry in enumerate(found.entries) if free_shapes(entry, angles)]
+    if not shaped or len(shaped) > MOST_SHAPED + 2:
+        return found
+
+    def cost(fit: TermsFit) -> float:
+        return fit.chi2 + price * (len(fit.entries) + 0.5 * len(fit.free))
+
+    best = found
+    trials = [found.entries, *([e for j, e in enumerate(found.entries) if j != k] for k in shaped)]
+    while trials:
+        fits = [fit_shapes(problem, entries, fixed, angles, offered) for entries in trials]
+        better = min(fits, key=cost)
+        if cost(better) >= cost(best) - 1e-9:
+            break
+        best = better
+        shaped = [k for k, entry in enumerate(best.entries) if free_shapes(entry, angles)]
+        trials = [[e for j, e in enumerate(best.entries) if j != k] for k in shaped] if len(shaped) > 1 else []
+    return best
+
+
+def fit_shapes(problem: Problem, entries: Sequence[Entry], fixed: Array, angles: Sequence[int], offered: int) -> TermsFit:
+    """Least squares over the shape parameters, the coefficients solved for at every step."""
+    free = [(k, where) for k, entry in enumerate(entries) for where in free_shapes(entry, angles)]
+    if not free:
+        return solve_terms(problem, entries, fixed, [], offered)
+    begin = np.array([entries[k][place].shape[n] for k, (place, n) in free])
+    scale = np.array([_scale(entries[k], where) for k, where in free])
+    unmoved = [k for k in range(len(entries)) if k not in {j for j, _ in free}]
+    moved = [k for k in range(len(entries)) if k not in unmoved]
+    still = np.concatenate([fixed, _design(problem, [entries[k] for k in unmoved])], axis=1)
+
+    def at(steps: Array) -> list[Entry]:
+        changed = list(entries)
+        for (k, where), value in zip(free, _moved(begin, scale, steps), strict=True):
+            changed[k] = with_shape(changed[k], where, float(value))
+        return changed
+
+    def left(steps: Array) -> Array:
+        changed = at(steps)
+        design = np.concatenate([still, _design(problem, [changed[k] for k in moved])], axis=1)
+        size = np.linalg.norm(design, axis=0)
+        unit = design / np.where(size > 0.0, size, 1.0)
+        return np.asarray(problem.y - unit @ np.linalg.lstsq(unit, problem.y, rcond=1e-10)[0])
+
+    found = least_squares(left, np.zeros(len(free)), bounds=(-SHAPE_RANGE, SHAPE_RANGE), max_nfev=SHAPE_STEPS)
+    return solve_terms(problem, at(found.x), fixed, free, offered)
+
+
+def _scale(entry: Entry, where: tuple[int, int]) -> float:
+    """0: the parameter moves in its logarithm; else the length that it moves by (the middle of a bump)."""
+    factor = entry[where[0]]
+    return 1.0 / np.sqrt(factor.shape[1]) if factor.kind == "bump" and where[1] == 0 else 0.0
+
+
+def _moved(begin: Array, scale: Array, steps: Array) -> Array:
+    return np.where(scale > 0.0, begin + scale * steps, begin * np.exp(steps))
+
+
+def _design(problem: Problem, entries: Sequence[Entry]) -> Array:
+    if not entries:
+        return np.zeros((len(problem.y), 0))
+    with np.errstate(all="ignore"):
+        return problem.design(np.nan_to_num(problem.evaluate(entries), posinf=0.0, neginf=0.0))
+
+
+def solve_terms(
+    problem: Problem, entries: Sequence[Entry], fixed: Array, free: list[tuple[int, tuple[int, int]]], offered: int
+) -> TermsFit:
+    """Coefficients, covariance with freed shapes, and log evidence with broad priors."""
+    design = np.concatenate([fixed, _design(problem, entries)], axis=1)
+    gram = make_gram(design, problem.y)
+    everything = list(range(design.shape[1]))
+    coefficients, covariance = solve(gram, everything)
+    chi2 = criterion(gram, everything, 0.0)
+    prior = BROAD * problem.size / _rms(problem, entries)
+    scaled = np.concatenate([fixed * _parameter_prior(fixed, problem), design[:, fixed.shape[1] :] * prior], axis=1)
+    found = posterior(scaled, problem.y, np.sqrt(problem.whitener.expected))
+    noise = max(chi2 / max(len(problem.y) - len(everything) - len(free), 1), 1e-300)
+    noise = max(noise / problem.whitener.expected, 1.0)
+    if free:
+        covariance = _with_shapes(problem, entries, free, coefficients[fixed.shape[1] :], design)
+    evidence = found.evidence - (len(entries) + 0.5 * len(free)) * float(np.log(max(offered, 2)))
+    evidence -= 0.5 * len(free) * float(np.log(max(problem.rows, 2)))
+    return TermsFit(list(entries), coefficients, free, covariance * noise, chi2, float(np.sqrt(noise)), evidence)
+
+
+def term_prior(problem: Problem, entries: Sequence[Entry]) -> Array:
+    """Prior spread of every coefficient: a contribution of a few times the residual."""
+    return BROAD * problem.size / _rms(problem, entries)
+
+
+def _rms(problem: Problem, entries: Sequence[Entry]) -> Array:
+    if not entries:
+        return np.ones(0)
+    values = np.nan_to_num(problem.evaluate(entries))
+    return np.sqrt(np.mean(values**2, axis=0)) + 1e-300
+
+
+def _parameter_prior(fixed: Array, problem: Problem) -> Array:
+    size = np.linalg.norm(fixed, axis=0)
+    return np.linalg.norm(problem.y) / np.where(size > 0.0, size, 1.0)
+
+
+def _with_shapes(
+    problem: Problem, entries: Sequence[Entry], free: list[tuple[int, tuple[int, int]]], coefficients: Array, design: Array
+) -> Array:
+    """Covariance of coefficients and shapes for unit noise, by linearising in the shapes."""
+    slopes = []
+    for k, where in free:
+        value = entries[k][where[0]].shape[where[1]]
+        step = 1e-4 * (_scale(entries[k], where) or abs(value))
+        high, low = (_design(problem, [with_shape(entries[k], where, value + s * step)]) for s in (1.0, -1.0))
+        slopes.append(coefficients[k] * (high - low)[:, 0] / (2.0 * step))
+    full = np.concatenate([design, np.stack(slopes, axis=1)], axis=1)
+    size = np.linalg.norm(full, axis=0)
+    unit = full / size
+    inverse = np.linalg.inv(unit.T @ unit + 1e-10 * np.eye(len(size)))
+    return inverse / np.outer(size, size)
+
+
+__all__ = ["MOST", "Columns", "TermsFit", "fit_terms", "make_columns", "noise_scale", "solve_terms", "term_prior"]

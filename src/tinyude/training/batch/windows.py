@@ -1,0 +1,155 @@
+"""Local windows: at every instant the longest polynomial that the data allow.
+
+One window length for a whole record loses the ends of short runs and every fast stretch. Here each run is covered
+by windows of many half widths: the longest first, shorter ones wherever a longer one fails the acceptance tests or
+does not fit. Where even the shortest fails, it is kept with its noise raised to its misfit (a soft gate).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+
+from tinyude.reference.signal.gates import noise_limits
+from tinyude.reference.signal.window import SEGMENTS, Window, window_make
+from tinyude.training.batch.samples import Noise, mend, untouchable
+
+Array = NDArray[Any]
+
+POLY = 4
+LONGEST = 512  # samples either side
+HALVES = (3, 4, 5, 7, 10, 14, 20, 28, 40, 56, 80, 113, 160, 226, 320, 452)
+SEGMENTED = 7  # shortest half width whose segment sums are watched for jumps
+MARGIN = 8  # a window must also pass with a margin of h / MARGIN samples either side
+DOUBT = 25.0  # times the limit by which a shortest window's margin must fail before it counts as noise
+STEP = 4  # windows of half width h are h / STEP samples apart
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Windows of one half width, all runs."""
+
+    window: Window
+    run: Array  # (windows,)
+    centre: Array  # (windows,) row in its run
+    coefficients: Array  # (windows, channels, poly + 1)
+    excess: Array  # (windows, channels): noise variance of the window in units of sigma^2; 1 unless softly gated
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What became of the record."""
+
+    samples: int
+    filled: int
+    outliers: int
+    windows: int
+    rejected: dict[str, int]
+
+
+def local_windows(runs: Sequence[Array], noise: Noise, period: float) -> tuple[list[Batch], Counts]:
+    """Windows that cover the runs (samples, channels), by half width from the longest; and what became of the rest."""
+    found: dict[int, list[tuple[int, Array, Array, Array]]] = {}
+    rejected = dict.fromkeys(("nonfinite", "stuck", "misfit", "jump"), 0)
+    filled = outliers = 0
+    for index, samples in enumerate(runs):
+        mended, lost, replaced = mend(samples, noise.sigma)
+        filled, outliers = filled + lost, outliers + replaced
+        for half, centre, coefficients, excess in _cover(mended, noise, period, rejected):
+            found.setdefault(half, []).append((index, centre, coefficients, excess))
+    batches = []
+    for half in sorted(found, reverse=True):
+        parts = found[half]
+        run = np.concatenate([np.full(len(part[1]), part[0]) for part in parts])
+        centre, coefficients, excess = (np.concatenate([part[k] for part in parts]) for k in (1, 2, 3))
+        batches.append(Batch(_window(half, period), run, centre, coefficients, excess))
+    windows = sum(len(batch.centre) for batch in batches)
+    return batches, Counts(sum(map(len, runs)), filled, outliers, windows, rejected)
+
+
+def half_widths(samples: int) -> list[int]:
+    """Half widths tried in a run of so many samples, the longest first."""
+    longest = min(LONGEST, max(16, samples // 8))
+    return [half for half in reversed(HALVES) if half <= longest and 2 * half < samples]
+
+
+def _cover(
+    samples: Array, noise: Noise, period: float, rejected: dict[str, int]
+) -> list[tuple[int, Array, Array, Array]]:
+    """Half width, centres, coefficients and excess noise of the windows of one run."""
+    lost, stuck = untouchable(samples, noise)
+    bad = np.concatenate([[0], np.cumsum(lost | stuck)])
+    covered = np.zeros(len(samples), dtype=bool)
+    found = []
+    halves = half_widths(len(samples))
+    for half in halves:
+        step = max(1, half // STEP)
+        centre = np.arange(half, len(samples) - half, step)
+        centre = centre[~covered[centre]]
+        whole = bad[centre + half + 1] == bad[centre - half]
+        if half == halves[-1]:
+            rejected["stuck"] += int(np.sum(~whole & stuck[centre]))
+            rejected["nonfinite"] += int(np.sum(~whole & ~stuck[centre]))
+        centre = centre[whole]
+        if not len(centre):
+            continue
+        window = _window(half, period)
+        coefficients, smooth, steady, misfit = _judge(window, samples, centre, noise)
+        wider = _judge_wider(window, samples, centre, noise, period)
+        keep, excess = smooth & steady & (wider <= 1.0).all(axis=1), np.ones(misfit.shape)
+        if half == halves[-1]:  # the soft gate: nothing shorter is left
+            rejected["misfit"] += int(np.sum(~keep))
+            excess = np.where(smooth[:, None], 1.0, np.maximum(1.0, misfit / (noise.sigma**2 * window.freedom)))
+            excess = np.maximum(excess, wider / DOUBT)
+            keep[:] = True
+        for c in centre[keep]:
+            covered[max(0, c - step // 2) : c + step // 2 + 1] = True
+        if keep.any():
+            found.append((half, centre[keep], coefficients[keep], excess[keep]))
+    return found
+
+
+def _judge(window: Window, samples: Array, centre: Array, noise: Noise) -> tuple[Array, Array, Array, Array]:
+    """Coefficients; whether the misfit and the segment sums of all channels pass; the misfit by channel."""
+    coefficients, misfit, segments = _fit(window, samples, centre)
+    most_misfit, most_segments = noise_limits(window, noise.sigma, noise.step)
+    steady = (segments <= most_segments).all(axis=1) | (window.half < SEGMENTED)
+    return coefficients, (misfit <= most_misfit).all(axis=1), steady, misfit
+
+
+def _judge_wider(window: Window, samples: Array, centre: Array, noise: Noise, period: float) -> Array:
+    """Misfit of a slightly wider window in units of what noise allows, by channel; 0 where it does not fit.
+
+    A polynomial absorbs a jump between its outermost samples: only a wider window sees that one.
+    """
+    wider = _window(window.half + max(1, window.half // MARGIN), period)
+    fits = (centre >= wider.half) & (centre < len(samples) - wider.half)
+    ratio = np.zeros((len(centre), samples.shape[1]))
+    _, misfit, segments = _fit(wider, samples, centre[fits])
+    most_misfit, most_segments = noise_limits(wider, noise.sigma, noise.step)
+    ratio[fits] = np.nan_to_num(np.maximum(misfit / most_misfit, segments / most_segments), nan=0.0)
+    return ratio
+
+
+def _fit(window: Window, samples: Array, centre: Array) -> tuple[Array, Array, Array]:
+    """Legendre coefficients (windows, channels, poly + 1), squared residuals and squared segment sums by channel."""
+    views = sliding_window_view(samples, 2 * window.half + 1, axis=0)[centre - window.half]
+    coefficients = views @ window.rows.T
+    residual = views - coefficients @ window.basis.T
+    misfit = np.einsum("nct,nct->nc", residual, residual)
+    if window.half < SEGMENTED:
+        return coefficients, misfit, np.zeros(misfit.shape)
+    edges = np.arange(SEGMENTS + 1) * views.shape[-1] // SEGMENTS
+    sums = np.add.reduceat(residual, edges[:-1], axis=-1)
+    return coefficients, misfit, np.sum(sums**2 / np.diff(edges), axis=-1)
+
+
+@cache
+def _window(half: int, period: float) -> Window:
+    return window_make(half, 1, POLY, period)
