@@ -23,11 +23,19 @@ from tinyude.physics.parsing import parse_expression
 from tinyude.systems.signals import sensor_noise
 
 Array = NDArray[Any]
+
+
+def _levels(seed: int, size: float) -> Array:
+    return size * np.random.default_rng(seed).uniform(-1.0, 1.0, 400)
+
+
 WAVES: dict[str, Callable[[Array], Array]] = {
     "none": lambda t: np.zeros((len(t), 0)),
     "tones": lambda t: (np.sin(1.3 * t) + 0.6 * np.sin(3.1 * t + 1.0) + 0.3 * np.sin(7.9 * t))[:, None],
-    "steps": lambda t: np.random.default_rng(5).uniform(-1.0, 1.0, 400)[(t / 0.7).astype(int) % 400][:, None],
-    "flow": lambda t: (1.0 + 0.8 * np.random.default_rng(6).uniform(-1.0, 1.0, 400)[(t / 3.0).astype(int) % 400])[:, None],
+    "steps": lambda t: _levels(5, 1.0)[(t / 0.7).astype(int) % 400][:, None],
+    "flow": lambda t: (1.0 + 0.8 * np.random.default_rng(6).uniform(-1.0, 1.0, 400)[(t / 3.0).astype(int) % 400])[
+        :, None
+    ],
 }
 
 

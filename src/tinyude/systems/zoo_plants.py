@@ -1,4 +1,5 @@
 """The plants of the zoo: ordinary and chaotic, from mechanics to climate."""
+# ruff: noqa: E501  (a table: one plant a row)
 
 from __future__ import annotations
 

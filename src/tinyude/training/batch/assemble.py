@@ -91,7 +91,9 @@ def _kernel(networks: list[KernelNetwork]) -> KernelNetwork | None:
         name: np.concatenate([getattr(network, name) for network in networks])
         for name in ("centres", "inverse_lengths", "weights", "linear")
     }
-    return replace(networks[0], on=tuple(network.on[0] for network in networks), **rows)
+    on = tuple(network.on[0] for network in networks)
+    first = networks[0]
+    return KernelNetwork(on, first.sees, first.angles, first.offset, **rows)
 
 
 def _covariance(model: Model, fits: dict[int, StateFit], learned: Array, shape_places: dict[int, list[int]]) -> Array:
@@ -105,7 +107,7 @@ def _covariance(model: Model, fits: dict[int, StateFit], learned: Array, shape_p
     width = len(kernel.unknowns) // len(kernel.on) if kernel is not None else 0
     for row, state in enumerate(model.on):
         fit = fits[state]
-        places = list(len(learned) + np.flatnonzero(rows == row))
+        places: list[int] = (len(learned) + np.flatnonzero(rows == row)).tolist()
         places = [places[k] for k in _term_order(model, row, fit)]
         if fit.network is None:
             own = fit.terms.covariance

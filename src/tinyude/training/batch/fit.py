@@ -1,18 +1,19 @@
 """The batch estimator, in order: samples, local windows, targets with their noise, models by evidence.
 
-    runs -> local_windows -> make_targets -> for each residual state: whiten, terms, kernels -> the best as a Model
+runs -> local_windows -> make_targets -> for each residual state: whiten, terms, kernels -> the best as a Model
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import sympy as sp
 from numpy.typing import NDArray
+from scipy.linalg import block_diag
 
 from tinyude.data.streams import Stream
 from tinyude.errors import TinyUDEError
@@ -20,18 +21,20 @@ from tinyude.model.model import Model
 from tinyude.physics import Physics
 from tinyude.physics.kinematics import measured_map, residual_states, seen_columns
 from tinyude.training.batch.assemble import make_model
+from tinyude.training.batch.carried_angle import carry_angles, offset_shapes
 from tinyude.training.batch.kernel_fit import make_inputs
 from tinyude.training.batch.library import Offer, given_entry
 from tinyude.training.batch.parameters import learn_parameters
 from tinyude.training.batch.problem import Problem
-from tinyude.training.batch.samples import Noise, sensor_noise
+from tinyude.training.batch.samples import Counts, Noise, mend, sensor_noise
 from tinyude.training.batch.state_fit import Choices, StateFit, first_fit, fit_state
-from tinyude.training.batch.targets import Layout, Targets, Whitener, make_targets, noise_filters
-from tinyude.training.batch.windows import Counts, local_windows
+from tinyude.training.batch.targets import Layout, Targets, Whitener, corrected, make_targets, noise_filters
+from tinyude.training.batch.windows import local_windows
 
 Array = NDArray[Any]
 
 TURN = 2.0 * np.pi
+PICARD = 2  # rounds of correcting the node states by the field
 TWO_WAY = 0.05  # least share of samples on either side of 0 for a state to count as a speed
 
 
@@ -101,13 +104,19 @@ def batch_fit(physics: Physics, stream: Stream, options: Options | None = None) 
     TinyUDEError
         If no window fits into the record.
     """
-    work = _Work(physics, stream, options or Options())
+    raw = _Work(physics, stream, options or Options())
+    work = raw.corrected()
     fits = work.rough()
     moved, errors, deficient = physics, np.zeros(0), 0
     if physics.learned:
         moved, errors, deficient = learn_parameters(work, fits)
-        work = work.with_physics(moved)
+        raw = raw.with_physics(moved)
+        work = raw.corrected()
         fits = work.rough()
+    if work.carried:
+        raw = raw.shifted(fits)
+        fits = raw.corrected(fits).rough()
+    work = raw.corrected(fits)
     found = work.final(fits)
     best = {i: offered[0] for i, offered in found.items()}
     chi2 = {i: work.left(i, fit) for i, fit in best.items()}
@@ -116,7 +125,7 @@ def batch_fit(physics: Physics, stream: Stream, options: Options | None = None) 
         model = make_model(moved, work.on, work.sees, work.circular, work.targets, states, errors)
         candidates.append(BatchCandidate(name, model, sum(fit.evidence for fit in states.values()), states))
     candidates.sort(key=lambda candidate: -candidate.evidence)
-    return BatchResult(candidates, work.targets, work.noise, work.counts, chi2, deficient)
+    return BatchResult(candidates, work.targets, work.sensors, work.counts, chi2, deficient)
 
 
 def _combinations(found: dict[int, list[StateFit]]) -> list[tuple[str, dict[int, StateFit]]]:
@@ -146,25 +155,59 @@ class _Work:
         runs = list(stream.runs)
         samples, inputs = [run.samples for run in runs], [run.inputs for run in runs]
         self.lengths = [len(run) for run in samples]
-        self.noise = sensor_noise(samples)
-        batches, self.counts = local_windows(samples, self.noise, stream.period)
+        self.sensors = sensor_noise(samples)
+        mended = [mend(run, self.sensors.sigma) for run in samples]
+        _, channel, order = measured_map(physics, options.measured)
+        self.on = residual_states(physics, options.on, "default")
+        pairs = {channel[i]: channel[j] for i, j in self._pairs(order)}
+        carried = carry_angles([run for run, _, _ in mended], self.sensors, pairs, stream.period)
+        self.noise, self.carried = carried.noise, carried.channels
+        self.prior = block_diag(*carried.priors) if carried.priors else np.zeros((0, 0))
+        batches, rejected = local_windows(carried.runs, self.noise, stream.period)
+        self.counts = Counts(sum(self.lengths), sum(m[1] for m in mended), sum(m[2] for m in mended), rejected)
         if not batches:
             raise TinyUDEError(
                 "No window fits into this record without touching missing or stuck samples; check the sensors, or "
                 "give a longer record."
             )
-        _, channel, order = measured_map(physics, options.measured)
-        layout = Layout(channel, order, stream.period, (*physics.states, *physics.inputs))
+        rates = tuple((i, channel[j]) for i, j in self._pairs(order) if channel[i] in self.carried)
+        layout = Layout(channel, order, stream.period, (*physics.states, *physics.inputs), rates)
         self.targets = make_targets(layout, batches, inputs)
-        self.on = residual_states(physics, options.on, "default")
         self.sees = seen_columns(physics, options.sees)
         self._check_finite()
 
+    def _pairs(self, order: Sequence[int]) -> list[tuple[int, int]]:
+        """Measured states whose equation is known to be another measured state, with that state."""
+        return [
+            (i, j)
+            for i, j in enumerate(self.physics.kinematic)
+            if j is not None and j != i and i not in self.on and order[i] == order[j] == 0
+        ]
+
     def with_physics(self, physics: Physics) -> _Work:
         """The same windows under other parameter values."""
-        work = object.__new__(_Work)
-        work.__dict__ = {k: v for k, v in self.__dict__.items() if k not in {"field", "slopes", "known_targets"}}
+        work = self._fresh()
         work.physics = physics
+        return work
+
+    def corrected(self, fits: dict[int, StateFit] | None = None) -> _Work:
+        """With node states that follow the known field, and what was found beyond it, between the samples."""
+        work = self
+        for _ in range(PICARD):
+            field = work.field.copy()
+            for i, fit in (fits or {}).items():
+                field[:, i] += fit.values(work.targets.columns)
+            moved = work._fresh()
+            moved.targets = corrected(self.targets, np.nan_to_num(field))
+            if not np.all(np.isfinite(moved.field)):
+                break
+            work = moved
+        return work
+
+    def _fresh(self) -> _Work:
+        work = object.__new__(_Work)
+        stale = {"field", "slopes", "known_targets", "offer", "problems"}
+        work.__dict__ = {k: v for k, v in self.__dict__.items() if k not in stale}
         return work
 
     @property
@@ -199,7 +242,9 @@ class _Work:
         return tuple(
             i
             for i in range(self.states)
-            if i not in self.on and not (layout.channel[i] == layout.channel[kinematic[i] or 0] and kinematic[i] != i)
+            if i not in self.on
+            and layout.channel[i] not in self.carried
+            and not (layout.channel[i] == layout.channel[kinematic[i] or 0] and kinematic[i] != i)
         )
 
     @cached_property
@@ -228,6 +273,36 @@ class _Work:
             return np.zeros((len(columns), 0))
         return np.asarray(self.physics.parameter_jacobian(*self._split(columns)), dtype=np.float64)[:, state]
 
+    def always_in(self, state: int) -> Array:
+        """Columns that no choice leaves out: learned parameters, then the offsets of carried angles."""
+        parts = [self.sensitivity(state)]
+        parts += [self.slopes[:, state, angle, None] * self.offsets for angle in self.carried_states]
+        return np.concatenate(parts, axis=1)
+
+    @property
+    def carried_states(self) -> list[int]:
+        layout = self.targets.layout
+        return [i for i in range(self.states) if layout.channel[i] in self.carried and layout.order[i] == 0]
+
+    @cached_property
+    def offsets(self) -> Array:
+        targets = self.targets
+        return offset_shapes(targets.node_time, targets.run[targets.owner], self.lengths)
+
+    def shifted(self, fits: dict[int, StateFit]) -> _Work:
+        """With carried angles moved by the offset that the known physics of the residual states saw."""
+        columns = self.targets.columns.copy()
+        start = len(self.physics.learned)
+        knots = self.offsets.shape[1]
+        for k, angle in enumerate(self.carried_states):
+            place = slice(start + k * knots, start + (k + 1) * knots)
+            weight = [np.sum(self.slopes[:, i, angle] ** 2) for i in self.on]
+            seen = [fits[i].terms.coefficients[place] for i in self.on]
+            columns[:, angle] += self.offsets @ (np.array(weight) @ np.array(seen) / (np.sum(weight) + 1e-300))
+        work = self._fresh()
+        work.targets = replace(self.targets, columns=columns)
+        return work
+
     def problem(self, state: int, learned: Array | None = None) -> Problem:
         """The regression of one state; learned: slopes (nodes, states) of what was found in a first pass."""
         targets, sigma = self.targets, self.noise.sigma
@@ -235,19 +310,19 @@ class _Work:
         filters = [noise_filters(targets, self.lengths, sigma, i, self.slopes[:, i]) for i in self.helpers]
         whitener = Whitener([*filters, noise_filters(targets, self.lengths, sigma, state, own)])
         known = self.known_targets
-        return Problem(targets, state, known[state], [known[i] for i in self.helpers], whitener)
+        return Problem(targets, state, known[state], [known[i] for i in self.helpers], whitener, self.prior)
 
     def rough(self) -> dict[int, StateFit]:
         """First pass: terms of the plain library, whose slopes tell how noise in the states enters."""
         choices = self.choices if self.choices.library is not None else Choices("auto")
-        return {i: first_fit(self.problem(i), self.offer, choices, self.sensitivity(i)) for i in self.on}
+        return {i: first_fit(self.problem(i), self.offer, choices, self.always_in(i)) for i in self.on}
 
     def final(self, fits: dict[int, StateFit]) -> dict[int, list[StateFit]]:
         """Second pass: everything that may be offered, by evidence."""
         inputs = make_inputs(self.targets.columns, self.sees, self.circular)
         self.problems = {i: self.problem(i, fits[i].slopes(self.targets.columns, self.states)) for i in self.on}
         return {
-            i: fit_state(problem, self.offer, self.choices, inputs, self.sensitivity(i))
+            i: fit_state(problem, self.offer, self.choices, inputs, self.always_in(i))
             for i, problem in self.problems.items()
         }
 
@@ -255,6 +330,7 @@ class _Work:
         """chi^2 a row that a fit leaves, in units of noise alone."""
         problem = self.problems[state]
         rest = problem.y - problem.design(fit.values(self.targets.columns)[:, None])[:, 0]
+        rest = rest - problem.fixed(self.always_in(state)) @ fit.terms.coefficients[: fit.parameters]
         return float(np.mean(rest**2)) / problem.whitener.expected
 
     def _split(self, columns: Array) -> tuple[Array, Array | None]:

@@ -55,7 +55,6 @@ class KernelFit:
     posterior: Posterior  # of [extra columns, linear part, units], each with unit prior variance
     extra: int
 
-
     def network(self, state: int) -> tuple[KernelNetwork, Array]:
         """The network of one residual state, and the covariance of [extra columns, its unknowns]."""
         seen, mean = self.inputs, self.posterior.mean
@@ -136,7 +135,7 @@ class _Search:
         counts = first[windows + 1] - first[windows]
         nodes = np.concatenate([np.arange(first[w], first[w + 1]) for w in windows])
         self.whitening, self.y = blocks.whitening, blocks.y.ravel()
-        self.shape = blocks.windows.shape
+        self.shape, self.known = blocks.windows.shape, 0
         self.starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
         self.owner = np.repeat(np.arange(len(windows)), counts)
         self.weights = targets.weights[nodes, problem.state][:, None]
@@ -148,7 +147,13 @@ class _Search:
         if extra.shape[1]:
             each = problem.whitener.interleaved
             rows = (blocks.windows[..., None] * each + np.arange(each)).reshape(-1)
+            known = np.zeros((len(problem.prior), self.linear.shape[1]))
             self.linear = np.concatenate([extra[rows], self.linear], axis=1)
+            if len(known):
+                below = np.concatenate([extra[-len(known) :], known], axis=1)
+                self.linear = np.concatenate([self.linear, below])
+                self.y = np.concatenate([self.y, np.zeros(len(known))])
+                self.known = len(known)
 
     def _seen(self, values: Array) -> Array:
         """Node values as whitened rows."""
@@ -172,7 +177,7 @@ class _Search:
         inverse, size2, s2 = np.exp(-hyper[:-2]), np.exp(2.0 * hyper[-2]), float(np.exp(2.0 * hyper[-1]))
         kernel = kernel_values(self.z, self.centres, inverse)
         among = kernel_values(self.centres, self.centres, inverse)
-        psi = self._seen(kernel)
+        psi = np.concatenate([self._seen(kernel), np.zeros((self.known, kernel.shape[1]))])
         units = cho_factor(among + JITTER * np.eye(len(among)), lower=True)
         root = solve_triangular(units[0], psi.T, lower=True).T * np.sqrt(size2)
         phi = np.concatenate([root, self.linear], axis=1)
@@ -190,7 +195,8 @@ class _Search:
         by_among = -0.5 * size2 * (np.outer(alpha_v, alpha_v) - v.T @ sigma_v)
         trace = (rows - len(inner) + np.trace(cho_solve(factor, np.eye(len(inner))))) / s2
         by_noise = s2 * (float(alpha @ alpha) - trace)
-        back = np.swapaxes(self.whitening, 1, 2) @ by_psi.reshape(self.shape[0], -1, by_psi.shape[1])
+        seen = by_psi[: len(by_psi) - self.known]
+        back = np.swapaxes(self.whitening, 1, 2) @ seen.reshape(self.shape[0], -1, by_psi.shape[1])
         share = back.reshape(-1, by_psi.shape[1])[self.owner] * self.weights * kernel
         by_length = _by_length(share, self.z, self.centres, inverse)
         by_length += _by_length(by_among * among, self.centres, self.centres, inverse)

@@ -123,9 +123,7 @@ def expression(entry: Entry, names: Sequence[str], free: Mapping[tuple[int, int]
             result = result * factor.given
             continue
         symbol = sp.Symbol(names[factor.column], real=True)
-        shape = [
-            (free or {}).get((place, k), _number(factor.kind, value)) for k, value in enumerate(factor.shape)
-        ]
+        shape = [(free or {}).get((place, k), _number(factor.kind, value)) for k, value in enumerate(factor.shape)]
         result = result * SYMBOLIC[factor.kind](symbol, *shape)
     return result
 
@@ -151,7 +149,7 @@ def with_shape(entry: Entry, where: tuple[int, int], value: float) -> Entry:
 def _number(kind: str, value: float) -> sp.Expr:
     if kind in _WHOLE or (kind in {"sin", "cos"} and value == int(value)):
         return sp.Integer(int(value))
-    return sp.Float(float(f"{value:.6g}"))
+    return sp.Float(value)
 
 
 @dataclass(frozen=True)
@@ -221,6 +219,11 @@ def _friction(k: int, rms: float) -> list[Entry]:
     return [(Factor("drag", k),), (soft,), (sharp,), (soft, slow), (sharp, slow)]
 
 
+def _digits(value: float) -> float:
+    """A shape parameter as people write it."""
+    return float(f"{value:.4g}")
+
+
 def _shapes(offer: Offer, k: int) -> list[Factor]:
     if k in offer.angles:
         return [Factor(wave, k, (float(n),)) for n in (1, 2, 3, 4) for wave in ("sin", "cos")]
@@ -230,12 +233,18 @@ def _shapes(offer: Offer, k: int) -> list[Factor]:
         return []
     size = max(abs(low), abs(high))
     found = [Factor(wave, k, (float(n),)) for n in (1, 2, 3, 4) for wave in ("sin", "cos") if 0.3 < n * width < 60.0]
-    found += [Factor(wave, k, (n * np.pi / width, low)) for n in (1, 2, 3) for wave in ("wave_sin", "wave_cos")]
-    found += [Factor("saturation", k, (c * rms,)) for c in (0.2, 0.6, 2.0)]
-    found += [Factor("hill", k, (c * rms,)) for c in (0.3, 0.8, 2.0)]
-    found += [Factor("exp", k, (s * n / max(rms, width / 4.0),)) for n in (0.5, 1.5) for s in (-1.0, 1.0)]
-    found += [Factor("bump", k, (low + f * width, 8.0 / width**2 * 2.0)) for f in (0.1, 0.3, 0.5, 0.7, 0.9)]
-    found += [Factor("tanh", k, (s / rms,)) for s in (1.0, 4.0)]
+    found += [
+        Factor(wave, k, (_digits(n * np.pi / width), _digits(low)))
+        for n in (1, 2, 3)
+        for wave in ("wave_sin", "wave_cos")
+    ]
+    found += [Factor("saturation", k, (_digits(c * rms),)) for c in (0.2, 0.6, 2.0)]
+    found += [Factor("hill", k, (_digits(c * rms),)) for c in (0.3, 0.8, 2.0)]
+    found += [Factor("exp", k, (_digits(s * n / max(rms, width / 4.0)),)) for n in (0.5, 1.5) for s in (-1.0, 1.0)]
+    found += [
+        Factor("bump", k, (_digits(low + f * width), _digits(16.0 / width**2))) for f in (0.1, 0.3, 0.5, 0.7, 0.9)
+    ]
+    found += [Factor("tanh", k, (_digits(s / rms),)) for s in (1.0, 4.0)]
     found += [Factor("root", k), Factor("abs", k), Factor("power", k, (4.0,)), Factor("power", k, (5.0,))]
     if low * high > 0.0 and min(abs(low), abs(high)) > AWAY_FROM_ZERO * size:
         found += [Factor("inverse", k, (1.0,)), Factor("inverse", k, (2.0,)), Factor("log", k)]

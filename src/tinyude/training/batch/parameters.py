@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tinyude.physics import Physics
+from tinyude.training.session import move_parameters
 
 if TYPE_CHECKING:
     from tinyude.training.batch.fit import _Work
@@ -52,13 +53,3 @@ def learn_parameters(work: _Work, fits: dict[int, StateFit]) -> tuple[Physics, A
         if moved < SETTLED:
             break
     return physics, errors, deficient
-
-
-def move_parameters(physics: Physics, steps: Array) -> tuple[float, Physics]:
-    """Parameters moved by the solved steps, within their bounds; and by how much, relative to their size."""
-    values, moved = {}, 0.0
-    for name, step in zip(physics.learned, steps, strict=True):
-        old = physics.parameters[name]
-        values[name] = float(np.clip(old.value + step, old.min, old.max))
-        moved = max(moved, abs(values[name] - old.value) / max(abs(old.value), 1e-12))
-    return moved, physics.with_parameters(values)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -28,11 +28,12 @@ class Problem:
     target: Array  # (windows,)
     helpers: Sequence[Array]
     whitener: Whitener
+    prior: Array = field(default_factory=lambda: np.zeros((0, 0)))  # (rows, columns): what is known of fixed columns
 
     @cached_property
     def y(self) -> Array:
-        """The whitened target (rows,)."""
-        return self.whitener.rows(self.target, self.helpers)
+        """The whitened target (rows,), then zeros for what is known beforehand."""
+        return np.concatenate([self.whitener.rows(self.target, self.helpers), np.zeros(len(self.prior))])
 
     @property
     def rows(self) -> int:
@@ -53,11 +54,16 @@ class Problem:
 
     def design(self, values: Array) -> Array:
         """Functions at the nodes (nodes, functions) as whitened columns (rows, functions)."""
-        return self.whitener.rows(self.targets.filtered(values, self.state))
+        white = self.whitener.rows(self.targets.filtered(values, self.state))
+        return np.concatenate([white, np.zeros((len(self.prior), white.shape[1]))])
 
-    def white(self, filtered: Array) -> Array:
-        """Whitened columns of what the windows see (windows, ...)."""
-        return self.whitener.rows(filtered)
+    def fixed(self, values: Array) -> Array:
+        """Columns that always stay (nodes, columns), whitened, with what is known of the last of them."""
+        design = self.design(values)
+        known = len(self.prior)
+        if known:
+            design[-known:, design.shape[1] - self.prior.shape[1] :] = self.prior
+        return design
 
 
 @dataclass(frozen=True)

@@ -51,6 +51,16 @@ def sensor_noise(runs: Sequence[Array]) -> Noise:
     return Noise(np.maximum(np.where(np.isfinite(sigma), sigma, 0.0), np.maximum(floor, 1e-30)), step)
 
 
+@dataclass(frozen=True)
+class Counts:
+    """What became of a record's samples and windows."""
+
+    samples: int
+    filled: int
+    outliers: int
+    rejected: dict[str, int]
+
+
 def mend(samples: Array, sigma: Array) -> tuple[Array, int, int]:
     """Samples with lone dropouts filled and lone outliers replaced by the median of the pairs around them.
 
@@ -87,11 +97,13 @@ def untouchable(samples: Array, noise: Noise) -> tuple[Array, Array]:
         for start, stop in zip(edges[::2], edges[1::2], strict=True):
             if stop - start >= STUCK_RUN:
                 stuck[start - 1 : stop] = True
-    return ~finite, stuck
+    return np.asarray(~finite), stuck
 
 
 def _nanmedian(values: Array) -> Array:
-    return np.array([np.median(column[np.isfinite(column)]) if np.isfinite(column).any() else 0.0 for column in values.T])
+    return np.array(
+        [np.median(column[np.isfinite(column)]) if np.isfinite(column).any() else 0.0 for column in values.T]
+    )
 
 
 def _smallest_change(run: Array) -> Array:

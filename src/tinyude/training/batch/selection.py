@@ -52,7 +52,7 @@ def select(gram: Gram, price: float, start: Iterable[int] = (), fixed: int = 0, 
     """The best set found; the first `fixed` columns always stay. price: limit times the noise scale s^2."""
     always = list(range(fixed))
     grown = _grow(gram, [*always, *(k for k in start if k >= fixed)], price, most + fixed)
-    overfull = _grow(gram, grown, 0.2 * price, OVERFULL + fixed)
+    overfull = _grow(gram, grown, 0.0, OVERFULL + fixed)
     shrunk = _shrink(gram, overfull, price, fixed, most + fixed)
     sets = [_polish(gram, chosen, price, fixed, most + fixed) for chosen in (grown, shrunk)]
     return min(sets, key=lambda chosen: criterion(gram, chosen, price))
@@ -89,15 +89,37 @@ def _explained(gram: Gram, chosen: list[int]) -> float:
 
 def _gains(gram: Gram, chosen: list[int]) -> Array:
     """What every column would take off chi^2 beside the chosen ones; 0 for those that add nothing new."""
-    left, free = gram.target, np.diag(gram.columns)
-    if chosen:
-        lower = np.linalg.cholesky(_block(gram, chosen))
-        across = solve_triangular(lower, gram.columns[chosen], lower=True)
-        left = left - across.T @ solve_triangular(lower, gram.target[chosen], lower=True)
-        free = free - np.einsum("kc,kc->c", across, across)
+    left, across = _beside(gram, chosen)
+    free = np.diag(gram.columns) - np.einsum("kc,kc->c", across, across)
     usable = free > NEW**2
     usable[chosen] = False
     return np.where(usable, left**2 / np.where(usable, free, 1.0), 0.0)
+
+
+def _beside(gram: Gram, chosen: list[int]) -> tuple[Array, Array]:
+    """Products of the columns with what the chosen ones leave of the target, and their share along the chosen."""
+    if not chosen:
+        return gram.target, np.zeros((0, len(gram.target)))
+    lower = np.linalg.cholesky(_block(gram, chosen))
+    across = solve_triangular(lower, gram.columns[chosen], lower=True)
+    return gram.target - across.T @ solve_triangular(lower, gram.target[chosen], lower=True), across
+
+
+def _best_pair(gram: Gram, chosen: list[int]) -> tuple[float, list[int]]:
+    """The two columns that together take the most off chi^2, and how much."""
+    left, across = _beside(gram, chosen)
+    among = gram.columns - across.T @ across
+    free = np.diag(among).copy()
+    usable = free > NEW**2
+    usable[chosen] = False
+    scale = np.where(usable, 1.0 / np.sqrt(np.where(usable, free, 1.0)), 0.0)
+    left, among = left * scale, among * np.outer(scale, scale)
+    apart = 1.0 - among**2
+    told = (apart > NEW**2) & np.outer(usable, usable)
+    gains = left[:, None] ** 2 + left**2 - 2.0 * among * np.outer(left, left)
+    gains = np.where(told, gains / np.where(told, apart, 1.0), 0.0)
+    a, b = np.unravel_index(int(np.argmax(gains)), gains.shape)
+    return float(gains[a, b]), [int(a), int(b)]
 
 
 def _losses(gram: Gram, chosen: list[int]) -> Array:
@@ -111,9 +133,13 @@ def _grow(gram: Gram, chosen: list[int], price: float, most: int) -> list[int]:
     while len(chosen) < most:
         gains = _gains(gram, chosen)
         best = int(np.argmax(gains))
-        if gains[best] <= price:
+        if gains[best] > price:
+            chosen.append(best)
+            continue
+        together, pair = _best_pair(gram, chosen) if price > 0.0 else (0.0, [])
+        if together <= 2.0 * price or len(chosen) + 2 > most:
             break
-        chosen.append(best)
+        chosen += pair
     return chosen
 
 

@@ -95,7 +95,7 @@ def first_fit(problem: Problem, offer: Offer, choices: Choices, sensitivity: Arr
 def fit_state(problem: Problem, offer: Offer, choices: Choices, inputs: Inputs, sensitivity: Array) -> list[StateFit]:
     """All models tried, the best first."""
     parameters = sensitivity.shape[1]
-    fixed = problem.design(sensitivity)
+    fixed = problem.fixed(sensitivity)
     nothing = solve_terms(problem, [], fixed, [], 1)
     found = [_fit("known", problem, nothing, None, nothing.evidence, parameters)]
     terms, offered = nothing, 1

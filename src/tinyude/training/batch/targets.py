@@ -8,7 +8,7 @@ every channel, so the covariance of all targets of a state is known, banded, and
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -25,6 +25,7 @@ Array = NDArray[Any]
 
 NODES = ((5, 5), (20, 9), (80, 17), (LONGEST, 33))  # half widths up to which a window has so many nodes
 INPUT_NODES = 40  # most nodes of a window where inputs are held between samples
+DEGREES = 12  # of the expansion that corrects node states
 NUGGET = 0.02  # of a target's own variance: keeps the covariance of overlapping windows well conditioned
 
 
@@ -36,6 +37,7 @@ class Layout:
     order: tuple[int, ...]
     period: float
     names: tuple[str, ...]  # of the states, then the inputs
+    carried: tuple[tuple[int, int], ...] = ()  # states whose angle is the integral of a rate, with the rate's channel
 
     @property
     def states(self) -> int:
@@ -66,6 +68,17 @@ class Targets:
     @property
     def count(self) -> int:
         return len(self.run)
+
+    @cached_property
+    def node_time(self) -> Array:
+        """Where each node lies in its run, in samples."""
+        first = np.searchsorted(self.owner, np.arange(self.count + 1))
+        time = np.empty(len(self.owner))
+        for batch, place in zip(self.batches, self.place, strict=True):
+            count = int(first[place[0] + 1] - first[place[0]])
+            tau, _ = _node_places(batch.window, self.layout, count)
+            time[first[place][:, None] + np.arange(count)] = batch.centre[:, None] + batch.window.half * tau
+        return time
 
     def filtered(self, values: Array, state: int) -> Array:
         """Node values (nodes, ...) as the windows of a state see them (windows, ...)."""
@@ -109,6 +122,57 @@ def make_targets(layout: Layout, batches: Sequence[Batch], inputs: Sequence[Arra
         layout, list(batches), place, runs[sequence], centres[sequence], halves[sequence], x, u, dx,
         owner[by_window], columns, weights,
     )  # fmt: skip
+
+
+def corrected(targets: Targets, field: Array) -> Targets:
+    """Targets whose node states follow the field where it bends more than the windows' polynomials can.
+
+    The field (nodes, states) along a window, expanded in Legendre polynomials and integrated, adds to the states what
+    has a higher degree than the window's own polynomial, which the samples have told already.
+    """
+    columns = targets.columns.copy()
+    layout = targets.layout
+    first_node = np.searchsorted(targets.owner, np.arange(targets.count + 1))
+    for batch, place in zip(targets.batches, targets.place, strict=True):
+        window, count = batch.window, int(first_node[place[0] + 1] - first_node[place[0]])
+        nodes = first_node[place][:, None] + np.arange(count)
+        tau, gauss = _node_places(window, layout, count)
+        degree = min(count, DEGREES)
+        basis = legendre(tau, degree + 2)
+        expand = (basis[:, :degree] * gauss[:, None]) * (np.arange(degree) + 0.5)
+        for state, (channel, order) in enumerate(zip(layout.channel, layout.order, strict=True)):
+            top = _highest(layout, channel)
+            series = field[nodes, top] @ expand
+            for _ in range(layout.order[top] + 1):
+                series = _integral(series) * window.seconds
+            series[:, : window.poly + 1] = 0.0
+            moved = series @ legendre(tau, series.shape[1], order).T / window.seconds**order
+            columns[nodes.ravel(), state] += moved.ravel()
+    return replace(targets, columns=columns)
+
+
+def _highest(layout: Layout, channel: int) -> int:
+    """The state whose equation closes the chain of a channel's derivatives."""
+    own = [i for i, c in enumerate(layout.channel) if c == channel]
+    return max(own, key=lambda i: layout.order[i])
+
+
+def _integral(series: Array) -> Array:
+    """Legendre coefficients (windows, degrees) integrated once, up to a constant."""
+    degrees = series.shape[1]
+    whole = np.zeros((len(series), degrees + 1))
+    share = series / (2.0 * np.arange(degrees) + 1.0)
+    whole[:, 1:] += share
+    whole[:, : degrees - 1] -= share[:, 1:]
+    return whole
+
+
+def _node_places(window: Window, layout: Layout, count: int) -> tuple[Array, Array]:
+    """Where a window's nodes lie in [-1, 1], and the weights of a quadrature over them."""
+    if not layout.inputs:
+        return np.polynomial.legendre.leggauss(count)
+    bounds = np.arange(count + 1) * 2 * window.half // count
+    return (bounds[:-1] + bounds[1:]) / (2.0 * window.half) - 1.0, np.diff(bounds) / window.half
 
 
 def _jets(batch: Batch, layout: Layout, derivative: int) -> Array:
@@ -157,7 +221,9 @@ def nodes_held(window: Window, orders: tuple[int, ...]) -> tuple[Nodes, Array]:
     return Nodes(values, weights, 2 * half - bounds[:-1]), bounds
 
 
-def noise_filters(targets: Targets, lengths: Sequence[int], sigma: Array, state: int, slopes: Array) -> sparse.csr_matrix:
+def noise_filters(
+    targets: Targets, lengths: Sequence[int], sigma: Array, state: int, slopes: Array
+) -> sparse.csr_matrix:
     """Rows: the target of a state in each window; columns: unit noise of every sample of every channel.
 
     lengths: samples of each run. slopes: df_i/dx at the nodes (nodes, states).
@@ -177,8 +243,10 @@ def noise_filters(targets: Targets, lengths: Sequence[int], sigma: Array, state:
             if layout.channel[state] == channel:
                 order = layout.order[state] + 1
                 effect += legendre(0.0, window.poly + 1, order) / window.seconds**order
-            for source in np.flatnonzero(np.array(layout.channel) == channel):
-                effect -= (weight * slopes[nodes, source]) @ rule.values[layout.order[source]]
+            for source in range(layout.states):
+                values = _noise_values(window, layout, rule, count, source, channel)
+                if values is not None:
+                    effect -= (weight * slopes[nodes, source]) @ values
             if not effect.any():
                 continue
             noise = sigma[channel] * np.sqrt(batch.excess[:, channel])
@@ -187,9 +255,18 @@ def noise_filters(targets: Targets, lengths: Sequence[int], sigma: Array, state:
             columns.append((samples + channel * starts[-1]).ravel())
             rows.append(np.repeat(place, 2 * window.half + 1))
     shape = (targets.count, int(starts[-1]) * batch.coefficients.shape[1])
-    return sparse.csr_matrix(
-        (np.concatenate(data), (np.concatenate(rows), np.concatenate(columns))), shape=shape
-    )
+    return sparse.csr_matrix((np.concatenate(data), (np.concatenate(rows), np.concatenate(columns))), shape=shape)
+
+
+def _noise_values(window: Window, layout: Layout, rule: Nodes, count: int, state: int, channel: int) -> Array | None:
+    """A state at the nodes from a channel's coefficients (nodes, poly + 1), as far as noise is concerned."""
+    rate = dict(layout.carried).get(state)
+    if rate is None:
+        return rule.values[layout.order[state]] if layout.channel[state] == channel else None
+    if rate != channel:
+        return None
+    tau, _ = _node_places(window, layout, count)
+    return np.asarray(legendre(tau, window.poly + 2)[:, 1:] @ _integral(np.eye(window.poly + 1)).T[1:]) * window.seconds
 
 
 def _node_rule(window: Window, layout: Layout, count: int) -> Nodes:

@@ -18,9 +18,10 @@ from tinyude.training.batch.selection import MOST, Gram, criterion, limit, make_
 Array = NDArray[Any]
 
 BROAD = 3.0  # prior spread of a term's contribution, in units of the residual's RMS
-SHAPE_STEPS = 12  # evaluations of a shape fit
+SHAPE_STEPS = 6  # evaluations of a shape fit
 SHAPE_RANGE = 2.5  # in logarithms, that a shape parameter may move
-MOST_SHAPED = 4  # terms whose shapes are freed together
+SHAPE_PRICE = 0.1  # of a term's price for freeing a shape: the value offered was arbitrary anyway
+MOST_SHAPED = 3  # terms whose shapes are freed together
 
 
 @dataclass(frozen=True)
@@ -50,9 +51,9 @@ def make_columns(problem: Problem, entries: Sequence[Entry], sensitivity: Array)
     """Columns of the learned parameters (nodes, parameters) and of the entries that are finite."""
     with np.errstate(all="ignore"):
         values = problem.evaluate(entries)
-    fine = np.isfinite(values).all(axis=0)
+    fine = np.asarray(np.isfinite(values).all(axis=0))
     kept = [entry for entry, good in zip(entries, fine, strict=True) if good]
-    design = problem.design(np.concatenate([sensitivity, values[:, fine]], axis=1))
+    design = np.concatenate([problem.fixed(sensitivity), problem.design(values[:, fine])], axis=1)
     return Columns(kept, design, make_gram(design, problem.y), sensitivity.shape[1])
 
 
@@ -63,7 +64,9 @@ def noise_scale(problem: Problem, columns: Columns) -> float:
     return max(left, problem.whitener.expected)
 
 
-def fit_terms(problem: Problem, columns: Columns, s2: float, angles: Sequence[int] = (), start: Sequence[Entry] = ()) -> TermsFit:
+def fit_terms(
+    problem: Problem, columns: Columns, s2: float, angles: Sequence[int] = (), start: Sequence[Entry] = ()
+) -> TermsFit:
     """Choose terms and free their shapes; `start`: entries to grow from."""
     price = s2 * limit(len(columns.entries), problem.rows)
     first = [columns.parameters + columns.entries.index(e) for e in start if e in columns.entries]
@@ -74,29 +77,31 @@ def fit_terms(problem: Problem, columns: Columns, s2: float, angles: Sequence[in
     return _free(problem, found, fixed, price, angles, len(columns.entries))
 
 
-def _free(problem: Problem, found: TermsFit, fixed: Array, price: float, angles: Sequence[int], offered: int) -> TermsFit:
+def _free(
+    problem: Problem, found: TermsFit, fixed: Array, price: float, angles: Sequence[int], offered: int
+) -> TermsFit:
     """Fit the shapes; drop terms that freed ones make redundant; keep what lowers the criterion."""
-    shaped = [k for k, entry in enumerate(found.entries) if free_shapes(entry, angles)]
-    if not shaped or len(shaped) > MOST_SHAPED + 2:
+    shaped = [entry for entry in found.entries if free_shapes(entry, angles)]
+    if not shaped:
         return found
 
     def cost(fit: TermsFit) -> float:
-        return fit.chi2 + price * (len(fit.entries) + 0.5 * len(fit.free))
+        return fit.chi2 + price * (len(fit.entries) + SHAPE_PRICE * len(fit.free))
 
     best = found
-    trials = [found.entries, *([e for j, e in enumerate(found.entries) if j != k] for k in shaped)]
-    while trials:
-        fits = [fit_shapes(problem, entries, fixed, angles, offered) for entries in trials]
-        better = min(fits, key=cost)
-        if cost(better) >= cost(best) - 1e-9:
+    entries = [entry for entry in found.entries if entry not in shaped]
+    for _ in range(min(len(shaped), MOST_SHAPED)):
+        fits = [fit_shapes(problem, [*entries, entry], fixed, angles, offered) for entry in shaped]
+        grown = min(fits, key=cost)
+        if cost(grown) >= cost(best) and len(entries) >= len(found.entries):
             break
-        best = better
-        shaped = [k for k, entry in enumerate(best.entries) if free_shapes(entry, angles)]
-        trials = [[e for j, e in enumerate(best.entries) if j != k] for k in shaped] if len(shaped) > 1 else []
+        best, entries = min(best, grown, key=cost), grown.entries
     return best
 
 
-def fit_shapes(problem: Problem, entries: Sequence[Entry], fixed: Array, angles: Sequence[int], offered: int) -> TermsFit:
+def fit_shapes(
+    problem: Problem, entries: Sequence[Entry], fixed: Array, angles: Sequence[int], offered: int
+) -> TermsFit:
     """Least squares over the shape parameters, the coefficients solved for at every step."""
     free = [(k, where) for k, entry in enumerate(entries) for where in free_shapes(entry, angles)]
     if not free:
@@ -180,7 +185,11 @@ def _parameter_prior(fixed: Array, problem: Problem) -> Array:
 
 
 def _with_shapes(
-    problem: Problem, entries: Sequence[Entry], free: list[tuple[int, tuple[int, int]]], coefficients: Array, design: Array
+    problem: Problem,
+    entries: Sequence[Entry],
+    free: list[tuple[int, tuple[int, int]]],
+    coefficients: Array,
+    design: Array,
 ) -> Array:
     """Covariance of coefficients and shapes for unit noise, by linearising in the shapes."""
     slopes = []

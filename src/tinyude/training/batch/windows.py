@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from tinyude.reference.signal.gates import noise_limits
 from tinyude.reference.signal.window import SEGMENTS, Window, window_make
-from tinyude.training.batch.samples import Noise, mend, untouchable
+from tinyude.training.batch.samples import Noise, untouchable
 
 Array = NDArray[Any]
 
@@ -28,6 +28,8 @@ HALVES = (3, 4, 5, 7, 10, 14, 20, 28, 40, 56, 80, 113, 160, 226, 320, 452)
 SEGMENTED = 7  # shortest half width whose segment sums are watched for jumps
 MARGIN = 8  # a window must also pass with a margin of h / MARGIN samples either side
 DOUBT = 25.0  # times the limit by which a shortest window's margin must fail before it counts as noise
+JUMPY = 20.0  # excess beyond which a misfit looks like a jump rather than fast motion
+HIDDEN_JUMP = 15.0  # a polynomial absorbs most of a jump: its effect on the derivative is that much larger
 STEP = 4  # windows of half width h are h / STEP samples apart
 
 
@@ -42,26 +44,12 @@ class Batch:
     excess: Array  # (windows, channels): noise variance of the window in units of sigma^2; 1 unless softly gated
 
 
-@dataclass(frozen=True)
-class Counts:
-    """What became of the record."""
-
-    samples: int
-    filled: int
-    outliers: int
-    windows: int
-    rejected: dict[str, int]
-
-
-def local_windows(runs: Sequence[Array], noise: Noise, period: float) -> tuple[list[Batch], Counts]:
-    """Windows that cover the runs (samples, channels), by half width from the longest; and what became of the rest."""
+def local_windows(runs: Sequence[Array], noise: Noise, period: float) -> tuple[list[Batch], dict[str, int]]:
+    """Windows that cover the mended runs (samples, channels), from the longest; and rejections by reason."""
     found: dict[int, list[tuple[int, Array, Array, Array]]] = {}
     rejected = dict.fromkeys(("nonfinite", "stuck", "misfit", "jump"), 0)
-    filled = outliers = 0
     for index, samples in enumerate(runs):
-        mended, lost, replaced = mend(samples, noise.sigma)
-        filled, outliers = filled + lost, outliers + replaced
-        for half, centre, coefficients, excess in _cover(mended, noise, period, rejected):
+        for half, centre, coefficients, excess in _cover(samples, noise, period, rejected):
             found.setdefault(half, []).append((index, centre, coefficients, excess))
     batches = []
     for half in sorted(found, reverse=True):
@@ -69,8 +57,7 @@ def local_windows(runs: Sequence[Array], noise: Noise, period: float) -> tuple[l
         run = np.concatenate([np.full(len(part[1]), part[0]) for part in parts])
         centre, coefficients, excess = (np.concatenate([part[k] for part in parts]) for k in (1, 2, 3))
         batches.append(Batch(_window(half, period), run, centre, coefficients, excess))
-    windows = sum(len(batch.centre) for batch in batches)
-    return batches, Counts(sum(map(len, runs)), filled, outliers, windows, rejected)
+    return batches, rejected
 
 
 def half_widths(samples: int) -> list[int]:
@@ -107,6 +94,7 @@ def _cover(
             rejected["misfit"] += int(np.sum(~keep))
             excess = np.where(smooth[:, None], 1.0, np.maximum(1.0, misfit / (noise.sigma**2 * window.freedom)))
             excess = np.maximum(excess, wider / DOUBT)
+            excess = np.where(excess > 1.0, excess * (1.0 + np.minimum(excess / JUMPY, HIDDEN_JUMP)), 1.0)
             keep[:] = True
         for c in centre[keep]:
             covered[max(0, c - step // 2) : c + step // 2 + 1] = True
@@ -120,7 +108,7 @@ def _judge(window: Window, samples: Array, centre: Array, noise: Noise) -> tuple
     coefficients, misfit, segments = _fit(window, samples, centre)
     most_misfit, most_segments = noise_limits(window, noise.sigma, noise.step)
     steady = (segments <= most_segments).all(axis=1) | (window.half < SEGMENTED)
-    return coefficients, (misfit <= most_misfit).all(axis=1), steady, misfit
+    return coefficients, np.asarray((misfit <= most_misfit).all(axis=1)), np.asarray(steady), misfit
 
 
 def _judge_wider(window: Window, samples: Array, centre: Array, noise: Noise, period: float) -> Array:

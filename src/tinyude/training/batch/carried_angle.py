@@ -1,0 +1,90 @@
+"""An angle that is far noisier than its measured rate, carried on by the rate over much more than a window.
+
+    theta(t) = integral of omega + offset(t),   offset: a random walk of step sigma_omega dt, seen through sigma_theta
+
+The two-sided exponential smoother of what theta minus the integral shows has the memory sigma_theta / (sigma_omega dt)
+samples; its error is a slow offset of variance sigma_theta^2 / (2 memory), far below what any window's mean has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.signal import lfilter
+
+from tinyude.training.batch.samples import Noise
+from tinyude.training.batch.windows import LONGEST
+
+Array = NDArray[Any]
+
+KNOTS = 500  # samples between two knots of an offset that is left
+WORTH = 2 * LONGEST  # samples of memory from which windows alone would lose by it
+
+
+@dataclass(frozen=True)
+class Carried:
+    """Runs with carried angles, and the noise that is left in them."""
+
+    runs: list[Array]
+    noise: Noise
+    channels: tuple[int, ...]  # those that were carried
+    priors: tuple[Array, ...]  # what is known of the offset left in each
+
+
+def carry_angles(runs: Sequence[Array], noise: Noise, rates: dict[int, int], period: float) -> Carried:
+    """Carry every channel of `rates` by the channel that measures its rate, where that is worth it."""
+    sigma, changed, done, priors = noise.sigma.copy(), list(runs), [], []
+    for channel, rate in rates.items():
+        memory = noise.sigma[channel] / (noise.sigma[rate] * period)
+        if memory < WORTH or not all(np.isfinite(run[:, [channel, rate]]).all() for run in runs):
+            continue
+        for k, run in enumerate(changed):
+            changed[k] = run.copy()
+            changed[k][:, channel] = _carry(run[:, channel], run[:, rate], period, memory)
+        offset = noise.sigma[channel] / np.sqrt(2.0 * memory)
+        sigma[channel] = max(offset, noise.sigma[rate] * period * np.sqrt(2.0 * LONGEST))
+        done.append(channel)
+        priors.append(offset_prior([len(run) for run in runs], noise.sigma[rate] * period, offset))
+    return Carried(changed, Noise(sigma, noise.step), tuple(done), tuple(priors))
+
+
+def offset_shapes(time: Array, run: Array, lengths: Sequence[int]) -> Array:
+    """Straight lines between knots, run by run, at times in samples (rows,): (rows, knots)."""
+    parts = []
+    for index, length in enumerate(lengths):
+        count = max(2, round(length / KNOTS) + 1)
+        place = np.clip(time / max(length - 1, 1), 0.0, 1.0) * (count - 1)
+        hats = np.maximum(0.0, 1.0 - np.abs(place[:, None] - np.arange(count)))
+        parts.append(np.where((run == index)[:, None], hats, 0.0))
+    return np.concatenate(parts, axis=1)
+
+
+def offset_prior(lengths: Sequence[int], step: float, size: float) -> Array:
+    """Rows that tie an offset's knots: a random walk of `step` from sample to sample, `size` overall."""
+    blocks = []
+    for length in lengths:
+        count = max(2, round(length / KNOTS) + 1)
+        walk = step * np.sqrt(max(length - 1, 1) / (count - 1))
+        blocks.append(np.concatenate([np.diff(np.eye(count), axis=0) / walk, np.eye(count) / (size * np.sqrt(count))]))
+    rows, columns = (sum(block.shape[k] for block in blocks) for k in (0, 1))
+    answer, row, column = np.zeros((rows, columns)), 0, 0
+    for block in blocks:
+        answer[row : row + block.shape[0], column : column + block.shape[1]] = block
+        row, column = row + block.shape[0], column + block.shape[1]
+    return answer
+
+
+def _carry(angle: Array, rate: Array, period: float, memory: float) -> Array:
+    turned = np.concatenate([[0.0], np.cumsum(0.5 * period * (rate[1:] + rate[:-1]))])
+    offset = angle - turned
+    keep = 1.0 - 1.0 / memory
+    total, mass = np.zeros(len(angle)), np.zeros(len(angle))
+    for flip in (1, -1):
+        total += lfilter([1.0], [1.0, -keep], offset[::flip])[::flip]
+        mass += lfilter([1.0], [1.0, -keep], np.ones(len(angle)))
+        mass = mass[::-1]
+    return turned + (total - offset) / (mass - 1.0)

@@ -1,0 +1,162 @@
+import numpy as np
+import pytest
+import sympy as sp
+
+from tinyude.data.streams import as_stream
+from tinyude.physics import Parameter, Physics
+from tinyude.systems import pendulum
+from tinyude.training.batch.fit import BatchResult, Options, batch_fit
+from tinyude.training.batch.kernel_fit import _Search, make_inputs
+from tinyude.training.batch.library import Factor, Offer, evaluate, expression, rich_library
+from tinyude.training.batch.problem import Problem, make_blocks
+from tinyude.training.batch.samples import mend, sensor_noise
+from tinyude.training.batch.selection import make_gram, select
+from tinyude.training.batch.targets import Layout, Whitener, make_targets, noise_filters
+from tinyude.training.batch.windows import half_widths, local_windows
+
+RNG = np.random.default_rng(0)
+
+
+def fit(physics: Physics, samples: np.ndarray, period: float = 1e-3, **options: object) -> BatchResult:
+    names = options.get("measured", physics.states)
+    stream = as_stream(samples, period, None, list(names), ())  # type: ignore[call-overload]
+    return batch_fit(physics, stream, Options(**options))  # type: ignore[arg-type]
+
+
+def test_sensor_noise_is_found_in_fast_motion() -> None:
+    t = np.arange(4000) * 1e-3
+    clean = np.stack([np.sin(2.0 * t), 3.0 * np.cos(40.0 * t)], axis=1)
+    noise = sensor_noise([clean + [0.01, 0.05] * RNG.standard_normal(clean.shape)])
+    assert np.allclose(noise.sigma, [0.01, 0.05], rtol=0.1)
+
+
+def test_mend_replaces_an_outlier_and_leaves_a_level_shift() -> None:
+    samples = 0.01 * RNG.standard_normal((200, 1))
+    samples[100:] += 1.0
+    samples[50] = np.nan
+    samples[150] += 3.0
+    mended, filled, outliers = mend(samples, np.array([0.01]))
+    assert (filled, outliers) == (1, 1)
+    assert np.array_equal(mended[95:105], samples[95:105])
+    assert abs(mended[50, 0]) < 0.05 and abs(mended[150, 0] - 1.0) < 0.05
+
+
+def test_half_widths_follow_the_run() -> None:
+    assert half_widths(64)[0] == 14 and half_widths(10**6)[0] == 452 and half_widths(64)[-1] == 3
+
+
+def test_local_windows_are_short_where_the_motion_is_fast() -> None:
+    t = np.arange(4000) * 1e-3
+    clean = np.sin(2.0 * t) + 0.3 * np.exp(-(((t - 2.0) / 0.02) ** 2))
+    samples = (clean + 1e-3 * RNG.standard_normal(len(t)))[:, None]
+    noise = sensor_noise([samples])
+    batches, _ = local_windows([samples], noise, 1e-3)
+    near = [b.window.half for b in batches for c in b.centre if abs(c - 2000) < 20]
+    far = [b.window.half for b in batches for c in b.centre if 500 < c < 1500]
+    assert max(near) < 30 and np.median(far) > 100
+
+
+def test_local_windows_never_touch_missing_samples() -> None:
+    samples = np.sin(np.arange(1000.0) / 50.0)[:, None] + 1e-3 * RNG.standard_normal((1000, 1))
+    samples[400:410] = np.nan
+    batches, _ = local_windows([samples], sensor_noise([samples]), 1e-3)
+    for batch in batches:
+        lowest, highest = batch.centre - batch.window.half, batch.centre + batch.window.half
+        assert not np.any((lowest < 410) & (highest >= 400))
+
+
+def targets_of_noise(seed: int) -> tuple[Problem, np.ndarray]:
+    """A rotation known in full: what the windows leave is noise alone."""
+    rng = np.random.default_rng(seed)
+    physics = Physics(["x", "y"], ["3*y", "-3*x"])
+    t = np.arange(3000) * 2e-3
+    samples = np.stack([np.sin(3.0 * t), np.cos(3.0 * t)], axis=1) + 0.01 * rng.standard_normal((3000, 2))
+    noise = sensor_noise([samples])
+    batches, _ = local_windows([samples], noise, 2e-3)
+    targets = make_targets(Layout((0, 1), (0, 0), 2e-3, ("x", "y")), batches, [np.zeros((3000, 0))])
+    field, slopes = physics.field(targets.columns), physics.jacobian(targets.columns)
+    filters = noise_filters(targets, [3000], noise.sigma, 0, slopes[:, 0])
+    target = targets.dx[:, 0] - targets.filtered(field[:, 0], 0)
+    return Problem(targets, 0, target, [], Whitener([filters])), filters.toarray()
+
+
+def test_whitener_makes_noise_white() -> None:
+    problem, filters = targets_of_noise(1)
+    assert np.mean(problem.y**2) == pytest.approx(problem.whitener.expected, rel=0.15)
+    assert np.allclose(problem.whitener.variance[:, 0], (filters**2).sum(axis=1))
+
+
+def test_kernel_evidence_gradient_is_exact() -> None:
+    problem, _ = targets_of_noise(2)
+    inputs = make_inputs(problem.targets.columns, (0, 1), ())
+    search = _Search(problem, inputs, make_blocks(problem), np.zeros((len(problem.y), 0)))
+    hyper = np.array([0.3, 0.8, search.size + 1.0, search.noise + 0.1])
+    _, gradient = search.minus(hyper)
+    for k, step in enumerate(1e-5 * np.eye(4)):
+        numeric = (search.minus(hyper + step)[0] - search.minus(hyper - step)[0]) / 2e-5
+        assert gradient[k] == pytest.approx(numeric, rel=1e-4, abs=1e-4)
+
+
+def test_select_finds_columns_that_matter_only_together() -> None:
+    base = RNG.standard_normal((500, 2))
+    design = np.column_stack([base[:, 0], base[:, 0] + 0.05 * base[:, 1], RNG.standard_normal((500, 20))])
+    target = 20.0 * (design[:, 1] - design[:, 0]) + RNG.standard_normal(500)
+    assert sorted(select(make_gram(design, target), 15.0)) == [0, 1]
+
+
+def test_expression_says_what_evaluate_computes() -> None:
+    columns = RNG.uniform(0.5, 2.0, size=(30, 3))
+    offer = Offer(2, (), (1,), np.ones(3), columns.min(axis=0), columns.max(axis=0))
+    entries = rich_library(offer)
+    values = evaluate(entries, columns)
+    symbols = [sp.Symbol(name, real=True) for name in "abu"]
+    for k in range(0, len(entries), 7):
+        numeric = sp.lambdify(symbols, expression(entries[k], "abu"), "numpy")(*columns.T)
+        assert np.allclose(values[:, k], numeric, rtol=1e-4)
+    assert (Factor("inverse", 0, (1.0,)),) in entries
+
+
+def test_batch_fit_finds_linear_damping_and_its_interval() -> None:
+    system = pendulum()
+    _, samples = system.stream(0.01, seed=0, seconds=20.0)
+    model = fit(system.physics, samples).best.model
+    assert [str(term) for term in model.terms] == ["omega"]
+    assert model.coefficients[0, 0] == pytest.approx(-0.4, abs=4.0 * model.errors[0, 0])
+    assert model.errors[0, 0] < 1e-3
+
+
+def test_batch_fit_finds_damping_from_the_angle_alone() -> None:
+    system = pendulum()
+    _, samples = system.stream(0.001, seed=0, seconds=20.0)
+    model = fit(system.physics, samples[:, :1], measured=["theta"]).best.model
+    assert system.field_error(model.field) < 5e-3
+
+
+def test_batch_fit_finds_a_curve_that_no_library_was_offered_for() -> None:
+    system = pendulum(residual=lambda theta, omega: 0.8 * np.sin(3.0 * theta) * np.exp(-(omega**2)))
+    _, samples = system.stream(0.001, seed=0, seconds=30.0)
+    result = fit(system.physics, samples, library=None)
+    assert result.best.name == "kernel"
+    visited = system.clean(0, 30.0)[1][::20]
+    wanted = system.missing(visited)
+    error = np.linalg.norm(result.best.model.residual(visited) - wanted) / np.linalg.norm(wanted)
+    assert error < 0.1
+
+
+def test_batch_fit_learns_physical_parameters() -> None:
+    told = Physics(
+        ["theta", "omega"], ["omega", "-k*sin(theta) - c*omega"],
+        parameters={"k": Parameter(7.0, learn=True), "c": Parameter(0.1, learn=True, min=0.0)},
+    )  # fmt: skip
+    _, samples = pendulum().stream(0.01, seed=0, seconds=20.0)
+    model = fit(told, samples).best.model
+    values = [model.physics.parameters[name].value for name in ("k", "c")]
+    assert values == pytest.approx([9.81, 0.4], rel=5e-3) and not model.coefficients.any()
+    assert np.all(np.abs(np.array(values) - [9.81, 0.4]) < 5.0 * model.parameter_errors)
+
+
+def test_batch_fit_invents_nothing_in_a_complete_equation() -> None:
+    physics = Physics(["theta", "omega"], ["omega", "-9.81*sin(theta) - 0.4*omega"])
+    _, samples = pendulum().stream(0.01, seed=3, seconds=20.0)
+    result = fit(physics, samples)
+    assert result.best.name == "known" and result.chi2[1] < 1.3
