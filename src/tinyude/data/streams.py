@@ -16,6 +16,7 @@ from tinyude.reference.signal.ring import usable
 
 Array = NDArray[Any]
 
+SHORTEST_PERIOD, LONGEST_PERIOD = 1e-9, 1e6  # s; beyond, powers of it leave float32
 LEAST_SPAN = 1e-30  # of a channel: squares of less vanish
 TURNS = (2.0 * np.pi, 360.0)
 IN_MEMORY = 1_000_000  # rows: a longer record is read again whenever it is needed
@@ -257,6 +258,9 @@ def _period(value: Any) -> float:
         raise TinyUDEError(
             f"t is {value!r}; give the sample period in seconds or one time stamp for each row."
         ) from None
-    if not (np.isfinite(period) and period > 0.0):
-        raise TinyUDEError(f"The sample period is {period:g}; it must be a positive number of seconds.")
+    if not SHORTEST_PERIOD <= period <= LONGEST_PERIOD:
+        raise TinyUDEError(
+            f"The sample period is {period:g}; it must be a positive number of seconds, from {SHORTEST_PERIOD:g} to "
+            f"{LONGEST_PERIOD:g}: check the unit of the time."
+        )
     return period

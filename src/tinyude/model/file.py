@@ -16,15 +16,16 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as to_bytes
 
 from tinyude.data.whole_file import write_whole
-from tinyude.errors import TinyUDEError, printable
+from tinyude.errors import TinyUDEError
 from tinyude.model.equations import describe
+from tinyude.model.file_checks import check_plausible, check_texts
 from tinyude.model.kernel import KernelNetwork
 from tinyude.model.model import Model
 from tinyude.model.uncertainty import Spread
 from tinyude.physics import Physics
+from tinyude.physics.budget import within
 from tinyude.physics.expressions import expression_text
 from tinyude.physics.parsing import parse_expression
-from tinyude.physics.syntax import MAX_LENGTH
 from tinyude.reference.config import Config
 from tinyude.reference.network.mlp import mlp_count
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from tinyude.ude import UDE
 
 FORMAT = 2
+MAX_SECONDS = 30.0  # of CPU time, to read a model's expressions
 _ARRAYS = (
     "weights", "network_on", "x_scale", "u_scale", "dx_scale", "coefficients", "errors", "parameter_errors",
 )  # fmt: skip
@@ -101,6 +103,8 @@ def load(path: str | PathLike[str]) -> UDE:
     TinyUDEError
         If the file is missing, damaged, not a model, or of a newer format.
     """
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise TinyUDEError(f"{path} is no regular file; give a file written by UDE.save().")
     try:
         with safe_open(os.fspath(path), framework="numpy") as file:
             metadata = file.metadata() or {}
@@ -117,7 +121,7 @@ def load(path: str | PathLike[str]) -> UDE:
         header = json.loads(metadata["tinyude"])
         version = header["format"]
         if isinstance(version, int) and version <= FORMAT:
-            return _restore(header, arrays)
+            return within(MAX_SECONDS, "The model", lambda: _restore(header, arrays), failures=())
     except _DAMAGE as error:
         reason = str(error) if isinstance(error, TinyUDEError) else f"{type(error).__name__}: {error}"
         raise TinyUDEError(f"{path} is damaged ({reason}); save the model again.") from None
@@ -137,7 +141,7 @@ def checksum(header: str, arrays: dict[str, Any]) -> str:
 def _restore(header: dict[str, Any], arrays: dict[str, Any]) -> UDE:
     from tinyude.ude import UDE
 
-    _check_texts(header)
+    check_texts(header)
     physics = Physics.from_dict(header["physics"])
     symbols = {name: sp.Symbol(name, real=True) for name in (*physics.states, *physics.inputs)}
     terms = tuple(parse_expression(text, symbols, smooth=False) for text in header["terms"])
@@ -162,6 +166,7 @@ def _restore(header: dict[str, Any], arrays: dict[str, Any]) -> UDE:
     ude.history_ = {name: arrays[f"history.{name}"] for name in ("update", "loss")}
     ude.diagnostics_ = header["diagnostics"]
     describe(model, ude.diagnostics_)  # says what is missing
+    check_plausible(model, config, ude.diagnostics_)
     for name in (*physics.states, *physics.inputs):
         low, high = ude.diagnostics_["visited"][name]
         if not (np.isfinite(low) and np.isfinite(high)):
@@ -172,17 +177,6 @@ def _restore(header: dict[str, Any], arrays: dict[str, Any]) -> UDE:
         ude.record_ = {name: arrays[f"record.{name}"] for name in _RECORD}
     ude.n_features_in_ = config.channels
     return ude
-
-
-def _check_texts(value: Any) -> None:
-    """Every text of a header may be shown as it is: in a terminal, on a page, in generated code."""
-    if isinstance(value, str) and not (value.isprintable() and len(value) <= MAX_LENGTH):
-        raise TinyUDEError(f"it holds the text {printable(value)[:40]!r}, which is no line that can be shown")
-    if isinstance(value, dict):
-        _check_texts(list(value))
-    if isinstance(value, dict | list):
-        for item in value.values() if isinstance(value, dict) else value:
-            _check_texts(item)
 
 
 def _check_config(config: Config, physics: Physics) -> None:

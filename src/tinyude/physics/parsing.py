@@ -11,6 +11,7 @@ from typing import Any
 import sympy as sp
 
 from tinyude.errors import TinyUDEError
+from tinyude.physics.budget import refuse_large_slope, within
 from tinyude.physics.expressions import NON_SMOOTH_FUNCTIONS, SMOOTH_FUNCTIONS, in_basic_functions, is_finite_real
 from tinyude.physics.syntax import short, syntax_tree
 
@@ -18,6 +19,7 @@ MAX_DEPTH = 50
 MAX_NESTED_CALLS = 5  # SymPy's time on nested hyperbolic functions grows threefold with each level
 MAX_EXPONENT = 16
 MAX_INTEGER_BITS = 1_024
+MAX_SECONDS = 3.0  # of CPU time; a double pendulum's longest equation takes 0.1 s
 
 RESERVED_NAMES = frozenset({*SMOOTH_FUNCTIONS, *NON_SMOOTH_FUNCTIONS, "Abs", "pi"})
 
@@ -27,7 +29,15 @@ def parse_expression(text: str, symbols: Mapping[str, sp.Symbol], *, smooth: boo
 
     Arithmetic, numbers, `pi` and smooth functions; with `smooth=False` also `abs` and `sign`.
     """
-    return _Reader(text.strip(" "), symbols, smooth).expression(syntax_tree(text))
+    tree = syntax_tree(text)
+    what = f"The expression {short(text.strip())!r}"
+
+    def read() -> sp.Expr:
+        expr = _Reader(text.strip(" "), symbols, smooth).expression(tree)
+        refuse_large_slope(expr, what)
+        return expr
+
+    return within(MAX_SECONDS, what, read)
 
 
 class _Reader:

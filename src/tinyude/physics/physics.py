@@ -14,6 +14,7 @@ import sympy as sp
 from sympy.core.function import AppliedUndef
 
 from tinyude.errors import TinyUDEError
+from tinyude.physics.budget import within
 from tinyude.physics.expressions import (
     SMOOTH_FUNCTIONS,
     Array,
@@ -22,7 +23,7 @@ from tinyude.physics.expressions import (
     is_finite_real,
     numpy_function,
 )
-from tinyude.physics.parsing import RESERVED_NAMES, parse_expression
+from tinyude.physics.parsing import MAX_SECONDS, RESERVED_NAMES, parse_expression
 from tinyude.physics.programs import Program, program
 from tinyude.physics.syntax import canonical_text, check_name
 
@@ -140,6 +141,7 @@ class Physics:
         self.texts = tuple(map(canonical_text, self.texts))  # what is shown and written into generated code
         self.learned = tuple(name for name, parameter in self.parameters.items() if parameter.learn)
         self._refuse_unused()
+        within(MAX_SECONDS, "The physics with its parameters' values", self._refuse_values)
         self.angles = self._detected_angles() if angles is None else _names(angles, "angle")
         for name in self.angles:
             if name not in self.states:
@@ -265,7 +267,12 @@ class Physics:
                 f"Unknown parameters {', '.join(sorted(unknown))}; these are {', '.join(self.parameters) or 'none'}."
             )
         changed = {name: replace(self.parameters[name], value=float(value)) for name, value in values.items()}
-        return Physics(self.states, self.texts, self.inputs, self.parameters | changed, self.angles)
+        other = object.__new__(Physics)  # the equations were read before
+        vars(other).update(
+            {name: vars(self)[name] for name in ("states", "inputs", "texts", "rhs", "learned", "angles")}
+        )
+        other.parameters = self.parameters | changed
+        return other
 
     def to_dict(self) -> dict[str, Any]:
         """Describe the physics as plain data for JSON.
@@ -394,6 +401,13 @@ class Physics:
                 raise TinyUDEError(
                     f"The parameter {name} is to be learned, but no equation contains it; set learn=False."
                 )
+
+    def _refuse_values(self) -> None:
+        """An error where a value makes an equation infinite, as 0 does that is divided by."""
+        values = {self._symbols[name]: sp.Float(parameter.value) for name, parameter in self.parameters.items()}
+        for state, expr in self._equations if values else ():
+            if expr.xreplace(values).has(sp.zoo, sp.nan, sp.oo, -sp.oo):
+                raise TinyUDEError(f"d({state})/dt is not finite with these values of the parameters; change them.")
 
     def _detected_angles(self) -> tuple[str, ...]:
         return tuple(name for name in self.states if _enters_as_angle(self._symbols[name], self.rhs))

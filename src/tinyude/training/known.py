@@ -9,9 +9,12 @@ import numpy as np
 import sympy as sp
 
 from tinyude.physics import Physics
+from tinyude.physics.budget import within
 from tinyude.physics.expressions import numpy_function
 from tinyude.physics.programs import Program, program
 from tinyude.reference.state import Array, Known
+
+MAX_SECONDS = 120.0  # of CPU time
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,11 @@ def known_functions(physics: Physics, terms: Sequence[sp.Expr], on: Sequence[int
 
 
 def known_programs(physics: Physics, terms: Sequence[sp.Expr], on: Sequence[int]) -> KnownPrograms:
+    """The programs of a physics and a library; an error where SymPy finds no end with them."""
+    return within(MAX_SECONDS, "The derivative of this physics", lambda: _known_programs(physics, terms, on))
+
+
+def _known_programs(physics: Physics, terms: Sequence[sp.Expr], on: Sequence[int]) -> KnownPrograms:
     plain = [sp.Symbol(name) for name in (*physics.states, *physics.inputs)]
     real = [sp.Symbol(name, real=True) for name in (*physics.states, *physics.inputs)]
     values = {sp.Symbol(name): sp.Float(p.value) for name, p in physics.parameters.items()}

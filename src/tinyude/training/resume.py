@@ -45,6 +45,7 @@ def resumed_session(model: Model, config: Config, state: Mapping[str, Any], engi
     live = replace(
         config,
         second_order=0.0,
+        library_terms=len(model.terms),
         around=False,
         reservoir=min(config.reservoir, LIVE_RESERVOIR) if config.hidden else config.reservoir,
     )

@@ -6,7 +6,7 @@ import pytest
 import sympy as sp
 
 import tinyude as tu
-from tinyude.model.equations import describe, equation_lines
+from tinyude.model.equations import describe, equation_lines, term_table
 from tinyude.model.kernel import KernelNetwork
 from tinyude.model.model import Model
 from tinyude.model.parts import MLP, Part, Terms
@@ -118,6 +118,7 @@ def test_model_file_keeps_kernel_shapes_and_covariance(tmp_path: Path) -> None:
     ude = tu.UDE(system.physics, (), library=["omega", "tanh(3.0*omega)"]).fit(samples)
     found = model()
     ude.model_ = replace(found, covariance=np.eye(len(found.unknowns)))
+    ude.diagnostics_["terms"] = term_table(ude.model_, ude.config_.groups)
     ude.save(tmp_path / "kernel.tinyude")
     loaded = tu.load(tmp_path / "kernel.tinyude").model_
     assert np.array_equal(loaded.residual(ROWS), found.residual(ROWS))

@@ -1,0 +1,116 @@
+"""Whether what a model file says can be a model: a checksum that fits says only that nobody changed it by accident."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from tinyude.data.streams import LONGEST_PERIOD, SHORTEST_PERIOD
+from tinyude.errors import TinyUDEError, printable
+from tinyude.model.model import Model
+from tinyude.physics.syntax import MAX_LENGTH
+from tinyude.reference.config import Config
+
+LARGEST = 1e30  # of any number of a model: squares of more overflow in float32's range of exponents
+_SCALES = ("x_scale", "u_scale", "dx_scale")
+_NOT_NEGATIVE = ("errors", "parameter_errors")
+_BOUNDS: dict[str, tuple[float, float]] = {  # lowest and highest value of a setting
+    "sample_period": (SHORTEST_PERIOD, LONGEST_PERIOD),
+    "channels": (1, 64),
+    "taps": (1, 1_000),
+    "poly": (1, 8),
+    "stride": (1, 10**6),
+    "max_half": (1, 10**6),
+    "spacing": (1, 10**6),
+    "physics_nodes": (1, 1_000),
+    "network_nodes": (1, 1_000),
+    "calibration": (1, 10**9),
+    "reservoir": (1, 10**8),
+    "holdout": (0, 10**8),
+    "batch": (1, 10**6),
+    "updates": (0, 10**9),
+    "train_every": (0, 10**9),
+    "rate": (0.0, 10.0),
+    "rate_floor": (0.0, 10.0),
+    "decay": (0.0, 1.0),
+    "groups": (2, 10_000),
+    "block": (1, 10**6),
+    "library_terms": (0, 10_000),
+    "forced": (0, 10_000),
+    "seed": (0, 2**64 - 1),
+}
+
+
+def check_texts(value: Any) -> None:
+    """Every text of a header may be shown as it is: in a terminal, on a page, in generated code."""
+    if isinstance(value, str) and not (value.isprintable() and len(value) <= MAX_LENGTH):
+        raise TinyUDEError(f"it holds the text {printable(value)[:40]!r}, which is no line that can be shown")
+    if isinstance(value, dict):
+        check_texts(list(value))
+    if isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            check_texts(item)
+
+
+def check_plausible(model: Model, config: Config, found: Mapping[str, Any]) -> None:
+    """Settings, numbers and stored findings that no fit can have made are refused."""
+    for name, (low, high) in _BOUNDS.items():
+        if not low <= getattr(config, name) <= high:
+            raise TinyUDEError(f"{name} is {getattr(config, name)}; it must lie between {low:g} and {high:g}")
+    _check_roles(model, config)
+    for name in (*_SCALES, "weights", "coefficients", *_NOT_NEGATIVE):
+        if np.any(np.abs(getattr(model, name)) > LARGEST):
+            raise TinyUDEError(f"{name} holds numbers beyond {LARGEST:g}")
+    for name in _SCALES:
+        if np.any(getattr(model, name) <= 0.0):
+            raise TinyUDEError(f"{name} holds a scale that is not positive")
+    for name in _NOT_NEGATIVE:
+        if np.any(getattr(model, name) < 0.0):
+            raise TinyUDEError(f"{name} holds a negative standard error")
+    if not np.all(np.isin(model.network_on, (0.0, 1.0))):
+        raise TinyUDEError("network_on holds something else than 0 and 1")
+    _check_findings(model, found)
+
+
+def _check_roles(model: Model, config: Config) -> None:
+    for name in ("on", "sees"):
+        roles = getattr(config, name)
+        if len(set(roles)) != len(roles):
+            raise TinyUDEError(f"{name} is {list(roles)}; each may be there once")
+    if not config.on:
+        raise TinyUDEError("the residual acts on no state")
+    for name, highest in (("rate_channel", config.channels), ("circular", 1)):
+        roles = getattr(config, name)
+        if len(roles) not in (0, config.channels) or not all(0 <= role <= highest for role in roles):
+            raise TinyUDEError(f"{name} is {list(roles)}, which does not belong to {config.channels} channels")
+    if config.parameters != len(model.physics.learned):
+        raise TinyUDEError("the configuration counts other parameters than there are")
+
+
+def _check_findings(model: Model, found: Mapping[str, Any]) -> None:
+    """Stored equations and intervals must say what the numbers of the model say."""
+    held = {
+        (model.physics.states[state], str(term)): float(model.coefficients[row, column])
+        for row, state in enumerate(model.on)
+        for column, term in enumerate(model.terms)
+    }
+    for entry in found["terms"]:
+        value = held.get((entry["state"], entry["term"]))
+        if value is None or not _same(value, entry["coefficient"]) or not entry["low"] <= value <= entry["high"]:
+            raise TinyUDEError(f"its equations contradict its numbers: {entry['coefficient']} * {entry['term']}")
+    for name, value, low, high in found["parameters"]:
+        parameter = model.physics.parameters.get(name)
+        if parameter is None or not _same(parameter.value, value) or not low <= value <= high:
+            raise TinyUDEError(f"its equations contradict its numbers: {name} = {value}")
+    for state, share in found["network"].items():
+        if state not in model.physics.states or not 0.0 <= share <= 1.0:
+            raise TinyUDEError(f"the network's share in {state} is {share}")
+    for name, (low, high) in found["visited"].items():
+        if not -LARGEST < low <= high < LARGEST:
+            raise TinyUDEError(f"the visited range of {name} is {low} to {high}")
+
+
+def _same(one: float, other: float) -> bool:
+    return bool(abs(one - other) <= 1e-6 * max(abs(one), abs(other)))

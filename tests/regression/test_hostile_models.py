@@ -1,0 +1,165 @@
+"""Model files with a valid checksum and absurd content, and expressions made to keep SymPy busy."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import sympy as sp
+from safetensors import safe_open
+from safetensors.numpy import save as to_bytes
+
+import tinyude as tu
+from tinyude.errors import TinyUDEError
+from tinyude.model.file import checksum
+from tinyude.physics.budget import within
+from tinyude.physics.parsing import parse_expression
+
+SYMBOLS = {name: sp.Symbol(name) for name in ("x", "y", "g")}
+
+
+@pytest.fixture(scope="module")
+def parts(fitted: tu.UDE, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[str, np.ndarray]]:
+    path = tmp_path_factory.mktemp("parts") / "a.tinyude"
+    fitted.save(path)
+    with safe_open(path, framework="numpy") as file:
+        arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        return file.metadata()["tinyude"], arrays
+
+
+def setting(name: str, value: Any) -> Callable[[dict, dict], None]:
+    def change(header: dict, arrays: dict) -> None:
+        header["config"][name] = value
+
+    return change
+
+
+def numbers(name: str, value: float) -> Callable[[dict, dict], None]:
+    def change(header: dict, arrays: dict) -> None:
+        arrays[name] = arrays[name].copy()
+        arrays[name].flat[0] = value
+
+    return change
+
+
+def finding(name: str, value: Any) -> Callable[[dict, dict], None]:
+    def change(header: dict, arrays: dict) -> None:
+        header["diagnostics"][name] = value
+
+    return change
+
+
+def contradicting(header: dict, arrays: dict) -> None:
+    header["diagnostics"]["terms"][0]["coefficient"] *= 2.0
+
+
+ABSURD = {
+    "negative scale": numbers("x_scale", -1.0),
+    "no scale": numbers("dx_scale", 0.0),
+    "huge scale": numbers("x_scale", 1e300),
+    "huge coefficient": numbers("coefficients", 1e200),
+    "negative error": numbers("errors", -1.0),
+    "half a network": numbers("network_on", 0.5),
+    "infinite weight": numbers("weights", np.inf),
+    "on twice": setting("on", [1, 1]),
+    "on nothing": setting("on", []),
+    "on beyond": setting("on", [7]),
+    "on negative": setting("on", [-1]),
+    "sees twice": setting("sees", [0, 0]),
+    "period": setting("sample_period", 1e-38),
+    "negative period": setting("sample_period", -1.0),
+    "no batch": setting("batch", 0),
+    "huge reservoir": setting("reservoir", 10**12),
+    "huge seed": setting("seed", 10**30),
+    "rate of no channel": setting("rate_channel", [9, 9]),
+    "groups": setting("groups", 0),
+    "text for a number": setting("rate", "fast"),
+    "number for a list": setting("hidden", 3),
+    "visited": finding("visited", {"theta": [1.0, -1.0], "omega": [0.0, 1.0]}),
+    "visited nan": finding("visited", {"theta": [float("nan"), 1.0], "omega": [0.0, 1.0]}),
+    "share": finding("network", {"omega": 7.0}),
+    "share of no state": finding("network", {"phi": 0.5}),
+    "term of no model": finding(
+        "terms", [{"state": "omega", "term": "omega**9", "coefficient": 1.0, "error": 0.1, "low": 0.0, "high": 2.0}]
+    ),
+    "contradicting equation": contradicting,
+    "parameter of no model": finding("parameters", [["k", 1.0, 0.0, 2.0]]),
+    "warnings are no list": finding("warnings", 3),
+    "no findings": finding("terms", None),
+}
+
+
+@pytest.mark.parametrize("case", ABSURD)
+def test_load_refuses_absurd_content_with_a_valid_checksum(
+    case: str, parts: tuple[str, dict[str, np.ndarray]], tmp_path: Path
+) -> None:
+    header, arrays = json.loads(parts[0]), dict(parts[1])
+    ABSURD[case](header, arrays)
+    text = json.dumps(header)
+    path = tmp_path / "a.tinyude"
+    path.write_bytes(to_bytes(arrays, {"tinyude": text, "sha256": checksum(text, arrays)}))
+    with pytest.raises(TinyUDEError, match="is damaged") as caught:
+        tu.load(path)
+    assert str(caught.value).isprintable() and len(str(caught.value)) < 600
+
+
+def test_load_refuses_devices_and_folders(tmp_path: Path) -> None:
+    for path in (Path("/dev/zero"), tmp_path):
+        with pytest.raises(TinyUDEError, match="no regular file"):
+            tu.load(path)
+
+
+BOMBS = [
+    "tanh(" * 5 + "(x+y)**16*(x-g)**15" + ")" * 5,
+    "*".join(f"(x+{k}*y+g)" for k in range(700)),
+    "*".join(f"sin(x+{k})" for k in range(400)),
+    "tanh(" * 219 + "x" + ")" * 219,
+    "exp(exp(exp(exp(exp(2)))))*x",
+    "exp(exp(exp(16)))*x",
+    "sinh(cosh(sinh(cosh(sinh(9**16)))))",
+    "9**9**9",
+    "(((sqrt(2)+sqrt(3))**16+sqrt(5))**16+sqrt(7))**16*" * 3 + "x**17",
+]
+
+
+@pytest.mark.parametrize("text", BOMBS)
+def test_parse_expression_refuses_a_bomb(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tinyude.physics.parsing.MAX_SECONDS", 1.0)
+    with pytest.raises(TinyUDEError) as caught:
+        parse_expression(text, SYMBOLS)
+    assert len(str(caught.value)) < 400
+
+
+def test_physics_refuses_parameters_that_make_it_infinite() -> None:
+    for text, value in (("exp(exp(exp(exp(g))))*x", 9.81), ("x/g", 0.0), ("x*log(g)", 0.0)):
+        with pytest.raises(TinyUDEError, match="parameters"):
+            tu.Physics(["x"], [text], parameters={"g": value})
+
+
+def test_within_stops_work_without_an_end_and_nests() -> None:
+    def forever() -> None:
+        while True:
+            pass
+
+    with pytest.raises(TinyUDEError, match=r"The inner takes SymPy longer than 0\.05 s"):
+        within(30.0, "The outer", lambda: within(0.05, "The inner", forever))
+    with pytest.raises(TinyUDEError, match="The outer takes"):
+        within(0.05, "The outer", lambda: within(30.0, "The inner", forever))
+    assert within(5.0, "This", lambda: 3) == 3
+    with pytest.raises(TinyUDEError, match="cannot be worked out"):
+        within(5.0, "This", lambda: 1 / 0)
+
+
+def test_with_parameters_is_the_same_physics_with_other_values() -> None:
+    physics = tu.Physics(["x"], ["-k*x"], parameters={"k": 1.0})
+    other = physics.with_parameters({"k": 2.0})
+    assert other == tu.Physics(["x"], ["-k*x"], parameters={"k": 2.0}) and physics.parameters["k"].value == 1.0
+    assert physics.field(np.array([1.0])).item() == -1.0 and other.field(np.array([1.0])).item() == -2.0
+
+
+@pytest.mark.parametrize("period", [1e-38, 0.0, -1.0, 1e9, float("nan"), float("inf")])
+def test_fit_refuses_a_period_beyond_all_measure(period: float, pendulum: tu.systems.system.System) -> None:
+    with pytest.raises(TinyUDEError, match="The sample period is"):
+        tu.UDE(pendulum.physics).fit(np.random.default_rng(0).standard_normal((100, 2)), t=period)
