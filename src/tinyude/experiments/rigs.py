@@ -1,0 +1,229 @@
+"""Simulated rigs to calibrate the verdict on: plants whose known part lacks something, sound or with one fault."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tinyude.model.dynamics import known_dynamics
+from tinyude.model.simulation import free_run
+from tinyude.physics import Parameter, Physics
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Plant:
+    """A plant: its true right-hand sides, and those that a user writes down."""
+
+    states: tuple[str, ...]
+    truth: tuple[str, ...]
+    known: tuple[str, ...]
+    parameters: dict[str, float]
+    start: tuple[float, ...]
+    period: float
+    seconds: float
+    drive: Callable[[Array, np.random.Generator], Array] | None = None  # values of the one input u
+    measured: tuple[str, ...] | None = None
+    undriven: tuple[str, ...] | None = None  # the known part of one who forgot the input
+    flipped: tuple[str, ...] | None = None  # with a sign wrong
+    angle: tuple[str, ...] = ()  # states in radians
+    length: tuple[str, ...] = ()  # states in metres
+    mass: str = ""  # a parameter in kilograms
+
+
+@dataclass(frozen=True)
+class Rig:
+    """What a user has: physics, samples, sample period, inputs."""
+
+    physics: Physics
+    Y: Array
+    period: float
+    u: Array | None
+    measured: tuple[str, ...] | None
+
+
+def _steps(seconds: float, size: float) -> Callable[[Array, np.random.Generator], Array]:
+    """Random levels that change every `seconds` or so."""
+
+    def drive(t: Array, rng: np.random.Generator) -> Array:
+        count = int(t[-1] / seconds) + 2
+        return size * rng.uniform(-1.0, 1.0, count)[np.minimum((t / seconds).astype(int), count - 1)]
+
+    return drive
+
+
+def _waves(base: float, size: float, offset: float = 0.0) -> Callable[[Array, np.random.Generator], Array]:
+    """A sum of sines around `base` Hz, smooth."""
+
+    def drive(t: Array, rng: np.random.Generator) -> Array:
+        waves = [np.sin(2.0 * np.pi * base * f * t + rng.uniform(0.0, 6.28)) for f in (0.31, 0.7, 1.0, 1.7)]
+        return offset + size * np.sum(waves, axis=0) / 2.0
+
+    return drive
+
+
+PLANTS: dict[str, Plant] = {
+    "pendulum": Plant(
+        ("theta", "omega"), ("omega", "-(g/L)*sin(theta) - 0.4*omega - 0.1*tanh(10*omega)"),
+        ("omega", "-(g/L)*sin(theta)"), {"g": 9.81, "L": 0.7}, (1.6, 0.0), 0.005, 20.0,
+        flipped=("omega", "(g/L)*sin(theta)"), angle=("theta", "omega"),
+    ),
+    "driven pendulum": Plant(
+        ("theta", "omega"), ("omega", "-(g/L)*sin(theta) + u/(m*L**2) - 0.3*omega - 0.6*tanh(8*omega)"),
+        ("omega", "-(g/L)*sin(theta) + u/(m*L**2)"), {"g": 9.81, "L": 0.5, "m": 0.4}, (0.3, 0.0), 0.004, 24.0,
+        _waves(0.9, 0.7), ("theta",), ("omega", "-(g/L)*sin(theta)"), ("omega", "-(g/L)*sin(theta) - u/(m*L**2)"),
+        ("theta",), (), "m",
+    ),
+    "spring": Plant(
+        ("x", "v"), ("v", "(u - k*x - 3*x**3 - 0.4*v)/m"), ("v", "(u - k*x)/m"), {"k": 20.0, "m": 1.3}, (0.2, 0.0),
+        0.01, 40.0, _waves(0.6, 6.0), None, ("v", "-k*x/m"), ("v", "(u + k*x)/m"), (), ("x", "v"), "m",
+    ),
+    "motor": Plant(
+        ("i", "w"), ("(u - R*i - K*w)/La", "(K*i - 0.004*w - 0.05*tanh(0.8*w))/J"),
+        ("(u - R*i - K*w)/La", "K*i/J"), {"R": 1.1, "K": 0.08, "La": 0.02, "J": 0.002}, (0.0, 0.0), 0.002, 12.0,
+        _steps(0.6, 12.0), None, ("(-R*i - K*w)/La", "K*i/J"), ("(u - R*i + K*w)/La", "K*i/J"),
+    ),
+    "tank": Plant(
+        ("h",), ("(u - 0.12*sqrt(h) - 0.02*h)/A",), ("(u - 0.12*sqrt(h))/A",), {"A": 0.5}, (0.8,), 0.25, 400.0,
+        _waves(0.012, 0.05, 0.15), None, ("-0.12*sqrt(h)/A",), ("(u + 0.12*sqrt(h))/A",), (), ("h",),
+    ),
+    "heater": Plant(
+        ("T",), ("(u - 1.2*(T - 20) - 0.002*(T - 20)**2)/C",), ("(u - 1.2*(T - 20))/C",), {"C": 30.0}, (25.0,), 0.5,
+        900.0, _steps(40.0, 60.0), None, ("-1.2*(T - 20)/C",), ("(-u - 1.2*(T - 20))/C",),
+    ),
+    "duffing": Plant(
+        ("x", "v"), ("v", "u + a*x - 1.0*x**3 - 0.25*v"), ("v", "u + a*x - 1.0*x**3"), {"a": 1.0}, (1.0, 0.0), 0.02,
+        80.0, _waves(0.2, 0.5), ("x",), ("v", "a*x - 1.0*x**3"), ("v", "u + a*x + 1.0*x**3"), (), ("x",),
+    ),
+    "cart": Plant(
+        ("x", "v"), ("v", "(u - 2.0*v - 1.5*tanh(20*v))/m"), ("v", "(u - 2.0*v)/m"), {"m": 2.0}, (0.0, 0.1), 0.005,
+        25.0, _steps(0.7, 12.0), None, ("v", "-2.0*v/m"), ("v", "(-u - 2.0*v)/m"), (), ("x", "v"), "m",
+    ),
+    "oscillator": Plant(
+        ("x", "v"), ("v", "mu*(1 - x**2)*v - x - 0.2*x**3"), ("v", "mu*(1 - x**2)*v - x"), {"mu": 1.2}, (0.5, 0.0),
+        0.02, 60.0, flipped=("v", "mu*(1 - x**2)*v + x"), length=("x", "v"),
+    ),
+    "drone": Plant(
+        ("z", "v"), ("v", "u/m - g - 0.25*v - 0.1*v*sqrt(v**2 + 0.0001)"), ("v", "u/m - g"), {"m": 1.1, "g": 9.81},
+        (2.0, 0.0), 0.01, 30.0, _waves(0.5, 3.0, 10.8), ("z",), ("v", "-g"), ("v", "u/m + g"), (), ("z",), "m",
+    ),
+}  # fmt: skip
+
+FAULTS = (
+    "missing input", "flipped sign", "degrees", "millimetres", "grams", "milliseconds", "late input", "late sensor",
+    "wrong hold", "too short", "stuck", "quantised", "no excitation", "hidden actuator", "bounded parameter",
+)  # fmt: skip
+
+
+def able(plant: Plant, fault: str) -> bool:
+    """Whether the fault can happen to the plant."""
+    needs: dict[str, Any] = {
+        "missing input": plant.undriven,
+        "flipped sign": plant.flipped,
+        "degrees": plant.angle,
+        "millimetres": plant.length,
+        "grams": plant.mass,
+        "late input": plant.drive,
+        "late sensor": len(plant.states) > 1 and plant.measured is None and plant.known[0] == plant.states[1],
+        "wrong hold": plant.drive and plant.period > 0.003,
+        "no excitation": plant.drive,
+        "hidden actuator": plant.drive,
+    }
+    return bool(needs.get(fault, True))
+
+
+def make_rig(name: str, fault: str, seed: int) -> Rig:
+    """The rig of a plant with a fault ("" for a sound one); the seed draws noise, excitation and parameters."""
+    rng = np.random.default_rng([seed, sum(map(ord, name + fault))])
+    plant = PLANTS[name]
+    values = {p: v * float(rng.uniform(0.85, 1.2)) for p, v in plant.parameters.items()}
+    if fault == "too short":
+        plant = replace(plant, seconds=max(0.015 * plant.seconds, 80.0 * plant.period))
+    if fault == "wrong hold":
+        plant = replace(plant, period=8.0 * plant.period)
+    t = np.arange(0.0, plant.seconds, plant.period)
+    inputs = ["u"] if plant.drive else []
+    logged, applied, fine = _drive(plant, fault, t, rng)
+    truth = known_dynamics(Physics(plant.states, plant.truth, inputs, values, ()))
+    start = np.array(plant.start) * rng.uniform(0.8, 1.1, len(plant.start))
+    scale = np.maximum(np.abs(start), 1.0)
+    X = free_run(truth, start, fine, scale, None if applied is None else applied[:, None])
+    X = X[:: max(1, (len(fine) + len(t) - 1) // len(t))][: len(t)]
+    measured = plant.measured
+    columns = [plant.states.index(s) for s in (measured or plant.states)]
+    Y = X[:, columns] + X[:, columns].std(axis=0) * float(rng.uniform(0.001, 0.015)) * rng.normal(
+        size=(len(t), len(columns))
+    )
+    known, period = plant.known, plant.period
+    u = None if logged is None else logged[:, None]
+    parameters: dict[str, Any] = dict(values)
+    names = measured or plant.states
+    if fault == "missing input":
+        known, inputs, u = plant.undriven or (), [], None
+    elif fault == "flipped sign":
+        known = plant.flipped or ()
+    elif fault in ("degrees", "millimetres"):
+        chosen, factor = (plant.angle, 180.0 / np.pi) if fault == "degrees" else (plant.length, 1000.0)
+        Y = Y * np.where([n in chosen for n in names], factor, 1.0)
+    elif fault == "grams":
+        parameters[plant.mass] = 1000.0 * values[plant.mass]
+    elif fault == "milliseconds":
+        period = 1000.0 * period
+    elif fault == "late sensor":
+        late = max(2, len(t) // 400)
+        Y[:, -1] = np.concatenate([np.repeat(Y[:1, -1], late), Y[:-late, -1]])
+    elif fault == "stuck":
+        for begin in rng.integers(0, int(0.9 * len(t)), 3):
+            Y[begin : begin + len(t) // 40, 0] = Y[begin, 0]
+    elif fault == "quantised":
+        step = 0.15 * Y.std(axis=0)
+        Y = np.round(Y / step) * step
+    elif fault == "bounded parameter":
+        first = next(iter(p for p in plant.parameters if p != "g"))
+        parameters[first] = Parameter(1.6 * values[first], True, 1.4 * values[first], 2.0 * values[first])
+    physics = Physics(plant.states, known, inputs, {p: v for p, v in parameters.items() if _uses(known, p)})
+    return Rig(physics, Y, period, u, measured)
+
+
+def _uses(known: tuple[str, ...], parameter: str) -> bool:
+    import re
+
+    return any(re.search(rf"\b{parameter}\b", text) for text in known)
+
+
+def _drive(plant: Plant, fault: str, t: Array, rng: np.random.Generator) -> tuple[Array | None, Array | None, Array]:
+    """The input as logged and as applied, and the times of the latter."""
+    if plant.drive is None:
+        return None, None, t
+    if fault == "no excitation":
+        steady = np.full(len(t), float(np.mean(plant.drive(t, rng))))
+        return steady, steady, t
+    if fault == "wrong hold":  # a smooth input, logged as its samples a few steps apart
+        fine = np.arange(0.0, t[-1] + 0.5 * plant.period, plant.period / 16)
+        smooth = plant.drive(fine, rng)
+        width = 33
+        smooth = np.convolve(np.pad(smooth, width, mode="edge"), np.ones(width) / width, mode="same")[width:-width]
+        return smooth[::16][: len(t)], smooth, fine
+    applied = plant.drive(t, rng)
+    if fault == "late input":
+        late = max(3, round(0.1 * _slowest(plant) / plant.period))
+        return applied, np.concatenate([np.repeat(applied[:1], late), applied[:-late]]), t
+    if fault == "hidden actuator":
+        pole = plant.period / (0.08 * _slowest(plant))
+        slow = np.empty_like(applied)
+        level = applied[0]
+        for row, value in enumerate(applied):
+            level += min(pole, 1.0) * (value - level)
+            slow[row] = level
+        return applied, slow, t
+    return applied, applied, t
+
+
+def _slowest(plant: Plant) -> float:
+    """About one period of the motion, seconds."""
+    return plant.seconds / 20.0

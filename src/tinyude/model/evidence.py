@@ -1,0 +1,322 @@
+"""What is measured on a fit before it is judged: plain figures, no sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tinyude.data.streams import Stream
+from tinyude.model.model import Model
+from tinyude.model.probes import Probe, RunErrors, characteristic_seconds, probe, run_errors
+from tinyude.model.simulation import outside
+from tinyude.model.wrong_physics import Addend, Change, Net, addends, changes, net_values
+from tinyude.reference.config import Config
+
+Array = NDArray[Any]
+
+GROUPS = 16  # of windows, that must agree on a latency
+TOGETHER = 1e-6  # of the variance of standardised signals: what is left when they move as one
+FEWEST = 20  # windows that figures can be made of
+STEEP = 0.1  # of the largest slope of an input: where its slope can be seen to act
+STUCK = 25  # equal samples in a row that a moving sensor does not give
+
+
+@dataclass(frozen=True)
+class Unexplained:
+    """RMS of what stays unexplained of a state's rate, over the RMS of that rate.
+
+    Attributes
+    ----------
+    share, known : float
+        By the model, and by the known physics alone.
+    floor : float
+        What sensor noise alone leaves.
+    """
+
+    share: float
+    known: float
+    floor: float
+
+    @property
+    def over_noise(self) -> float:
+        return self.share / max(self.floor, 1e-12)
+
+
+@dataclass(frozen=True)
+class Driver:
+    """A signal that what is left unexplained follows."""
+
+    name: str
+    kind: str  # "input", "slope of input", "unused column"
+    state: str
+    correlation: float
+    strength: float  # standard errors
+
+
+@dataclass(frozen=True)
+class Sensor:
+    """How a channel was sensed; shares are of its samples."""
+
+    name: str
+    sigma: float
+    spread: float
+    step: float  # of quantisation, NaN: none found
+    stuck: float
+    stuck_at: tuple[float, float] | None  # seconds from and to, of the longest
+    clipped: float
+    turn: float  # by which it seems to wrap
+
+
+@dataclass(frozen=True)
+class Lag:
+    """A measured rate that runs behind, or ahead of, the derivative of its position; and their ratio."""
+
+    state: str
+    rate: str
+    seconds: float
+    error: float
+    factor: float
+    factor_error: float
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Everything a verdict rests on; each part may be empty where the record has no room for it."""
+
+    states: tuple[str, ...]
+    inputs: tuple[str, ...]
+    held_out: str = ""  # the record judged on, when it is not the one fitted
+    samples: int = 0
+    seconds: float = 0.0
+    period: float = 0.0
+    cycles: float = 0.0  # length of the record in characteristic periods
+    windows: int = 0
+    passed: float = 1.0  # share of windows
+    shortest: bool = False  # the shortest windows were needed
+    unexplained: Mapping[str, Unexplained] = field(default_factory=dict)
+    runs: RunErrors | None = None
+    drivers: Sequence[Driver] = ()
+    changes: Sequence[Change] = ()
+    addends: Sequence[Addend] = ()
+    nets: Sequence[Net] = ()
+    parameters: Sequence[Mapping[str, Any]] = ()
+    deficient: int = 0
+    tied: Sequence[str] = ()  # signals that move as one
+    constant: Mapping[str, float] = field(default_factory=dict)
+    sensors: Sequence[Sensor] = ()
+    lags: Sequence[Lag] = ()
+    outside: Mapping[str, float] = field(default_factory=dict)  # share of the time each signal leaves the range
+    outside_total: float = 0.0
+    network: Mapping[str, float] = field(default_factory=dict)
+    faults: Mapping[str, int] = field(default_factory=dict)
+    changed_at: Sequence[float] = ()
+    rolled_back: int = 0
+    uneven_noise: float = 1.0
+    sizes: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # RMS of known rate and of rate
+
+
+def collect_evidence(
+    model: Model,
+    config: Config,
+    state: Mapping[str, Any],
+    stream: Stream,
+    found: Mapping[str, Any],
+    *,
+    held_out: str = "",
+    unused: Mapping[str, tuple[Array, Array]] | None = None,
+) -> Evidence:
+    """Measure a fitted model on a record.
+
+    Parameters
+    ----------
+    model, config, state, found
+        The model, how it was fitted, its noise estimates, and its diagnostics.
+    stream : Stream
+        The record: the one that was fitted, or one that the fit has not seen.
+    held_out : str
+        The name of a record that the fit has not seen; "" for the one it was fitted to.
+    unused : mapping of str to (times, values), optional
+        Logged columns that the model does not use.
+    """
+    seen = probe(config, state, stream)
+    common: dict[str, Any] = {
+        "states": model.physics.states,
+        "inputs": model.physics.inputs,
+        "held_out": held_out,
+        "samples": stream.count,
+        "seconds": stream.count * stream.period,
+        "period": stream.period,
+        "windows": len(seen.x),
+        "passed": len(seen.x) / max(seen.offered, 1),
+        "sensors": _sensors(stream, state),
+        "parameters": _parameters(model, found),
+        "deficient": int(state.get("deficient", 0)),
+        "network": dict(found.get("network", {})),
+        "faults": {
+            "values that were not finite numbers": stream.bad,
+            "repeated time stamps": stream.repeated,
+            "rows without a time": stream.unstamped,
+        },
+        "changed_at": list(found.get("changes", ())),
+        "rolled_back": int(state.get("rolled_back", 0)),
+        "uneven_noise": float(state["sigma_scale"]),
+        "constant": {name: low for name, (low, high) in found["visited"].items() if low == high},
+        "nets": net_values(model),
+    }
+    if len(seen.x) < FEWEST:
+        return Evidence(**common)
+    held = seen.node_u if model.physics.n_inputs else None
+    left = seen.dx - seen.view(model.field(seen.node_x, held))
+    alone = seen.view(np.asarray(model.physics.field(seen.node_x, held)))
+    covered = _outside(model, seen, found) if held_out else ({}, 0.0)
+    return Evidence(
+        **common,
+        cycles=common["seconds"] / (2.0 * np.pi * max(characteristic_seconds(seen, config), 1e-12)),
+        shortest=seen.window.half <= 4,
+        unexplained={model.physics.states[i]: _unexplained(seen, left, alone, i) for i in model.on},
+        runs=run_errors(model, config, state, stream, seen),
+        drivers=_drivers(model, seen, left, unused or {}),
+        changes=changes(model, config, seen)[:1],
+        addends=addends(model, config, seen),
+        tied=_tied(model, seen),
+        lags=_lags(model, config, seen),
+        outside=covered[0],
+        outside_total=covered[1],
+        sizes={
+            name: (float(np.sqrt(np.mean(alone[:, i] ** 2))), float(np.sqrt(np.mean(seen.dx[:, i] ** 2))))
+            for i, name in enumerate(model.physics.states)
+            if i in model.on
+        },
+    )
+
+
+def _unexplained(seen: Probe, left: Array, alone: Array, i: int) -> Unexplained:
+    """Medians tame single windows; the factor makes them an RMS for normal errors."""
+    size = max(float(np.sqrt(np.mean(seen.dx[:, i] ** 2))), 1e-300)
+    own, known = (1.4826 * float(np.median(np.abs(e))) for e in (left[:, i], seen.dx[:, i] - alone[:, i]))
+    rms = float(np.sqrt(np.mean(np.minimum(np.abs(left[:, i]), 6.0 * max(own, seen.floor[i])) ** 2)))
+    return Unexplained(max(own, rms) / size, max(known, 1e-300) / size, float(seen.floor[i]) / size)
+
+
+def _drivers(model: Model, seen: Probe, left: Array, unused: Mapping[str, tuple[Array, Array]]) -> list[Driver]:
+    signals: list[tuple[str, str, Array]] = []
+    middle = seen.node_u.shape[1] // 2
+    for index, name in enumerate(model.physics.inputs):
+        values = seen.node_u[:, :, index]
+        signals.append((name, "input", values[:, middle]))
+        signals.append((name, "slope of input", values[:, -1] - values[:, 0]))
+    for name, (times, values) in unused.items():
+        good = np.isfinite(times) & np.isfinite(values)
+        if np.sum(good) > FEWEST and np.ptp(values[good]) > 0.0:
+            signals.append((name, "unused column", np.interp(seen.times, times[good], values[good])))
+    spacing = float(np.median(np.diff(seen.centre))) if len(seen.centre) > 1 else 1.0
+    apart = min(1.0, max(spacing, 1.0) / (2 * seen.window.half + 1))
+    found = []
+    for name, kind, values in signals:
+        rows = np.abs(values) > STEEP * np.max(np.abs(values)) if kind == "slope of input" else slice(None)
+        for i in model.on:
+            correlation = _correlation(left[rows, i], values[rows])
+            strength = abs(correlation) * np.sqrt(len(values[rows]) * apart)
+            found.append(Driver(name, kind, model.physics.states[i], correlation, float(strength)))
+    return sorted(found, key=lambda driver: -abs(driver.correlation))
+
+
+def _correlation(a: Array, b: Array) -> float:
+    a, b = a - a.mean(), b - b.mean()
+    size = float(np.linalg.norm(a) * np.linalg.norm(b))
+    return float(a @ b) / size if size > 0.0 else 0.0
+
+
+def _tied(model: Model, seen: Probe) -> list[str]:
+    """Signals of which one is a sum of the others throughout."""
+    names = (*model.physics.states, *model.physics.inputs)
+    columns = np.hstack([seen.x, seen.node_u[:, seen.node_u.shape[1] // 2]])
+    moving = np.ptp(columns, axis=0) > 0.0
+    if len(columns) < FEWEST or moving.sum() < 2:
+        return []
+    values, vectors = np.linalg.eigh(np.corrcoef(columns[:, moving].T))
+    noise = np.concatenate([seen.x_error, np.zeros(len(names) - len(seen.x_error))])[moving]
+    if values[0] > TOGETHER + 2.0 * np.max((noise / columns[:, moving].std(axis=0)) ** 2):
+        return []
+    used = [name for name, m in zip(names, moving, strict=True) if m]
+    return [name for name, load in zip(used, vectors[:, 0], strict=True) if abs(load) > 0.3]
+
+
+def _lags(model: Model, config: Config, seen: Probe) -> list[Lag]:
+    found = []
+    for state, rate in enumerate(model.physics.kinematic):
+        if rate is None or config.channel[state] == config.channel[rate] or len(seen.x) < 4 * GROUPS:
+            continue
+        design = np.column_stack([seen.x[:, rate], seen.dx[:, rate]])
+        groups = np.arange(len(design)) * GROUPS // len(design)
+        whole = np.linalg.lstsq(design, seen.dx[:, state], rcond=None)[0]
+        without = np.array([
+            np.linalg.lstsq(design[groups != g], seen.dx[groups != g, state], rcond=None)[0] for g in range(GROUPS)
+        ])  # fmt: skip
+        error = np.sqrt((GROUPS - 1) * np.mean((without - without.mean(axis=0)) ** 2, axis=0))
+        names = model.physics.states
+        found.append(Lag(names[state], names[rate], float(whole[1]), float(error[1]), float(whole[0]), float(error[0])))
+    return found
+
+
+def _sensors(stream: Stream, state: Mapping[str, Any]) -> list[Sensor]:
+    run, answer = stream.longest, []
+    for index, name in enumerate(stream.names):
+        column = run.samples[:, index]
+        good = column[np.isfinite(column)]
+        step = float(state["step"][index])
+        share, where = _stuck(column)
+        ends = np.isin(good, [good.min(), good.max()]) if len(good) else np.zeros(1, bool)
+        both = np.concatenate([[False], ends[1:] & ends[:-1] & (np.diff(good) == 0.0)]) if len(good) > 1 else ends
+        answer.append(
+            Sensor(
+                name,
+                float(state["sigma"][index]),
+                float(np.std(good)) if len(good) else 0.0,
+                step if np.isfinite(step) else float("nan"),
+                share,
+                None if where is None else (run.start + where[0] * stream.period, run.start + where[1] * stream.period),
+                float(np.mean(both)),
+                float(stream.jumps[index]) if stream.jumps else 0.0,
+            )
+        )
+    return answer
+
+
+def _stuck(column: Array) -> tuple[float, tuple[int, int] | None]:
+    """Share of samples in long stretches of one value, and the longest of them."""
+    edges = np.flatnonzero(np.diff(column) != 0.0)
+    begins, ends = np.concatenate([[0], edges + 1]), np.concatenate([edges + 1, [len(column)]])
+    lengths = ends - begins
+    usual = np.quantile(lengths, 0.9) if len(lengths) else 1.0
+    long = lengths > max(STUCK, 10.0 * usual)
+    if not long.any():
+        return 0.0, None
+    longest = int(np.argmax(lengths))
+    return float(lengths[long].sum() / len(column)), (int(begins[longest]), int(ends[longest]))
+
+
+def _parameters(model: Model, found: Mapping[str, Any]) -> list[dict[str, Any]]:
+    rows = []
+    for name, value, low, high in found.get("parameters", ()):
+        bounds = model.physics.parameters[name]
+        span = 1e-6 * max(abs(value), 1e-12)
+        at = "lower" if value <= bounds.min + span else "upper" if value >= bounds.max - span else ""
+        limit = bounds.min if at == "lower" else bounds.max
+        rows.append({"name": name, "value": value, "low": low, "high": high, "at": at, "limit": limit})
+    return rows
+
+
+def _outside(model: Model, seen: Probe, found: Mapping[str, Any]) -> tuple[dict[str, float], float]:
+    """Share of the time that each signal is outside the range of the fit, and that any is."""
+    names = (*model.physics.states, *model.physics.inputs)
+    columns = np.hstack([seen.x, seen.node_u[:, seen.node_u.shape[1] // 2]])
+    left = outside(columns, names, found["visited"], model.physics.angles)
+    rows = np.zeros(len(columns), dtype=bool)
+    for _, _, where in left:
+        rows[where] = True
+    return {name: len(where) / len(columns) for name, _, where in left}, float(rows.mean())

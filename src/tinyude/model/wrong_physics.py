@@ -1,0 +1,244 @@
+"""Is the known part wrong? What single change of it, of a unit or of a sign, would make it agree with the data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import sympy as sp
+from numpy.typing import NDArray
+
+from tinyude.errors import TinyUDEError
+from tinyude.model.model import Model
+from tinyude.model.probes import Probe
+from tinyude.physics import Physics
+from tinyude.physics.expressions import numpy_function
+from tinyude.reference.config import Config
+
+Array = NDArray[Any]
+
+GROUPS = 8
+COLLINEAR = 0.1  # of a column: what must be left of a term beside the known ones to stand on its own
+DEGREES = 180.0 / np.pi
+# What a factor between two quantities is called; within 3 %.
+FACTORS = (
+    (1000.0, "1000 (milli: mm, ms, g, mA)"),
+    (1e6, "a million (micro, or mm against km)"),
+    (100.0, "100 (cm, per cent)"),
+    (DEGREES, "57.3 (degrees for radians)"),
+    (2.0 * np.pi, "6.28 (turns for radians)"),
+    (60.0 / (2.0 * np.pi), "9.55 (rpm for rad/s)"),
+    (60.0, "60 (minutes for seconds)"),
+    (3.6, "3.6 (km/h for m/s)"),
+    (9.80665, "9.81 (kgf for N, or a mass for a weight)"),
+)
+
+
+@dataclass(frozen=True)
+class Change:
+    """One change of the known part, and the share of the rate that it leaves unexplained with and without it."""
+
+    text: str  # what seems to be wrong
+    remedy: str
+    share: float
+    share_as_given: float
+
+
+@dataclass(frozen=True)
+class Addend:
+    """A summand of a known right-hand side, and the factor that the data give it."""
+
+    state: str
+    text: str
+    factor: float
+    error: float
+    share: float  # RMS of the summand over RMS of the rate
+
+
+@dataclass(frozen=True)
+class Net:
+    """A learned term that the known part has too."""
+
+    state: str
+    term: str
+    yours: float
+    learned: float
+    error: float
+
+    @property
+    def net(self) -> float:
+        return self.yours + self.learned
+
+
+def factor_name(factor: float) -> str:
+    """The unit mistake that such a factor stands for, "" for none."""
+    for value, name in FACTORS:
+        for candidate in (value, 1.0 / value):
+            if abs(abs(factor) / candidate - 1.0) < 0.03:
+                return name
+    return ""
+
+
+def changes(model: Model, config: Config, found: Probe) -> list[Change]:
+    """Every single change tried, best first."""
+    on = _free_rows(model, config)
+    if not on or len(found.x) < 20:
+        return []
+    given = _share(model.physics, found, on)
+    tried = []
+    for text, remedy, physics, a, b, c in _hypotheses(model.physics, config):
+        share = _share(physics, found, on, a, b, c)
+        if np.isfinite(share):
+            tried.append(Change(text, remedy, share, given))
+    return sorted(tried, key=lambda change: change.share)
+
+
+def _free_rows(model: Model, config: Config) -> list[int]:
+    return [i for i, rate in enumerate(model.physics.kinematic) if rate is None and i in model.on]
+
+
+def _share(
+    physics: Physics,
+    found: Probe,
+    on: list[int],
+    a: Array | None = None,
+    b: Array | None = None,
+    c: Array | None = None,
+) -> float:
+    """What known physics leaves of the rates, RMS over RMS, mean square over states: x_true = a x, dx_true = b dx."""
+    x = found.node_x if a is None else found.node_x * a
+    u = found.node_u if c is None else found.node_u * c
+    with np.errstate(all="ignore"):
+        rate = found.view(physics.field(x, u if physics.n_inputs else None)) / (1.0 if b is None else b)
+    size = np.maximum(np.mean(found.dx**2, axis=0), 4.0 * found.floor**2)
+    left = np.mean((found.dx - rate) ** 2, axis=0) / size
+    return float(np.sqrt(np.mean(left[on])))
+
+
+def _hypotheses(physics: Physics, config: Config) -> Iterator[tuple[str, str, Physics, Any, Any, Any]]:
+    """Text, remedy, physics, and scales of states, rates and inputs of every change that is worth a try."""
+    n = physics.n_states
+    orders = np.array(config.order, dtype=np.float64)
+    for state, (channel, order) in enumerate(zip(config.channel, config.order, strict=True)):
+        if order:
+            continue
+        name = physics.states[state]
+        own = np.array([1.0 if c == channel else 0.0 for c in config.channel])
+        rate = physics.kinematic[state]
+        also = own.copy()
+        if rate is not None:
+            also[rate] = 1.0
+        angle = any(w.has(sp.Symbol(name)) for e in physics.rhs for w in e.atoms(sp.sin, sp.cos, sp.tan))
+        for factor, unit in ((np.pi / 180.0, "degrees"), (1e-3, "thousandths (mm, mV)"), (1e3, "thousands")):
+            if (unit == "degrees") != angle:
+                continue
+            for mask in (own, also) if rate is not None and not (own == also).all() else (own,):
+                scale = np.where(mask > 0.0, factor, 1.0)
+                yield (
+                    f"{name} seems to be in {unit}",
+                    f'scale it: {name} = {{ column = "...", scale = {factor:.6g} }} in the physics file, or multiply '
+                    "the samples before fit().",
+                    physics, scale, scale, None,
+                )  # fmt: skip
+    for factor, unit in ((1e3, "milliseconds"), (1e-3, "thousands of seconds"), (60.0, "minutes")):
+        yield (
+            f"the time seems to be in {'milliseconds' if factor == 1e3 else unit}",
+            f"give t in seconds; in the physics file [time] scale = {1.0 / factor:g}.",
+            physics, factor**orders, factor ** (orders + 1.0), None,
+        )  # fmt: skip
+    for index, name in enumerate(physics.inputs):
+        for factor, what in ((-1.0, "sign"), (1e-3, "unit (thousandths)"), (1e3, "unit (thousands)")):
+            scale = np.ones(physics.n_inputs)
+            scale[index] = factor
+            yield (
+                f"the {what} of the input {name} seems to be wrong",
+                f"check how {name} enters the equations and how it is logged; scale = {factor:g} makes it fit.",
+                physics, np.ones(n), np.ones(n), scale,
+            )  # fmt: skip
+    yield from _parameter_hypotheses(physics)
+
+
+def _parameter_hypotheses(physics: Physics) -> Iterator[tuple[str, str, Physics, Any, Any, Any]]:
+    ones = np.ones(physics.n_states)
+    for name, parameter in physics.parameters.items():
+        if parameter.learn or parameter.value == 0.0:
+            continue
+        for factor in (-1.0, 1e-3, 1e3):
+            try:
+                changed = physics.with_parameters({name: factor * parameter.value})
+            except TinyUDEError:
+                continue
+            what = "sign" if factor < 0 else "unit (g for kg, mm for m, ...)"
+            yield (
+                f"the {what} of the parameter {name} = {parameter.value:g} seems to be wrong",
+                f"the data fit {name} = {factor * parameter.value:g}.",
+                changed, ones, ones, None,
+            )  # fmt: skip
+
+
+def addends(model: Model, config: Config, found: Probe) -> list[Addend]:
+    """The factor that least squares give every summand of the known rates, beside the learned terms."""
+    physics = model.physics
+    values = {sp.Symbol(name): sp.Float(p.value) for name, p in physics.parameters.items()}
+    symbols = [sp.Symbol(name) for name in (*physics.states, *physics.inputs)]
+    rows = np.concatenate([found.node_x, found.node_u], axis=-1)
+    learned = model.term_values(found.node_x, found.node_u if physics.n_inputs else None)
+    answer: list[Addend] = []
+    for i in _free_rows(model, config):
+        size = float(np.sqrt(np.mean(found.dx[:, i] ** 2)))
+        parts = [e for e in sp.Add.make_args(sp.expand(physics.rhs[i].xreplace(values))) if e.free_symbols]
+        if not parts or len(found.x) < 8 * (len(parts) + 2) or size <= 3.0 * found.floor[i]:
+            continue
+        weights = found.weights[:, i]
+        with np.errstate(all="ignore"):
+            columns = numpy_function(parts, symbols)(rows)
+        design = np.einsum("q,nqk->nk", weights, columns)
+        if not np.isfinite(design).all():
+            continue
+        row = model.on.index(i)
+        kept = np.flatnonzero(model.coefficients[row]) if model.coefficients.size else []
+        extra = [np.einsum("q,nq->n", weights, learned[..., k]) for k in kept]
+        factors, errors = _factors(design, [*extra, np.ones(len(design))], found.dx[:, i])
+        for part, factor, error, column in zip(parts, factors, errors, design.T, strict=True):
+            share = float(np.sqrt(np.mean(column**2))) / size
+            answer.append(Addend(physics.states[i], str(part), float(factor), float(error), share))
+    return answer
+
+
+def _factors(design: Array, extras: list[Array], target: Array) -> tuple[Array, Array]:
+    """Least squares with errors from groups of windows; extras join where they are not made of the others."""
+    columns = design
+    for extra in extras:
+        rest = extra - columns @ np.linalg.lstsq(columns, extra, rcond=None)[0]
+        if np.linalg.norm(rest) > COLLINEAR * np.linalg.norm(extra):
+            columns = np.column_stack([columns, extra])
+    count = design.shape[1]
+    block = np.arange(len(target)) * GROUPS // len(target)
+    whole = np.linalg.lstsq(columns, target, rcond=None)[0][:count]
+    without = np.array([
+        np.linalg.lstsq(columns[block != g], target[block != g], rcond=None)[0][:count] for g in range(GROUPS)
+    ])  # fmt: skip
+    return whole, np.sqrt((GROUPS - 1) * np.mean((without - without.mean(axis=0)) ** 2, axis=0))
+
+
+def net_values(model: Model) -> list[Net]:
+    """Learned terms that the known right-hand side holds too, expanded in numbers."""
+    physics = model.physics
+    values = {sp.Symbol(name): sp.Float(p.value) for name, p in physics.parameters.items()}
+    real = {sp.Symbol(name): sp.Symbol(name, real=True) for name in (*physics.states, *physics.inputs)}
+    answer = []
+    for row, state in enumerate(model.on):
+        known = sp.expand(physics.rhs[state].xreplace(values)).xreplace(real)
+        pieces = {}
+        for part in sp.Add.make_args(known):
+            number, shape = part.as_coeff_Mul()
+            pieces[shape] = pieces.get(shape, 0.0) + float(number)
+        for column, term in enumerate(model.terms):
+            learned = float(model.coefficients[row, column]) if model.coefficients.size else 0.0
+            yours = pieces.get(sp.expand(term), 0.0)
+            if learned and yours:
+                error = float(model.errors[row, column])
+                answer.append(Net(physics.states[state], str(term), yours, learned, error))
+    return answer
