@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator
 from tinyude.data.frames import numbers, seconds
 from tinyude.data.streams import IN_MEMORY, Stream, as_stream, turns
 from tinyude.errors import TinyUDEError
+from tinyude.fitted import Fitted
 from tinyude.model.diagnostics import diagnose, record_excerpt
 from tinyude.model.equations import describe, equation_lines, interval_factor
 from tinyude.model.model import Model
@@ -60,7 +61,7 @@ POSTERIOR_GROUPS = 10**6  # a posterior's spread is known, not estimated from gr
 REASON_NAMES = ("across a gap", "non-finite", "stuck", "misfit", "jump")
 
 
-class UDE(BaseEstimator):  # type: ignore[misc]
+class UDE(Fitted, BaseEstimator):  # type: ignore[misc]
     """A universal differential equation dx/dt = f_known(x, u) + N(x, u), trained from noisy samples without a solver.
 
     physics: what is known. hidden: layer sizes of the network; () for none.
@@ -139,6 +140,7 @@ class UDE(BaseEstimator):  # type: ignore[misc]
         train(session, lambda steps: progress(min(done + steps, total), total) if progress else None)
         self._adopt(session, stream)
         self._refine(stream)
+        self._judge(stream)
         if progress:
             progress(total, total)
         return self

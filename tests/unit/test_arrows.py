@@ -84,7 +84,7 @@ def test_core_uses_no_heap_and_no_output(word: str) -> None:
         assert not re.search(rf"\b{word}\s*\(", code), f"{source.name} calls {word}"
 
 
-@pytest.mark.parametrize(("folder", "most"), [(PACKAGE, 22), (ROOT / "core" / "src", 16)])
+@pytest.mark.parametrize(("folder", "most"), [(PACKAGE, 23), (ROOT / "core" / "src", 16)])
 def test_rooms_are_few(folder: Path, most: int) -> None:
     entries = [entry.name for entry in folder.iterdir() if entry.name != "__pycache__"]
     assert len(entries) <= most, sorted(entries)

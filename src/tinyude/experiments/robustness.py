@@ -113,7 +113,7 @@ def summarise(outcomes: list[Outcome], quick: bool) -> Summary:
         "network_to_solver": [[noise, value] for noise, value in ratios.items()],
         "geometric": geometric_mean(list(ratios.values())),
         "late": len(late),
-        "warned": sum(any("lag" in text for text in r["diagnostics"]["warnings"]) for r in late),
+        "warned": sum(any(" lags " in text for text in r["diagnostics"]["warnings"]) for r in late),
         "sindy": available(),
         "seeds": list(seeds),
         "quick": quick,

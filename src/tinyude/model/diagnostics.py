@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from tinyude import native
 from tinyude.data.streams import Stream
-from tinyude.model.concerns import concerns
 from tinyude.model.equations import interval_factor, term_table
+from tinyude.model.findings import NOTE
 from tinyude.model.model import Model
+from tinyude.model.verdict import Verdict
 from tinyude.model.windows import Visited, run_jets
 from tinyude.reference.config import Config
 from tinyude.reference.signal.gates import REASONS
@@ -25,9 +26,15 @@ PICTURED_WINDOWS = 400
 
 
 def diagnose(
-    model: Model, config: Config, state: Mapping[str, Any], stream: Stream, seen: Visited, **made: Any
+    model: Model,
+    config: Config,
+    state: Mapping[str, Any],
+    stream: Stream,
+    seen: Visited,
+    judged: bool = True,
+    **made: Any,
 ) -> dict[str, Any]:
-    """All figures of a fit, after those of how it was `made`."""
+    """All figures of a fit, after those of how it was `made`, with its verdict when it is to be `judged`."""
     window_seconds = state["window_half"] * state["window_spacing"] * config.sample_period
     sigma = np.asarray(state["sigma"], dtype=np.float64)
     factor = interval_factor(config.groups)
@@ -67,11 +74,18 @@ def diagnose(
             for name, e in zip(model.physics.learned, model.parameter_errors, strict=True)
             for p in (model.physics.parameters[name],)
         ],
+        "term_shares": term_shares(model, seen),
         "network": network_share(model, seen.x, seen.u),
         "visited": visited_range(model, seen),
     }
-    diagnostics["warnings"] = concerns(model, config, state, stream, diagnostics, seen)
+    diagnostics["warnings"] = []
     return diagnostics
+
+
+def adopt_verdict(diagnostics: dict[str, Any], verdict: Verdict) -> None:
+    """Keep a verdict with the figures, as plain data, and its doubts as sentences."""
+    diagnostics["verdict"] = verdict.to_dict()
+    diagnostics["warnings"] = [str(reason) for reason in verdict.reasons if reason.severity != NOTE]
 
 
 def chip_bytes(model: Model, config: Config) -> int:
@@ -85,6 +99,21 @@ def visited_range(model: Model, seen: Visited) -> dict[str, tuple[float, float]]
     columns = np.hstack([seen.x, seen.u]) if len(seen.x) else np.zeros((1, model.physics.n_states + seen.u.shape[1]))
     names = (*model.physics.states, *model.physics.inputs)
     return {n: (float(c.min()), float(c.max())) for n, c in zip(names, columns.T, strict=True)}
+
+
+def term_shares(model: Model, seen: Visited) -> dict[str, float]:
+    """RMS of every learned term over the RMS of its state's rate, by "state: term"."""
+    if not len(seen.x) or not model.coefficients.size:
+        return {}
+    values = model.term_values(seen.x, seen.u if model.physics.n_inputs else None)
+    sizes = np.sqrt(np.mean(values**2, axis=0))
+    shares = {}
+    for row, state in enumerate(model.on):
+        rate = float(np.sqrt(np.mean(seen.dx[:, state] ** 2))) or 1.0
+        for column in np.flatnonzero(model.coefficients[row]):
+            name = f"{model.physics.states[state]}: {model.terms[column]}"
+            shares[name] = float(abs(model.coefficients[row, column]) * sizes[column] / rate)
+    return shares
 
 
 def network_share(model: Model, x: Array, u: Array) -> dict[str, float]:

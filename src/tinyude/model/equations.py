@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import t as student
 
+from tinyude.errors import printable
 from tinyude.model.model import Model
 
 CONFIDENCE = 0.90
@@ -63,12 +64,43 @@ def describe(model: Model, diagnostics: Mapping[str, Any]) -> str:
             f"{entry['coefficient']:.4g} * {entry['term']} [{entry['low']:.4g}, {entry['high']:.4g}]" for entry in found
         )
         share = diagnostics["network"].get(state, 0.0)
-        rest = f"{_carrier(model, index)} carries {share:.0%} of it" if share > 0.0 else "nothing else above the noise"
+        rest = f"{_carrier(model, index)} carries {share:.0%} of it" if share > 0.0 else _remainder(diagnostics, state)
         lines.append(f"residual of {state}: {words + '; ' if words else ''}{rest}")
     for name, value, low, high in diagnostics["parameters"]:
         lines.append(f"parameter {name} = {value:.5g} [{low:.5g}, {high:.5g}]")
-    lines += [f"warning: {text}" for text in diagnostics["warnings"]]
-    return "\n".join(lines)
+    if any("[" in line for line in lines):
+        lines.append(f"intervals: {CONFIDENCE:.0%}, given these terms and their shapes{_beside(diagnostics)}")
+    return "\n".join([*lines, *verdict_lines(diagnostics)])
+
+
+def verdict_lines(diagnostics: Mapping[str, Any]) -> list[str]:
+    """The verdict for a terminal: status and summary, then the doubts with their remedies."""
+    verdict = diagnostics.get("verdict")
+    if verdict is None:
+        return [f"warning: {printable(str(text))}" for text in diagnostics["warnings"]]
+    lines = [f"verdict: {printable(str(verdict['status']))}. {printable(str(verdict['summary']))}"]
+    for reason in verdict["reasons"]:
+        if reason["severity"] != "note":
+            lines.append(f"  {printable(str(reason['text']))} {printable(str(reason['remedy']))}".rstrip())
+    return lines
+
+
+def _remainder(diagnostics: Mapping[str, Any], state: str) -> str:
+    """What is said of the rest: nothing is promised that the verdict has no evidence for."""
+    figures = diagnostics.get("verdict", {}).get("figures", {})
+    if figures.get("explained", {}).get(state):
+        return "nothing else above the noise"
+    left = figures.get("unexplained", {}).get(state)
+    if left is None:
+        return "no other term was selected"
+    return (
+        f"no other term was selected; {100.0 * left['share']:.2g} % of the rate stays unexplained "
+        f"(noise: {100.0 * left['noise']:.2g} %)"
+    )
+
+
+def _beside(diagnostics: Mapping[str, Any]) -> str:
+    return ", with the network as it is" if any(share > 0.0 for share in diagnostics["network"].values()) else ""
 
 
 def _signed(entry: Mapping[str, Any]) -> str:

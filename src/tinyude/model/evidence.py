@@ -220,12 +220,15 @@ def _drivers(model: Model, seen: Probe, left: Array, unused: Mapping[str, tuple[
         rows = np.abs(values) > STEEP * np.max(np.abs(values)) if kind == "slope of input" else slice(None)
         for i in model.on:
             correlation = _correlation(left[rows, i], values[rows])
-            strength = abs(correlation) * np.sqrt(len(values[rows]) * apart)
+            freedom = max(len(values[rows]) * apart - 2.0, 0.0)
+            strength = abs(correlation) * np.sqrt(freedom / max(1.0 - correlation**2, 1e-6))
             found.append(Driver(name, kind, model.physics.states[i], correlation, float(strength)))
     return sorted(found, key=lambda driver: -abs(driver.correlation))
 
 
 def _correlation(a: Array, b: Array) -> float:
+    if len(a) < FEWEST:
+        return 0.0
     a, b = a - a.mean(), b - b.mean()
     size = float(np.linalg.norm(a) * np.linalg.norm(b))
     return float(a @ b) / size if size > 0.0 else 0.0
@@ -251,16 +254,21 @@ def _lags(model: Model, config: Config, seen: Probe) -> list[Lag]:
     for state, rate in enumerate(model.physics.kinematic):
         if rate is None or config.channel[state] == config.channel[rate] or len(seen.x) < 4 * GROUPS:
             continue
-        design = np.column_stack([seen.x[:, rate], seen.dx[:, rate]])
-        groups = np.arange(len(design)) * GROUPS // len(design)
-        whole = np.linalg.lstsq(design, seen.dx[:, state], rcond=None)[0]
-        without = np.array([
-            np.linalg.lstsq(design[groups != g], seen.dx[groups != g, state], rcond=None)[0] for g in range(GROUPS)
-        ])  # fmt: skip
-        error = np.sqrt((GROUPS - 1) * np.mean((without - without.mean(axis=0)) ** 2, axis=0))
+        rates, slope, target = seen.x[:, rate], seen.dx[:, rate], seen.dx[:, state]
+        factor, factor_error = _ratio(target, rates)
+        lag, error = _ratio(target - rates, slope)
         names = model.physics.states
-        found.append(Lag(names[state], names[rate], float(whole[1]), float(error[1]), float(whole[0]), float(error[0])))
+        found.append(Lag(names[state], names[rate], lag, error, factor, factor_error))
     return found
+
+
+def _ratio(a: Array, b: Array) -> tuple[float, float]:
+    """a over b by least squares, and its error from groups of windows."""
+    groups = np.arange(len(a)) * GROUPS // len(a)
+    cross, square = (np.bincount(groups, product, GROUPS) for product in (a * b, b**2))
+    without = (cross.sum() - cross) / (square.sum() - square)
+    error = np.sqrt((GROUPS - 1) * np.mean((without - without.mean()) ** 2))
+    return float(cross.sum() / square.sum()), float(error)
 
 
 def _sensors(stream: Stream, state: Mapping[str, Any]) -> list[Sensor]:

@@ -106,6 +106,8 @@ def _probe(
         ]
         x, dx = window_jets(config, window, coefficients)
         node_u = run.inputs[centre[:, None] + half - nodes.ticks]
+        # The middle node lies on a sample, where an input that is held steps: the others see it half a sample late.
+        node_u[:, NODES // 2] = 0.5 * (run.inputs[centre] + run.inputs[np.maximum(centre - 1, 0)])
         times = run.start + centre * stream.period
         parts.append((np.full(len(centre), index), centre, times, x, dx, np.stack(node_x, axis=-1), node_u))
     run_of, centre, times, x, dx, states, inputs = (np.concatenate(part) for part in zip(*parts, strict=True))

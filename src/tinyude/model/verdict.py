@@ -1,67 +1,19 @@
-"""The verdict on a fit: from evidence to a status and sentences. Nobody else writes findings in words.
-
-Thresholds were set on the tuning half of the simulated rigs of `tinyude reproduce verdicts`; its table reports the
-other half.
-"""
+"""The verdict on a fit: from evidence to a status, one sentence, reasons with what to do, and figures."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 
-from tinyude.model.evidence import Evidence, Sensor
-from tinyude.model.wrong_physics import factor_name
+from tinyude.model.evidence import Evidence
+from tinyude.model.findings import BAD, CAUTION, GOOD, NOTE, Reason, judged_horizon, percent, reasons, seconds, where
 
-GOOD, CAUTION, BAD = "good", "caution", "bad"
 STATUSES = (GOOD, CAUTION, BAD)
-
-RUN_LOST, RUN_LARGE = 0.5, 0.05  # free-run error over the spread: no prediction any more, and worth a warning
-RUN_UNEXPECTED = 4.0  # times what noise and the uncertain start explain
-PREDICTABLE = 0.25  # expected error up to which a horizon is judged
-WORSE = 1.3  # times the error of the known physics alone
-LEFT_LOST, LEFT_LARGE = 0.2, 0.05  # unexplained share of a rate
-LEFT_OVER_NOISE = 3.0
-DRIVEN, SURE = 0.35, 5.0  # correlation of what is left with a signal, and standard errors
-PASSED = 0.5
-FEW_CYCLES, FEW_WINDOWS = 0.4, 40
-QUANTISED = 2.0  # steps over noise
-COARSE = 0.02  # of a signal's spread: a step that matters
-MOSTLY_NOISE = 0.5
-STUCK = 0.01
-CLIPPED = 0.02
-LATE = 0.25  # sample periods
-OUTSIDE = 0.01
-UNITS_OFF = 30.0
-CHANGE_HELPS, CHANGE_NEEDED = 3.0, 0.5  # times less unexplained; share unexplained as given
-NETWORK = 0.2
-
-
-@dataclass(frozen=True)
-class Reason:
-    """One finding.
-
-    Attributes
-    ----------
-    severity : {"bad", "caution", "note"}
-        A note costs no trust.
-    text : str
-        What was found.
-    remedy : str
-        What to do about it.
-    kind : str
-        A short word for programs: "free run", "unexplained", "input", "sign", "units", ...
-    """
-
-    severity: str
-    text: str
-    remedy: str
-    kind: str
-
-    def __str__(self) -> str:
-        return f"{self.text} {self.remedy}".strip()
+OF_THE_RECORD = ("free run", "unexplained", "worse", "short", "held out", "rejected")  # kinds that each record has anew
+NEAR_NOISE = 2.0  # times the noise up to which nothing is left to explain
 
 
 @dataclass(frozen=True)
@@ -87,7 +39,7 @@ class Verdict:
     @property
     def next_step(self) -> str:
         """What to do first."""
-        return next((reason.remedy for reason in self.reasons if reason.remedy and reason.severity != "note"), "")
+        return next((reason.remedy for reason in self.reasons if reason.remedy and reason.severity != NOTE), "")
 
     def lines(self) -> list[str]:
         """The verdict for a terminal: the status and summary first."""
@@ -98,7 +50,7 @@ class Verdict:
         return {
             "status": self.status,
             "summary": self.summary,
-            "reasons": [vars(reason) for reason in self.reasons],
+            "reasons": [asdict(reason) for reason in self.reasons],
             "figures": dict(self.figures),
         }
 
@@ -113,28 +65,45 @@ class Verdict:
 
 
 def judge(evidence: Evidence) -> Verdict:
-    """The verdict that the evidence supports: bad if anything is, else caution, else good."""
-    rules: tuple[Callable[[Evidence], Iterator[Reason]], ...] = (
-        _room, _changes, _kinematics, _signs, _free_runs, _unexplained, _inputs, _sizes, _parameters, _excitation,
-        _sensors, _coverage, _notes,
-    )  # fmt: skip
-    reasons = [reason for rule in rules for reason in rule(evidence)]
-    order = {BAD: 0, CAUTION: 1, "note": 2}
-    reasons.sort(key=lambda reason: order[reason.severity])
-    status = BAD if any(r.severity == BAD for r in reasons) else GOOD
-    if status == GOOD and any(r.severity == CAUTION for r in reasons):
-        status = CAUTION
-    summary = _good_summary(evidence) if status == GOOD else reasons[0].text
-    return Verdict(status, summary, tuple(reasons), figures(evidence))
+    """The verdict that the evidence supports: bad if anything is, else caution, else good.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        From `collect_evidence`.
+
+    Returns
+    -------
+    Verdict
+    """
+    found = reasons(evidence)
+    status = _status(found)
+    return Verdict(status, _good_summary(evidence) if status == GOOD else found[0].text, found, figures(evidence))
 
 
-def judged_horizon(evidence: Evidence) -> int | None:
-    """The longest horizon over which noise and the uncertain start leave something to predict."""
-    if evidence.runs is None:
-        return None
-    expected = np.median(evidence.runs.expected, axis=1)
-    able = np.flatnonzero(expected < PREDICTABLE)
-    return int(able[-1]) if len(able) else 0
+def combined(fitted: Verdict, unseen: Verdict) -> Verdict:
+    """The verdict on a record that the fit has not seen, with what the fit itself gave reason to doubt."""
+    kinds = {(reason.kind, reason.text) for reason in unseen.reasons}
+    kept = [r for r in fitted.reasons if r.kind not in OF_THE_RECORD and (r.kind, r.text) not in kinds]
+    order = {BAD: 0, CAUTION: 1, NOTE: 2}
+    found = tuple(sorted([*unseen.reasons, *kept], key=lambda reason: order[reason.severity]))
+    status = _status(found)
+    summary = unseen.summary if status == unseen.status else found[0].text
+    return Verdict(status, summary, found, {**unseen.figures, "fitted": dict(fitted.figures)})
+
+
+def _status(found: tuple[Reason, ...]) -> str:
+    severities = {reason.severity for reason in found}
+    return BAD if BAD in severities else CAUTION if CAUTION in severities else GOOD
+
+
+def _explained(evidence: Evidence, state: str) -> bool:
+    """Whether a state's rate is explained down to the noise and free runs hold: then nothing else is missing."""
+    runs, index = evidence.runs, judged_horizon(evidence)
+    if runs is None or index is None:
+        return False
+    held = float(np.median(runs.model[index])) < NEAR_NOISE * float(np.median(runs.expected[index]))
+    return held and evidence.unexplained[state].over_noise < NEAR_NOISE
 
 
 def figures(evidence: Evidence) -> dict[str, Any]:
@@ -146,6 +115,7 @@ def figures(evidence: Evidence) -> dict[str, Any]:
         },
         "windows_passed": evidence.passed,
         "outside": evidence.outside_total,
+        "explained": {state: _explained(evidence, state) for state in evidence.unexplained},
     }
     index, runs = judged_horizon(evidence), evidence.runs
     if runs is not None and index is not None:
@@ -165,314 +135,19 @@ def figures(evidence: Evidence) -> dict[str, Any]:
     return answer
 
 
-def _percent(share: float) -> str:
-    return f"{100.0 * share:.2g} %" if share < 0.995 else f"{100.0 * share:.0f} %"
-
-
-def _seconds(value: float) -> str:
-    return f"{value:.3g} s" if value >= 0.1 else f"{1e3 * value:.3g} ms"
-
-
-def _where(evidence: Evidence) -> str:
-    return f"the unseen {evidence.held_out}" if evidence.held_out else "the record"
-
-
 def _good_summary(evidence: Evidence) -> str:
     shown = figures(evidence)
     parts = []
     if "free_run" in shown:
         run = shown["free_run"]
         parts.append(
-            f"Free runs over {_seconds(run['seconds'])} of {_where(evidence)} are off by {_percent(run['error'])} of the "
-            f"signals' spread (known physics alone: {_percent(run['known'])})"
+            f"Free runs over {seconds(run['seconds'])} of {where(evidence)} are off by {percent(run['error'])} of the "
+            f"signals' spread (known physics alone: {percent(run['known'])})"
         )
     worst = max(evidence.unexplained.values(), key=lambda u: u.share, default=None)
     if worst is not None:
         parts.append(
-            f"{_percent(worst.share)} of the rates stay unexplained, where sensor noise accounts for "
-            f"{_percent(worst.floor)}"
+            f"{percent(worst.share)} of the rates stay unexplained, where sensor noise accounts for "
+            f"{percent(worst.floor)}"
         )
     return "; ".join(parts) + "." if parts else "No fault was found, but the record leaves little to judge by."
-
-
-def _room(evidence: Evidence) -> Iterator[Reason]:
-    if evidence.windows < FEW_WINDOWS or (0.0 < evidence.cycles < FEW_CYCLES):
-        length = f"{evidence.samples} samples, {_seconds(evidence.seconds)}"
-        cycles = f", {evidence.cycles:.2g} periods of the motion" if evidence.cycles else ""
-        yield Reason(
-            CAUTION, f"The record is too short to judge a model by ({length}{cycles}).",
-            "Record several periods of the motion, at a rate of at least 20 samples a period.", "short",
-        )  # fmt: skip
-    elif evidence.runs is None:
-        yield Reason(
-            CAUTION, "No stretch of the record is long enough for a free run.",
-            "Record longer stretches without gaps or jumps, or judge on another log with --validate.", "short",
-        )  # fmt: skip
-    if evidence.passed < PASSED:
-        yield Reason(
-            CAUTION, f"Only {evidence.passed:.0%} of the windows pass the acceptance test.",
-            "The figures speak for those stretches alone: check for lost samples, wrong time stamps, shocks or too "
-            "low a sample rate.", "rejected",
-        )  # fmt: skip
-
-
-def _changes(evidence: Evidence) -> Iterator[Reason]:
-    for change in evidence.changes:
-        if change.share_as_given > CHANGE_NEEDED and change.share < min(CHANGE_NEEDED, change.share_as_given / CHANGE_HELPS):
-            yield Reason(
-                BAD,
-                f"{change.text[0].upper()}{change.text[1:]}: as given, the known physics leaves "
-                f"{_percent(change.share_as_given)} of the rates unexplained, with that changed "
-                f"{_percent(change.share)}.",
-                f"{change.remedy[0].upper()}{change.remedy[1:]}", "units" if "sign" not in change.text else "sign",
-            )  # fmt: skip
-
-
-def _kinematics(evidence: Evidence) -> Iterator[Reason]:
-    for lag in evidence.lags:
-        if abs(lag.factor - 1.0) > max(0.05, SURE * lag.factor_error):
-            name = "opposite signs" if abs(lag.factor + 1.0) < 0.05 else factor_name(lag.factor)
-            yield Reason(
-                BAD if lag.factor < 0.5 or lag.factor > 2.0 else CAUTION,
-                f"{lag.rate} is not the rate of {lag.state}: d({lag.state})/dt is {lag.factor:.3g} times {lag.rate}"
-                + (f", which looks like {name}." if name else "."),
-                "Check sign, unit and column of both.", "sign" if lag.factor < 0.0 else "units",
-            )  # fmt: skip
-        elif abs(lag.seconds) > max(6.0 * lag.error, LATE * evidence.period):
-            late = lag.rate if lag.seconds > 0.0 else lag.state
-            yield Reason(
-                CAUTION, f"{late} lags {abs(lag.seconds) * 1e3:.2g} ms behind the other channel.",
-                "Shift it by that much before fitting.", "late",
-            )  # fmt: skip
-
-
-def _signs(evidence: Evidence) -> Iterator[Reason]:
-    if any(True for _ in _changes(evidence)):
-        return
-    said = set()
-    for net in evidence.nets:
-        if net.net * net.yours < 0.0 and abs(net.net) > 0.1 * abs(net.yours) and abs(net.learned) > SURE * net.error:
-            said.add(net.state)
-            yield Reason(
-                CAUTION, f"In d({net.state})/dt the data say net {net.net:.3g} {net.term} against your "
-                f"{net.yours:+.3g} {net.term}.", "Check the sign of that term.", "sign",
-            )  # fmt: skip
-        elif (name := factor_name(net.net / net.yours)) and abs(net.learned) > 0.5 * abs(net.yours):
-            said.add(net.state)
-            yield Reason(
-                CAUTION, f"In d({net.state})/dt the data say net {net.net:.3g} {net.term} against your "
-                f"{net.yours:+.3g}: a factor of {name}.", "Check the units in that term.", "units",
-            )  # fmt: skip
-    for addend in evidence.addends:
-        if addend.state in said or addend.share < 0.02 or addend.error > 0.2 * abs(addend.factor - 1.0):
-            continue
-        if addend.factor < -0.3:
-            yield Reason(
-                CAUTION, f"The data want {addend.factor:.2g} times your term {addend.text} in d({addend.state})/dt.",
-                "Check its sign.", "sign",
-            )  # fmt: skip
-        elif name := factor_name(addend.factor):
-            yield Reason(
-                CAUTION, f"The data want {addend.factor:.3g} times your term {addend.text} in d({addend.state})/dt, "
-                f"a factor of {name}.", "Check its units.", "units",
-            )  # fmt: skip
-
-
-def _free_runs(evidence: Evidence) -> Iterator[Reason]:
-    runs, index = evidence.runs, judged_horizon(evidence)
-    if runs is None or index is None:
-        return
-    horizon = _seconds(float(runs.horizons[index]))
-    error, known, expected = (float(np.median(e[index])) for e in (runs.model, runs.known, runs.expected))
-    told = (
-        f"Free runs over {horizon} of {_where(evidence)} are off by {_percent(error)} of the signals' spread "
-        f"(noise and start explain {_percent(expected)}; known physics alone: {_percent(known)})"
-    )
-    unexpected = error > RUN_UNEXPECTED * expected
-    if runs.diverged > 0.25:
-        yield Reason(
-            BAD, f"{runs.diverged:.0%} of the free runs over {_seconds(float(runs.horizons[-1]))} diverge.",
-            "Record motions that cover more states, or offer fewer terms with library=[...].", "free run",
-        )  # fmt: skip
-    if unexpected and error > RUN_LOST:
-        yield Reason(
-            BAD, f"{told}.", "Something that acts on the system is missing: an input, a state, or a term. Look at the "
-            "unexplained remainder against every logged signal.", "free run",
-        )  # fmt: skip
-    elif unexpected and error > RUN_LARGE:
-        yield Reason(
-            CAUTION, f"{told}.", "Use it for short predictions, or record more motions and fit them together.",
-            "free run",
-        )  # fmt: skip
-    worse = float(np.mean(runs.model[index] > WORSE * runs.known[index]))
-    if worse > 0.7 and error > 2.0 * expected and error > 0.02:
-        yield Reason(
-            BAD if error > RUN_LARGE else CAUTION,
-            f"Learning made it worse: free runs over {horizon} are off by {_percent(error)} with the learned part and "
-            f"by {_percent(known)} without.", "Use the known physics alone, or record more and fit again.", "worse",
-        )  # fmt: skip
-
-
-def _unexplained(evidence: Evidence) -> Iterator[Reason]:
-    for state, left in evidence.unexplained.items():
-        if left.over_noise < LEFT_OVER_NOISE or left.share < LEFT_LARGE:
-            continue
-        yield Reason(
-            BAD if left.share > LEFT_LOST else CAUTION,
-            f"{_percent(left.share)} of d({state})/dt stays unexplained, {left.over_noise:.2g} times what sensor noise "
-            "accounts for.",
-            "Look for a forgotten input, an unmeasured state, or offer terms of your own with library=[...].",
-            "unexplained",
-        )  # fmt: skip
-
-
-def _inputs(evidence: Evidence) -> Iterator[Reason]:
-    for driver in evidence.drivers:
-        left = evidence.unexplained.get(driver.state)
-        matters = left is not None and left.over_noise > 2.0 and left.share > 0.02
-        if not matters or abs(driver.correlation) < DRIVEN or driver.strength < SURE:
-            continue
-        told = f"What stays unexplained of d({driver.state})/dt follows"
-        if driver.kind == "unused column":
-            yield Reason(
-                BAD, f"{told} the unused column {driver.name} (r = {driver.correlation:.2f}).",
-                f'Name it as an input in the physics file and say where it acts: [inputs] {driver.name} = '
-                f'"{driver.name}".', "input",
-            )  # fmt: skip
-        elif driver.kind == "input":
-            yield Reason(
-                CAUTION, f"{told} the input {driver.name} (r = {driver.correlation:.2f}).",
-                f"Check how {driver.name} acts: its sign, unit, saturation or dead zone; offer a term of it.", "input",
-            )  # fmt: skip
-        else:
-            yield Reason(
-                CAUTION, f"{told} the slope of the input {driver.name} (r = {driver.correlation:.2f}).",
-                f"{driver.name} acts later or earlier than logged, or is not held between samples: shift it by a "
-                "sample, or try hold = \"linear\".", "input",
-            )  # fmt: skip
-        return
-
-
-def _sizes(evidence: Evidence) -> Iterator[Reason]:
-    if any(True for _ in _changes(evidence)):
-        return
-    for state, (known, rate) in evidence.sizes.items():
-        if known > UNITS_OFF * rate > 0.0:
-            yield Reason(
-                BAD, f"The known physics makes d({state})/dt {known / rate:.2g} times as large as the data do.",
-                "Check the units, of time too (milliseconds: [time] scale = 0.001; degrees: scale = 0.0174533).",
-                "units",
-            )  # fmt: skip
-            return
-
-
-def _parameters(evidence: Evidence) -> Iterator[Reason]:
-    for parameter in evidence.parameters:
-        name = parameter["name"]
-        if parameter["at"]:
-            yield Reason(
-                CAUTION, f"The parameter {name} stopped at its {parameter['at']} bound {parameter['limit']:g}.",
-                "Widen the bound, or look for what makes it run there.", "bound",
-            )  # fmt: skip
-        elif parameter["high"] - parameter["low"] <= 1e-9 * abs(parameter["value"]):
-            yield Reason(
-                CAUTION, f"The interval of the parameter {name} has no width: the data did not move it.",
-                "Excite the system so that it matters, or fix its value.", "interval",
-            )  # fmt: skip
-    if evidence.deficient:
-        yield Reason(
-            CAUTION, f"{evidence.deficient} learned parameter(s) cannot be told apart from the others in this motion.",
-            "Excite the system differently, or fix them.", "excitation",
-        )  # fmt: skip
-
-
-def _excitation(evidence: Evidence) -> Iterator[Reason]:
-    for name, value in evidence.constant.items():
-        yield Reason(
-            CAUTION, f"{name} stays at {value:.4g} throughout.",
-            "How it acts cannot be learned from this record; move it.", "excitation",
-        )  # fmt: skip
-    if evidence.tied:
-        yield Reason(
-            CAUTION, f"{' and '.join(evidence.tied)} move as one in this record.",
-            "What each of them does cannot be told apart; excite the system in other ways.", "excitation",
-        )  # fmt: skip
-    if evidence.shortest and any(left.over_noise > 2.0 for left in evidence.unexplained.values()):
-        yield Reason(
-            CAUTION, "The shortest windows were needed: the sample rate is low for these dynamics.",
-            "Sample faster if you can.", "rate",
-        )  # fmt: skip
-
-
-def _sensors(evidence: Evidence) -> Iterator[Reason]:
-    for sensor in evidence.sensors:
-        yield from _sensor(sensor)
-    if evidence.uneven_noise > 1.2:
-        yield Reason(
-            "note", "The sensor noise is not even and white: it grows with speed, or the signal is filtered.",
-            "Log raw data with exact time stamps.", "noise",
-        )  # fmt: skip
-
-
-def _sensor(sensor: Sensor) -> Iterator[Reason]:
-    if sensor.stuck > STUCK and sensor.stuck_at is not None:
-        begin, end = sensor.stuck_at
-        yield Reason(
-            CAUTION, f"{sensor.name} stands still for {_percent(sensor.stuck)} of the record, longest from {begin:.4g} "
-            f"to {end:.4g} s.", "Check the sensor and its cable; those stretches teach nothing.", "stuck",
-        )  # fmt: skip
-    if sensor.step > QUANTISED * sensor.sigma and sensor.step > COARSE * sensor.spread:
-        yield Reason(
-            CAUTION, f"{sensor.name} moves in steps of {sensor.step:.3g}, {_percent(sensor.step / sensor.spread)} of "
-            "its spread.", "A finer sensor would help most.", "quantised",
-        )  # fmt: skip
-    if sensor.clipped > CLIPPED:
-        yield Reason(
-            CAUTION, f"{sensor.name} stays at its extreme value for {_percent(sensor.clipped)} of the record.",
-            "It seems to saturate: widen the sensor's range.", "clipped",
-        )  # fmt: skip
-    if sensor.turn:
-        yield Reason(
-            CAUTION, f"{sensor.name} jumps by about {sensor.turn:.4g} as an angle does that wraps.",
-            f"Say so with wraps = {'true' if sensor.turn < 7.0 else '360'} in the physics file, or UDE(wraps=...).",
-            "wraps",
-        )  # fmt: skip
-    if sensor.sigma > MOSTLY_NOISE * sensor.spread:
-        yield Reason(
-            CAUTION, f"{sensor.name} hardly rises above its noise.", "Excite the system more strongly.", "noise",
-        )  # fmt: skip
-
-
-def _coverage(evidence: Evidence) -> Iterator[Reason]:
-    if evidence.held_out and evidence.outside_total > OUTSIDE:
-        names = ", ".join(f"{name} for {_percent(share)}" for name, share in evidence.outside.items())
-        yield Reason(
-            CAUTION, f"{evidence.held_out} is outside the recorded range for {_percent(evidence.outside_total)} of its "
-            f"time ({names} of it).", "Record such motions too, or keep inside the range.", "extrapolation",
-        )  # fmt: skip
-
-
-def _notes(evidence: Evidence) -> Iterator[Reason]:
-    faults = [f"{count} {fault}" for fault, count in evidence.faults.items() if count]
-    if faults:
-        share = sum(evidence.faults.values()) / max(evidence.samples, 1)
-        yield Reason(
-            CAUTION if share > 0.02 else "note", f"{' and '.join(faults)} were bridged or left out.",
-            "Check the logger when there are many.", "data",
-        )  # fmt: skip
-    for state, share in evidence.network.items():
-        if share > NETWORK:
-            yield Reason(
-                "note", f"A network carries {share:.0%} of what was learned in d({state})/dt; no formula fits that part.",
-                "Offer terms of your own with library=[...] to see one.", "network",
-            )  # fmt: skip
-    if evidence.changed_at:
-        times = ", ".join(f"{t:.1f} s" for t in evidence.changed_at)
-        yield Reason("note", f"The dynamics changed at {times}; the model follows what came after.", "", "change")
-    if evidence.rolled_back:
-        yield Reason("note", f"{evidence.rolled_back} updates were not finite and were undone.", "", "updates")
-    if not evidence.held_out:
-        yield Reason(
-            "note", "Judged on the record that was fitted.",
-            "Judge it on another one with --validate LOG or UDE.validate(Y, t, u).", "held out",
-        )  # fmt: skip

@@ -198,7 +198,7 @@ def addends(model: Model, config: Config, found: Probe) -> list[Addend]:
         if not np.isfinite(design).all():
             continue
         row = model.on.index(i)
-        kept = np.flatnonzero(model.coefficients[row]) if model.coefficients.size else []
+        kept = np.flatnonzero(model.coefficients[row])
         extra = [np.einsum("q,nq->n", weights, learned[..., k]) for k in kept]
         factors, errors = _factors(design, [*extra, np.ones(len(design))], found.dx[:, i])
         for part, factor, error, column in zip(parts, factors, errors, design.T, strict=True):
@@ -231,7 +231,7 @@ def net_values(model: Model) -> list[Net]:
     answer = []
     for row, state in enumerate(model.on):
         known = sp.expand(physics.rhs[state].xreplace(values)).xreplace(real)
-        pieces = {}
+        pieces: dict[sp.Expr, float] = {}
         for part in sp.Add.make_args(known):
             number, shape = part.as_coeff_Mul()
             pieces[shape] = pieces.get(shape, 0.0) + float(number)

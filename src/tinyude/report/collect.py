@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tinyude.errors import TinyUDEError
 from tinyude.report.sentences import diagnostics_table, sentences
 
 Array = NDArray[Any]
@@ -121,6 +122,36 @@ def _residuals(
             part["truth"] = (truth(line) - ude.predict(line, held) + ude.residual(line, held))[:, index]
         parts.append(part)
     return parts
+
+
+def slice_of(ude: Any, state: str | None = None, against: str | None = None) -> Data:
+    """The learned part of one rate along one state, with its interval and what single windows say."""
+    record, physics = getattr(ude, "record_", None), ude.model_.physics
+    if record is None or len(record["x"]) < 2:
+        raise TinyUDEError("There is no record to draw from; plots come with fit().")
+    for name in (state, against):
+        if name is not None and name not in physics.states:
+            raise TinyUDEError(f"{name!r} is not a state; the states are {', '.join(physics.states)}.")
+    x, inputs = record["x"], _inputs(record, len(physics.inputs))
+    learned = ude.residual(x, inputs)
+    moving = [i for i in ude.model_.on if np.any(learned[:, i] != 0.0)] or list(ude.model_.on)
+    index = moving[0] if state is None else physics.states.index(state)
+    axis = _strongest(x, learned[:, index]) if against is None else physics.states.index(against)
+    line, held = _line_through(x, axis, SLICE_POINTS), _typical(inputs, SLICE_POINTS)
+    curve = ude.residual(line, held)[:, index]
+    # Partial residuals: what a window says beyond the model, added to the curve there.
+    left = (record["dx"] - ude.predict(x, inputs))[:, index]
+    part = {
+        "state": physics.states[index],
+        "against": physics.states[axis],
+        "at": x[:, axis],
+        "data": left + np.interp(x[:, axis], line[:, axis], curve),
+        "axis": line[:, axis],
+        "learned": curve,
+    }
+    if hasattr(ude, "spread_") or ude.model_.covariance is not None:
+        part["low"], part["high"] = (end[:, index] for end in ude.residual_interval(line, held))
+    return part
 
 
 def _strongest(x: Array, values: Array) -> int:

@@ -16,9 +16,7 @@ Diagnostics = Mapping[str, Any]
 def sentences(diagnostics: Diagnostics, states: Sequence[str]) -> list[str]:
     """The findings, most important first."""
     told = [_missing_part(state, diagnostics) for state in states]
-    told = [sentence for sentence in told if sentence] or [
-        "Nothing was found above the noise: the known physics suffices."
-    ]
+    told = [sentence for sentence in told if sentence] or ["No term was found to add to the known physics."]
     return [*told, *_parameter_sentences(diagnostics), *_change_sentence(diagnostics), _data_sentence(diagnostics)]
 
 
@@ -30,7 +28,8 @@ def _missing_part(state: str, diagnostics: Diagnostics) -> str:
     if not terms:
         return f"A network carries what the known physics lacks in d({state})/dt." if network else ""
     parts = joined([_term(term) for term in terms])
-    rest = f"; a network carries {share:.0%} of it" if network else ", and nothing else above the noise"
+    explained = diagnostics.get("verdict", {}).get("figures", {}).get("explained", {}).get(state, False)
+    rest = f"; a network carries {share:.0%} of it" if network else ", and nothing else above the noise" * explained
     return f"The known physics lacks {parts} in d({state})/dt{rest}."
 
 

@@ -54,10 +54,17 @@ def test_equation_lines_name_the_network_where_it_acts() -> None:
 def test_describe_says_what_was_found_and_what_is_left() -> None:
     found = model([0.0, -0.4, 0.0], [0.0, 0.001, 0.0])
     text = describe(found, diagnostics(found))
-    assert "residual of omega: -0.4 * omega [-0.4018, -0.3982]; nothing else above the noise" in text
+    assert "residual of omega: -0.4 * omega [-0.4018, -0.3982]; no other term was selected" in text
+    assert "intervals: 90%, given these terms and their shapes" in text
+    left = {"share": 0.3, "noise": 0.01}
+    for explained, words in ((True, "nothing else above the noise"), (False, "30 % of the rate stays unexplained")):
+        figures = {"explained": {"omega": explained}, "unexplained": {"omega": left}}
+        verdict = {"status": "bad", "summary": "Look.", "reasons": [], "figures": figures}
+        judged = describe(found, diagnostics(found) | {"verdict": verdict})
+        assert words in judged and judged.endswith("verdict: bad. Look.")
     assert "the network carries 30% of it" in describe(found, diagnostics(found, 0.3))
     more = diagnostics(found, parameters=[("L", 1.0, 0.9, 1.1)], warnings=["look out."])
-    assert describe(found, more).splitlines()[-2:] == ["parameter L = 1 [0.9, 1.1]", "warning: look out."]
+    assert describe(found, more).splitlines()[-3::2] == ["parameter L = 1 [0.9, 1.1]", "warning: look out."]
 
 
 def test_print_and_equations_of_a_fitted_model(fitted: UDE) -> None:

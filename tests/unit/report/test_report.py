@@ -53,7 +53,7 @@ def fitted_to(physics: Physics, x0: list[float], field, u=None, **settings) -> U
 def test_sentences_tell_the_missing_term_with_its_interval() -> None:
     told = sentences(DIAGNOSTICS, ["x", "v"])
     found = "-0.4001 v (90 % interval -0.4007 to -0.3995)"
-    assert told[0] == f"The known physics lacks {found} in d(v)/dt, and nothing else above the noise."
+    assert told[0] == f"The known physics lacks {found} in d(v)/dt."
     assert "18 of 1,200 windows were rejected (misfit 15 and jump 3)" in told[-1]
 
 
@@ -62,7 +62,7 @@ def test_interval_is_told_at_the_level_it_is_made_for() -> None:
 
 
 def test_sentences_admit_that_nothing_was_found() -> None:
-    assert "the known physics suffices" in sentences({**DIAGNOSTICS, "terms": []}, ["x", "v"])[0]
+    assert "No term was found" in sentences({**DIAGNOSTICS, "terms": []}, ["x", "v"])[0]
 
 
 def test_sentences_mention_the_network_and_changes() -> None:

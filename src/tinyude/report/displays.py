@@ -1,0 +1,210 @@
+"""Plots of a fitted UDE as display objects in scikit-learn's manner: made from an estimator, drawn on given axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tinyude.errors import TinyUDEError
+from tinyude.model.validation import free_run
+from tinyude.report.collect import slice_of
+
+Array = NDArray[Any]
+MEASURED, MODEL, KNOWN = "#8a9099", "#0b63b5", "#c85200"
+LAGS = 40
+
+
+def _axes(ax: Any, count: int, height: float = 2.6) -> tuple[Any, list[Any]]:
+    """The figure and the axes to draw on: those given, or new ones."""
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        figure, made = plt.subplots(count, 1, squeeze=False, layout="constrained", figsize=(7.0, height * count))
+        return figure, list(made[:, 0])
+    axes = list(np.atleast_1d(np.asarray(ax, dtype=object)).ravel())
+    if len(axes) < count:
+        raise TinyUDEError(f"ax holds {len(axes)} axes; this plot needs {count}.")
+    return axes[0].figure, axes[:count]
+
+
+@dataclass
+class ResidualDisplay:
+    """What was learned along one signal.
+
+    Attributes
+    ----------
+    data : dict
+        `axis`, `learned`, and with an interval `low` and `high`; `at` and `data` are what single windows say.
+    figure_, axes_
+        Set by `plot`.
+    """
+
+    data: dict[str, Any]
+    figure_: Any = None
+    axes_: Any = None
+
+    @classmethod
+    def from_estimator(
+        cls, ude: Any, *, state: str | None = None, against: str | None = None, ax: Any = None
+    ) -> ResidualDisplay:
+        """From a fitted UDE; see `UDE.plot_residual`."""
+        return cls(slice_of(ude, state, against)).plot(ax=ax)
+
+    def plot(self, *, ax: Any = None) -> ResidualDisplay:
+        """Draw on `ax`, or on a new figure."""
+        self.figure_, (axes,) = _axes(ax, 1, 3.6)
+        self.axes_ = axes
+        part = self.data
+        axes.plot(part["at"], part["data"], ".", color=MEASURED, markersize=3, alpha=0.6, label="single windows")
+        if "low" in part:
+            axes.fill_between(part["axis"], part["low"], part["high"], color=MODEL, alpha=0.2, label="90 % interval")
+        axes.plot(part["axis"], part["learned"], color=MODEL, label="learned")
+        axes.axhline(0.0, color=MEASURED, linewidth=0.6)
+        axes.set(xlabel=part["against"], ylabel=f"added to d({part['state']})/dt")
+        axes.legend()
+        return self
+
+
+@dataclass
+class FreeRunDisplay:
+    """A free run beside what was measured.
+
+    Attributes
+    ----------
+    run : dict
+        `t`, `names`, `reference`, `model`, `known` (columns in the order of `names`), `total_error`.
+    figure_, axes_
+        Set by `plot`; one axes for each name.
+    """
+
+    run: dict[str, Any]
+    figure_: Any = None
+    axes_: Any = None
+
+    @classmethod
+    def from_estimator(
+        cls, ude: Any, Y: Any = None, t: Any = None, u: Any = None, *, start: float = 0.0, ax: Any = None
+    ) -> FreeRunDisplay:
+        """From a fitted UDE and a record; see `UDE.plot_free_run`."""
+        return cls(record_run(ude, Y, t, u, start)).plot(ax=ax)
+
+    def plot(self, *, ax: Any = None) -> FreeRunDisplay:
+        """Draw on `ax`, one axes a signal, or on a new figure."""
+        run = self.run
+        self.figure_, self.axes_ = _axes(ax, len(run["names"]))
+        for column, (axes, name) in enumerate(zip(self.axes_, run["names"], strict=True)):
+            axes.plot(run["t"], run["reference"][:, column], color=MEASURED, linewidth=3, alpha=0.6, label="measured")
+            axes.plot(run["t"], run["known"][:, column], "--", color=KNOWN, linewidth=1.2, label="known physics alone")
+            axes.plot(run["t"], run["model"][:, column], color=MODEL, linewidth=1.4, label="model")
+            axes.set_ylabel(name)
+            low, high = np.nanmin(run["reference"][:, column]), np.nanmax(run["reference"][:, column])
+            room = (high - low) or 1.0
+            axes.set_ylim(low - 0.5 * room, high + 0.5 * room)
+        self.axes_[-1].set_xlabel("time since the start of the run [s]")
+        self.axes_[0].legend()
+        return self
+
+
+@dataclass
+class ResidualAnalysisDisplay:
+    """Correlations of what stays unexplained of one rate.
+
+    Attributes
+    ----------
+    state : str
+    lags : ndarray
+        Seconds.
+    auto : ndarray
+        Autocorrelation of the unexplained remainder of single windows.
+    cross : dict of str to ndarray
+        With every input, at lags of either sign.
+    bound : float
+        99 % bound of white noise.
+    figure_, axes_
+        Set by `plot`.
+    """
+
+    state: str
+    lags: Array
+    auto: Array
+    cross: dict[str, Array] = field(default_factory=dict)
+    bound: float = 0.0
+    figure_: Any = None
+    axes_: Any = None
+
+    @classmethod
+    def from_estimator(cls, ude: Any, *, ax: Any = None) -> ResidualAnalysisDisplay:
+        """From a fitted UDE; see `UDE.plot_residual_analysis`."""
+        record = getattr(ude, "record_", None)
+        if record is None or len(record["x"]) < 3:
+            raise TinyUDEError("There is no record to analyse; residual analysis comes with fit().")
+        physics = ude.model_.physics
+        inputs = inputs_at_windows(record, physics.n_inputs)
+        state = ude.model_.on[0]
+        left = (record["dx"] - ude.predict(record["x"], inputs))[:, state]
+        step = float(np.median(np.diff(record["window_t"])))
+        count = min(LAGS, len(left) // 4)
+        auto = correlation(left, left, range(count + 1))
+        cross = {
+            name: correlation(left, inputs[:, k], range(-count, count + 1))
+            for k, name in enumerate(physics.inputs)
+            if inputs is not None
+        }
+        display = cls(physics.states[state], step * np.arange(count + 1), auto, cross, 2.58 / np.sqrt(len(left)))
+        return display.plot(ax=ax)
+
+    def plot(self, *, ax: Any = None) -> ResidualAnalysisDisplay:
+        """Draw on `ax`: the first for the autocorrelation, one more for each input."""
+        self.figure_, self.axes_ = _axes(ax, 1 + len(self.cross))
+        panels = [("autocorrelation", self.lags, self.auto)]
+        both = np.concatenate([-self.lags[:0:-1], self.lags])
+        panels += [(f"against {name}", both, values) for name, values in self.cross.items()]
+        for axes, (title, lags, values) in zip(self.axes_, panels, strict=True):
+            axes.axhspan(-self.bound, self.bound, color=MODEL, alpha=0.15, label="99 % bound of white noise")
+            axes.plot(lags, values, color=MODEL, marker=".", markersize=3)
+            axes.set(title=f"unexplained d({self.state})/dt: {title}", xlabel="lag [s]", ylim=(-1.05, 1.05))
+        self.axes_[0].legend()
+        return self
+
+
+def correlation(a: Array, b: Array, lags: Sequence[int] | range) -> Array:
+    """Correlation of a(t) with b(t - lag)."""
+    a, b = a - np.mean(a), b - np.mean(b)
+    size = float(np.linalg.norm(a) * np.linalg.norm(b)) or 1.0
+    n = len(a)
+    return np.array([float(a[max(k, 0) : n + min(k, 0)] @ b[max(-k, 0) : n - max(k, 0)]) / size for k in lags])
+
+
+def inputs_at_windows(record: Any, count: int) -> Array | None:
+    """The inputs at the window centres, or None for a system without."""
+    if not count:
+        return None
+    latest = np.searchsorted(record["t"], record["window_t"], side="right") - 1
+    return np.asarray(record["u"])[np.maximum(latest, 0)]
+
+
+def record_run(ude: Any, Y: Any = None, t: Any = None, u: Any = None, start: float = 0.0) -> dict[str, Any]:
+    """A free run over a record, or over the excerpt of the fitted one, from the first window after `start`."""
+    record = getattr(ude, "record_", None)
+    if Y is None:
+        if record is None or len(record["x"]) < 2:
+            raise TinyUDEError("There is no record to run over; give Y, t and u.")
+        first = int(np.searchsorted(record["window_t"], record["t"][0] + start))
+        first = min(first, len(record["x"]) - 2)
+        rows = record["t"] >= record["window_t"][first] - 1e-12
+        times, samples, held = record["t"][rows], record["Y"][rows], record["u"][rows]
+        x0 = record["x"][first]
+        return free_run(ude, times, samples, name="measured", x0=x0, u=held if ude.model_.physics.n_inputs else None)
+    from tinyude.data.logs import Log
+    from tinyude.model.validation import validate
+
+    stream = ude._stream(Y, t, u)
+    run = stream.longest
+    times = run.start + np.arange(len(run.samples)) * stream.period
+    rows = times >= times[0] + start
+    log = Log(times[rows], run.samples[rows], run.inputs[rows] if ude.model_.physics.n_inputs else None)
+    return validate(ude, log)

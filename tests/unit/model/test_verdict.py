@@ -1,0 +1,216 @@
+"""Each finding comes when it should, and a clean record draws none."""
+
+import json
+import re
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tinyude as tu
+from tinyude.model.evidence import Evidence, Unexplained
+from tinyude.model.probes import RunErrors
+from tinyude.model.verdict import Verdict, combined, judge
+from tinyude.systems.signals import delay, quantise, sensor_noise
+
+NAMES = ["theta", "omega"]
+PERIOD = 0.002
+SWING = tu.Physics(["theta", "omega"], ["omega", "-12*sin(theta)"])
+
+
+def swing(period: float = PERIOD, seconds: float = 16.0, damping: float = 0.3, start: float = 2.0) -> np.ndarray:
+    """A damped pendulum, pushed every four seconds; integrated finely whatever the period."""
+    inner = max(1, round(period / 0.001))
+    step = period / inner
+    x, rows = np.array([start, 0.0]), []
+
+    def field(x: np.ndarray) -> np.ndarray:
+        return np.array([x[1], -12.0 * np.sin(x[0]) - damping * x[1]])
+
+    for row in range(round(seconds / period)):
+        if row % round(4.0 / period) == 0:
+            x = x + np.array([0.0, 2.0])
+        rows.append(x)
+        for _ in range(inner):
+            middle = x + 0.5 * step * field(x)
+            x = x + step * field(middle)
+    return np.array(rows)
+
+
+@pytest.fixture(scope="module")
+def clean() -> np.ndarray:
+    return swing()
+
+
+def fitted(samples: np.ndarray, period: float = PERIOD, physics: tu.Physics = SWING, **options: object) -> tu.UDE:
+    return tu.UDE(physics, hidden=(), **options).fit(samples, t=period)  # type: ignore[arg-type]
+
+
+def warned(samples: np.ndarray, period: float = PERIOD, physics: tu.Physics = SWING, **options: object) -> str:
+    return " ".join(fitted(samples, period, physics, **options).diagnostics_["warnings"])
+
+
+@pytest.mark.parametrize("level", [0.001, 0.01, 0.05])
+def test_verdict_are_none_about_a_clean_record(clean: np.ndarray, level: float) -> None:
+    for seed in range(4):
+        assert warned(sensor_noise(clean, level, np.random.default_rng(seed))) == ""
+
+
+@pytest.mark.parametrize("level", [0.001, 0.01, 0.05])
+@pytest.mark.parametrize(("channel", "late"), [(0, 1), (1, 5)])
+def test_verdict_find_a_late_channel_and_by_how_much(clean: np.ndarray, level: float, channel: int, late: int) -> None:
+    samples = delay(sensor_noise(clean, level, np.random.default_rng(3)), channel, late)[late:]
+    lag = re.search(rf"{NAMES[channel]} lags ([\d.]+) ms behind the other channel. Shift it", warned(samples))
+    assert lag and float(lag[1]) == pytest.approx(1e3 * late * PERIOD, rel=0.25)
+
+
+def test_verdict_find_coarse_steps(clean: np.ndarray) -> None:
+    noisy = sensor_noise(clean, 0.001, np.random.default_rng(0))
+    assert "theta moves in steps of" in warned(quantise(noisy, 6))
+    assert "moves in steps" not in warned(quantise(noisy, 14))
+
+
+def test_verdict_is_good_at_a_low_rate_that_suffices() -> None:
+    slow = sensor_noise(swing(0.1, 60.0), 0.001, np.random.default_rng(0))
+    assert warned(slow, 0.1) == ""
+
+
+def test_verdict_find_an_angle_that_wraps() -> None:
+    turning = sensor_noise(swing(damping=0.0, start=3.0), 0.001, np.random.default_rng(0))
+    wrapped = turning.copy()
+    wrapped[:, 0] = np.mod(turning[:, 0] + np.pi, 2.0 * np.pi) - np.pi
+    assert np.ptp(turning[:, 0]) > 7.0  # it does go over the top
+    assert "theta jumps by about 6.283" in warned(wrapped) and "jumps by" not in warned(wrapped, wraps=["theta"])
+    np.testing.assert_allclose(
+        fitted(wrapped, wraps=["theta"]).model_.coefficients, fitted(turning).model_.coefficients, atol=1e-9
+    )
+
+
+def test_verdict_find_parameters_that_cannot_be_told_apart(clean: np.ndarray) -> None:
+    noisy = sensor_noise(clean, 0.01, np.random.default_rng(0))
+    ratio = {"g": tu.Parameter(9.0, learn=True), "L": tu.Parameter(0.8, learn=True)}
+    both = tu.Physics(["theta", "omega"], ["omega", "-g/L*sin(theta)"], parameters=ratio)
+    one = tu.Physics(["theta", "omega"], ["omega", "-g/L*sin(theta)"], parameters=ratio | {"L": 0.8})
+    assert "cannot be told apart" in warned(noisy, physics=both, library=["omega"])
+    assert warned(noisy, physics=one, library=["omega"]) == ""
+
+
+def test_verdict_find_signals_that_move_as_one(clean: np.ndarray) -> None:
+    decay = np.exp(-0.3 * np.arange(4000) * PERIOD)[:, None] * np.array([1.0, -0.3])
+    text = warned(decay + 1e-4 * np.random.default_rng(0).standard_normal((4000, 2)), library=["omega"])
+    assert "theta and omega move as one" in text
+
+
+def test_verdict_find_an_input_that_never_moves(clean: np.ndarray) -> None:
+    driven = tu.Physics(["theta", "omega"], ["omega", "-12*sin(theta) + tau"], inputs=["tau"])
+    ude = tu.UDE(driven, hidden=(), library=["omega"])
+    noisy = sensor_noise(clean, 0.01, np.random.default_rng(0))
+    assert any(
+        "tau stays at 0" in line for line in ude.fit(noisy, PERIOD, np.zeros(len(noisy))).diagnostics_["warnings"]
+    )
+
+
+def test_verdict_find_time_in_milliseconds(clean: np.ndarray) -> None:
+    noisy = sensor_noise(clean, 0.01, np.random.default_rng(0))
+    assert "The time seems to be in milliseconds" in warned(noisy[:, :1], 1e3 * PERIOD, measured=["theta"])
+    assert "looks like 1000 (milli: mm, ms, g, mA)" in warned(noisy, 1e3 * PERIOD)
+
+
+def test_verdict_find_a_signal_that_is_mostly_noise() -> None:
+    assert "hardly rises above its noise" in warned(0.01 * np.random.default_rng(1).standard_normal((3000, 2)))
+
+
+def test_verdict_count_what_was_bridged(clean: np.ndarray) -> None:
+    broken = sensor_noise(clean, 0.01, np.random.default_rng(0))
+    broken[500, 0], broken[900, 1], broken[1000, 1] = np.nan, np.inf, 1e300
+    ude = fitted(broken)
+    assert any("3 values that were not finite" in reason.text for reason in ude.verdict_.reasons)
+    assert ude.verdict_.status == "good"  # a note costs no trust
+
+
+def errors(model: float, known: float, expected: float, starts: int = 9) -> RunErrors:
+    rows = [np.full((2, starts), value) for value in (model, known, 1.0, expected)]
+    return RunErrors(np.array([0.5, 2.0]), *rows, diverged=0.0, noise=0.01)
+
+
+SOUND = Evidence(
+    ("x",), (), samples=5000, seconds=10.0, period=0.002, cycles=20.0, windows=500,
+    unexplained={"x": Unexplained(0.01, 0.3, 0.009)}, runs=errors(0.01, 0.4, 0.01), uneven_noise=1.0,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("change", "status", "words"),
+    [
+        ({}, "good", "off by 1 % of the signals' spread (known physics alone: 40 %)"),
+        ({"passed": 0.3}, "caution", "Only 30% of the windows pass the acceptance test"),
+        ({"runs": errors(0.8, 0.9, 0.01)}, "bad", "off by 80 % of the signals' spread"),
+        ({"runs": errors(0.2, 0.9, 0.01)}, "caution", "off by 20 %"),
+        ({"runs": errors(0.2, 0.9, 0.2)}, "good", ""),  # as uncertain as its start
+        ({"runs": errors(0.3, 0.1, 0.01)}, "bad", "Learning made it worse"),
+        ({"runs": None}, "caution", "No stretch of the record is long enough"),
+        ({"unexplained": {"x": Unexplained(0.5, 0.9, 0.01)}}, "bad", "50 % of d(x)/dt stays unexplained, 50 times"),
+        ({"unexplained": {"x": Unexplained(0.08, 0.9, 0.01)}}, "caution", "8 % of d(x)/dt stays unexplained"),
+        ({"unexplained": {"x": Unexplained(0.5, 0.9, 0.4)}}, "good", ""),  # all of it noise
+        ({"windows": 10}, "caution", "too short"),
+        ({"shortest": True, "unexplained": {"x": Unexplained(0.03, 0.9, 0.01)}}, "caution", "sample rate is low"),
+        ({"deficient": 2}, "caution", "2 learned parameter(s) cannot be told apart"),
+        ({"held_out": "b.csv", "outside": {"x": 0.2}, "outside_total": 0.2}, "caution", "outside the recorded range"),
+        ({"uneven_noise": 3.0}, "good", "not even and white"),
+        ({"changed_at": [12.5]}, "good", "The dynamics changed at 12.5 s"),
+        ({"rolled_back": 2}, "good", "2 updates were not finite"),
+    ],
+)
+def test_judge_follows_the_evidence(change: dict[str, Any], status: str, words: str) -> None:
+    verdict = judge(replace(SOUND, **change))
+    assert verdict.status == status
+    assert words in f"{verdict.summary} {' '.join(reason.text for reason in verdict.reasons)}"
+    assert all(reason.remedy for reason in verdict.reasons if reason.severity != "note")
+    assert Verdict.from_dict(json.loads(json.dumps(verdict.to_dict()))) == verdict
+
+
+def test_combined_keeps_the_doubts_of_the_fit() -> None:
+    fit, unseen = judge(replace(SOUND, deficient=1)), judge(replace(SOUND, held_out="b.csv"))
+    both = combined(fit, unseen)
+    assert (fit.status, unseen.status, both.status) == ("caution", "good", "caution")
+    assert "cannot be told apart" in both.summary and both.figures["judged_on"] == "b.csv"
+    failed = combined(fit, judge(replace(SOUND, held_out="b.csv", runs=errors(0.9, 0.9, 0.01))))
+    assert failed.status == "bad" and "unseen b.csv" in failed.summary
+
+
+def test_fit_warns_of_a_forgotten_input_and_promises_nothing(clean: np.ndarray) -> None:
+    rng = np.random.default_rng(0)
+    t = np.arange(8000) * PERIOD
+    push = np.sin(3.1 * t) + np.sin(7.3 * t)
+    driven = tu.Physics(["x", "v"], ["v", "-9*x - 0.5*v + 6*u"], inputs=["u"])
+    from tinyude.model.dynamics import known_dynamics
+    from tinyude.model.simulation import free_run
+
+    samples = sensor_noise(free_run(known_dynamics(driven), [0.5, 0.0], t, np.ones(2), push), 0.01, rng)
+    forgotten = tu.Physics(["x", "v"], ["v", "-9*x"])
+    with pytest.warns(tu.TinyUDEWarning, match=r"verdict: bad\. .*stays unexplained"):
+        ude = tu.UDE(forgotten, hidden=()).fit(samples, t=PERIOD)
+    assert "nothing else" not in str(ude) and "suffices" not in str(ude)
+    unused = {"volts": (t, push)}
+    verdict = ude.validate(samples, PERIOD, name="again.csv", unused=unused)
+    assert any("the unused column volts" in reason.text for reason in verdict.reasons)
+    assert verdict.status == "bad"
+
+
+def test_fit_ends_at_the_same_total_with_right_and_wrong_known_part(clean: np.ndarray) -> None:
+    """The same data, and a known part with the sign of gravity wrong: the totals agree within their intervals."""
+    noisy = sensor_noise(clean, 0.005, np.random.default_rng(1))
+    library = ["omega", "sin(theta)"]
+    right = fitted(noisy, library=library)
+    wrong = fitted(noisy, physics=tu.Physics(["theta", "omega"], ["omega", "20*sin(theta)"]), library=library)
+    totals = []
+    for ude, known in ((right, -12.0), (wrong, 20.0)):
+        rows = {row["term"]: row for row in ude.terms_}
+        gravity = rows.get("sin(theta)", {"learned": 0.0, "error": rows["omega"]["error"]})
+        totals.append((known + gravity["learned"], gravity["error"], rows["omega"]["learned"], rows["omega"]["error"]))
+    (a, ae, b, be), (c, ce, d, de) = totals
+    assert abs(a - c) < 4.0 * (ae + ce) and abs(b - d) < 4.0 * (be + de)
+    assert abs(c + 12.0) < 0.1
+    assert wrong.verdict_.status != "good" and "sign" in wrong.verdict_.summary
+    assert wrong.terms_[0]["net"] == pytest.approx(c) and wrong.terms_[0]["yours"] == 20.0
