@@ -26,15 +26,9 @@ PICTURED_WINDOWS = 400
 
 
 def diagnose(
-    model: Model,
-    config: Config,
-    state: Mapping[str, Any],
-    stream: Stream,
-    seen: Visited,
-    judged: bool = True,
-    **made: Any,
+    model: Model, config: Config, state: Mapping[str, Any], stream: Stream, seen: Visited, **made: Any
 ) -> dict[str, Any]:
-    """All figures of a fit, after those of how it was `made`, with its verdict when it is to be `judged`."""
+    """All figures of a fit, after those of how it was `made`; the verdict comes later."""
     window_seconds = state["window_half"] * state["window_spacing"] * config.sample_period
     sigma = np.asarray(state["sigma"], dtype=np.float64)
     factor = interval_factor(config.groups)

@@ -339,6 +339,11 @@ class Physics:
     def _equations(self) -> Iterator[tuple[str, sp.Expr]]:
         return zip(self.states, self.rhs, strict=True)
 
+    def _repr_html_(self) -> str:
+        from tinyude.physics.typeset import physics_html
+
+        return physics_html(self)
+
     @cached_property
     def _identity(self) -> tuple[Any, ...]:
         return self.states, self.rhs, self.inputs, tuple(self.parameters.items()), self.angles

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tinyude.data.log import Log
 from tinyude.errors import TinyUDEError
-from tinyude.model.validation import free_run
+from tinyude.model.validation import free_run, validate
 from tinyude.report.collect import slice_of
 
 Array = NDArray[Any]
@@ -199,9 +200,6 @@ def record_run(ude: Any, Y: Any = None, t: Any = None, u: Any = None, start: flo
         times, samples, held = record["t"][rows], record["Y"][rows], record["u"][rows]
         x0 = record["x"][first]
         return free_run(ude, times, samples, name="measured", x0=x0, u=held if ude.model_.physics.n_inputs else None)
-    from tinyude.data.logs import Log
-    from tinyude.model.validation import validate
-
     stream = ude._stream(Y, t, u)
     run = stream.longest
     times = run.start + np.arange(len(run.samples)) * stream.period

@@ -1,4 +1,4 @@
-"""What a notebook shows of a UDE or a Physics: equations, verdict, and a small picture."""
+"""What a notebook shows of a UDE: equations, verdict, and a small picture."""
 
 from __future__ import annotations
 
@@ -6,19 +6,10 @@ from html import escape
 from typing import Any
 
 from tinyude.errors import TinyUDEError
-from tinyude.report.mathml import equation_mathml, physics_mathml
+from tinyude.report.mathml import equation_mathml
 
 ICONS = {"good": "✓", "caution": "!", "bad": "✕"}
 COLOURS = {"good": "#14744a", "caution": "#8a5a00", "bad": "#b3192d"}
-
-
-def physics_html(physics: Any) -> str:
-    """The right-hand sides, typeset."""
-    lines = "".join(f"<div>{line}</div>" for line in physics_mathml(physics))
-    values = ", ".join(
-        f"{escape(name)} = {p.value:g}" + (" (learned)" if p.learn else "") for name, p in physics.parameters.items()
-    )
-    return f"<div>{lines}<small>{values}</small></div>"
 
 
 def ude_html(ude: Any) -> str:

@@ -1,0 +1,106 @@
+"""Equations as MathML, one <math> element a term, so that a long line wraps."""
+
+from __future__ import annotations
+
+import re
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import sympy as sp
+from sympy.printing.mathml import MathMLPresentationPrinter
+
+from tinyude.physics.parsing import parse_expression
+
+if TYPE_CHECKING:
+    from tinyude.physics.physics import Physics
+
+
+def physics_mathml(physics: Physics) -> list[str]:
+    """One line for every state."""
+    return [
+        f"{rate(state)}{equals()}{''.join(summands(rhs))}"
+        for state, rhs in zip(physics.states, physics.rhs, strict=True)
+    ]
+
+
+def summands(expr: sp.Expr) -> list[str]:
+    """The terms of a sum, each an element of its own."""
+    terms = sp.Add.make_args(expr)
+    written = []
+    for place, term in enumerate(terms):
+        minus = term.could_extract_minus_sign()
+        sign = "<mo>&#8722;</mo>" if minus else "<mo>+</mo>" if place else ""
+        written.append(math(sign + presentation(-term if minus else term), "known"))
+    return written
+
+
+def physics_html(physics: Physics) -> str:
+    """The right-hand sides, typeset, and the parameters, for a notebook."""
+    lines = "".join(f"<div>{line}</div>" for line in physics_mathml(physics))
+    values = ", ".join(
+        f"{escape(name)} = {p.value:g}" + (" (learned)" if p.learn else "") for name, p in physics.parameters.items()
+    )
+    return f"<div>{lines}<small>{values}</small></div>"
+
+
+def rate(state: str) -> str:
+    """d state / d t."""
+    return math(f"<mfrac><mrow><mi>d</mi>{symbol(state)}</mrow><mrow><mi>d</mi><mi>t</mi></mrow></mfrac>", "rate")
+
+
+def equals() -> str:
+    return math("<mo>=</mo>", "rate")
+
+
+def math(inside: str, kind: str) -> str:
+    return f'<math class="{kind}"><mrow>{inside}</mrow></math> '
+
+
+def symbol(name: str) -> str:
+    return presentation(sp.Symbol(name))
+
+
+def term_mathml(term: str) -> str:
+    """A library term by its text."""
+    return math(shape(term), "term")
+
+
+class _Printer(MathMLPresentationPrinter):  # type: ignore[misc]
+    """Short numbers, and names of states as Greek letters where they are so called."""
+
+    def _print_Float(self, expr: sp.Float) -> Any:
+        element = self.dom.createElement("mn")
+        element.appendChild(self.dom.createTextNode(f"{float(expr):.4g}"))
+        return element
+
+
+def presentation(expr: sp.Expr) -> str:
+    """Presentation MathML of an expression, without the outer element."""
+    text = _Printer({"mul_symbol": "None"}).doprint(expr)
+    return str(text).replace("\n", "")
+
+
+def shape(term: str) -> str:
+    """MathML of a library term by its text."""
+    names = sorted(set(re.findall(r"[A-Za-z_]\w*", term)))
+    symbols = {name: sp.Symbol(name, real=True) for name in names}
+    functions = {
+        "sin",
+        "cos",
+        "tan",
+        "exp",
+        "log",
+        "tanh",
+        "sinh",
+        "cosh",
+        "atan",
+        "asin",
+        "acos",
+        "sqrt",
+        "Abs",
+        "abs",
+        "sign",
+        "pi",
+    }
+    symbols = {name: value for name, value in symbols.items() if name not in functions}
+    return presentation(parse_expression(term.replace("Abs(", "abs("), symbols, smooth=False))

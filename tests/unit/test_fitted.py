@@ -1,0 +1,78 @@
+"""What a fitted UDE tells about itself."""
+
+from pathlib import Path
+
+import matplotlib
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+import tinyude as tu
+from tinyude.systems.system import System
+
+matplotlib.use("Agg")
+
+
+@pytest.fixture(autouse=True)
+def _closed() -> object:
+    yield
+    plt.close("all")
+
+
+def test_verdict_is_good_and_survives_the_file(fitted: tu.UDE, tmp_path: Path) -> None:
+    assert fitted.verdict_.status == "good" and "known physics alone" in fitted.verdict_.summary
+    fitted.save(tmp_path / "m.tinyude")
+    assert tu.load(tmp_path / "m.tinyude").verdict_ == fitted.verdict_
+
+
+def test_terms_show_yours_learned_and_net(fitted: tu.UDE) -> None:
+    [row] = [row for row in fitted.terms_ if row["term"] == "omega"]
+    assert row["yours"] == 0.0 and row["net"] == row["learned"] and row["low"] < row["learned"] < row["high"]
+    assert 0.0 < row["share"] < 1.0
+
+
+def test_linearize_is_the_slope_of_predict(fitted: tu.UDE) -> None:
+    at = np.array([0.3, -0.4])
+    A, B = fitted.linearize(at)
+    slope = np.stack(
+        [(fitted.predict(at + 1e-6 * e) - fitted.predict(at - 1e-6 * e)) / 2e-6 for e in np.eye(2)], axis=-1
+    )
+    np.testing.assert_allclose(A, slope, rtol=1e-5, atol=1e-6)
+    assert B.shape == (2, 0)
+
+
+@pytest.mark.parametrize("plot", ["plot_residual", "plot_residual_analysis"])
+def test_plots_draw_on_given_axes(fitted: tu.UDE, plot: str) -> None:
+    figure, axes = plt.subplots()
+    display = getattr(fitted, plot)(ax=axes)
+    assert display.figure_ is figure and axes.lines
+    assert getattr(fitted, plot)().figure_ is not figure
+
+
+def test_plot_free_run_has_known_physics_alone(fitted: tu.UDE, short_stream: tuple[float, np.ndarray]) -> None:
+    period, samples = short_stream
+    display = fitted.plot_free_run()
+    assert len(display.axes_) == 2
+    assert {line.get_label() for line in display.axes_[0].lines} >= {"measured", "model", "known physics alone"}
+    assert fitted.plot_free_run(samples, period, start=1.0).run["t"][0] == 0.0
+
+
+def test_plot_residual_refuses_a_state_that_is_none(fitted: tu.UDE) -> None:
+    with pytest.raises(tu.TinyUDEError, match="'speed' is not a state; the states are theta, omega"):
+        fitted.plot_residual("speed")
+
+
+def test_report_is_one_file(fitted: tu.UDE, tmp_path: Path) -> None:
+    assert fitted.report(tmp_path / "page.html", title="Bench 3").read_text().count("<html") == 1
+
+
+def test_notebook_shows_equation_verdict_and_picture(fitted: tu.UDE, pendulum: System) -> None:
+    html = fitted._repr_html_()
+    assert "<math" in html and "<svg" in html and "✓ good" in html
+    assert "<math" in pendulum.physics._repr_html_()
+    assert "UDE(" in tu.UDE(pendulum.physics)._repr_html_()
+
+
+def test_dir_hides_internals(fitted: tu.UDE) -> None:
+    shown = dir(fitted)
+    assert "verdict_" in shown and "_state_" not in shown and "_session_" not in shown
