@@ -15,11 +15,12 @@ from tinyude.data.streams import Stream
 from tinyude.data.whole_file import write_whole
 from tinyude.errors import TinyUDEError, TinyUDEWarning
 from tinyude.model.diagnostics import adopt_verdict
-from tinyude.model.evidence import collect_evidence
+from tinyude.model.evidence import Evidence, collect_evidence, hidden_evidence
 from tinyude.model.findings import GOOD
 from tinyude.model.model import Model
 from tinyude.model.program import model_program
 from tinyude.model.verdict import Verdict, combined, judge
+from tinyude.physics import Physics
 from tinyude.physics.derivatives import program_derivative
 from tinyude.physics.programs import program_numpy
 
@@ -34,6 +35,7 @@ class Fitted:
 
     if TYPE_CHECKING:
         model_: Model
+        physics: Physics
         config_: Any
         diagnostics_: dict[str, Any]
         _state_: dict[str, Any]
@@ -73,12 +75,9 @@ class Fitted:
         -------
         Verdict
         """
-        model = self._fitted()
+        self._fitted()
         stream = self._stream(Y, t, u)
-        seen = collect_evidence(
-            model, self.config_, self._state_, stream, self.diagnostics_, held_out=name, unused=unused
-        )
-        unseen = judge(seen)
+        unseen = judge(self._evidence(stream, held_out=name, unused=unused))
         own = self.diagnostics_.get("fitted_verdict", self.diagnostics_.get("verdict"))
         if own is not None:
             self.diagnostics_["fitted_verdict"] = own
@@ -200,13 +199,18 @@ class Fitted:
 
     def _judge(self, stream: Stream) -> None:
         """The verdict on the record that was fitted; a doubt is also a warning."""
-        seen = collect_evidence(self.model_, self.config_, self._state_, stream, self.diagnostics_)
-        verdict = judge(seen)
+        verdict = judge(self._evidence(stream))
         self.diagnostics_.pop("fitted_verdict", None)
         adopt_verdict(self.diagnostics_, verdict)
         if verdict.status != GOOD:
             doubts = " ".join(self.diagnostics_["warnings"])
             warnings.warn(f"verdict: {verdict.status}. {doubts}", TinyUDEWarning, stacklevel=3)
+
+    def _evidence(self, stream: Stream, **options: Any) -> Evidence:
+        found = self.diagnostics_
+        if not hasattr(self, "config_"):
+            return hidden_evidence(self.model_, stream, found)
+        return collect_evidence(self.model_, self.config_, self._state_, stream, found, given=self.physics, **options)
 
     def __dir__(self) -> list[str]:
         return [name for name in super().__dir__() if not name.startswith("_") or name.startswith("__")]

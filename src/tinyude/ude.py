@@ -476,6 +476,7 @@ class UDE(Fitted, BaseEstimator):  # type: ignore[misc]
         self.diagnostics_ |= {"noise": noise, "noise_relative": noise / stream.rms}
         self.diagnostics_["seconds"] = time.perf_counter() - started
         self.n_features_in_ = len(stream.names)
+        self._judge(stream)
         return self
 
     def _fitted(self) -> Model:

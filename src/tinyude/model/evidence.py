@@ -14,6 +14,7 @@ from tinyude.model.model import Model
 from tinyude.model.probes import Probe, RunErrors, characteristic_seconds, probe, run_errors
 from tinyude.model.simulation import outside
 from tinyude.model.wrong_physics import Addend, Change, Net, addends, changes, net_values
+from tinyude.physics import Physics
 from tinyude.reference.config import Config
 
 Array = NDArray[Any]
@@ -99,6 +100,8 @@ class Evidence:
     shortest: bool = False  # the shortest windows were needed
     unexplained: Mapping[str, Unexplained] = field(default_factory=dict)
     runs: RunErrors | None = None
+    held_back: Mapping[str, float] = field(default_factory=dict)  # mean free-run error of candidates; "" for the best
+    held_back_count: int = 0  # stretches
     drivers: Sequence[Driver] = ()
     changes: Sequence[Change] = ()
     addends: Sequence[Addend] = ()
@@ -126,6 +129,7 @@ def collect_evidence(
     stream: Stream,
     found: Mapping[str, Any],
     *,
+    given: Physics,
     held_out: str = "",
     unused: Mapping[str, tuple[Array, Array]] | None = None,
 ) -> Evidence:
@@ -137,6 +141,8 @@ def collect_evidence(
         The model, how it was fitted, its noise estimates, and its diagnostics.
     stream : Stream
         The record: the one that was fitted, or one that the fit has not seen.
+    given : Physics
+        The known physics as it was before the fit.
     held_out : str
         The name of a record that the fit has not seen; "" for the one it was fitted to.
     unused : mapping of str to (times, values), optional
@@ -166,6 +172,8 @@ def collect_evidence(
         "uneven_noise": float(state["sigma_scale"]),
         "constant": {name: low for name, (low, high) in found["visited"].items() if low == high},
         "nets": net_values(model),
+        "held_back": _held_back(found),
+        "held_back_count": int(found.get("refinement", {}).get("held_back_stretches", 0)),
     }
     if len(seen.x) < FEWEST:
         return Evidence(**common)
@@ -178,7 +186,7 @@ def collect_evidence(
         cycles=common["seconds"] / (2.0 * np.pi * max(characteristic_seconds(seen, config), 1e-12)),
         shortest=seen.window.half <= 4,
         unexplained={model.physics.states[i]: _unexplained(seen, left, alone, i) for i in model.on},
-        runs=run_errors(model, config, state, stream, seen),
+        runs=run_errors(model, config, state, stream, seen, given, found.get("holds") or "held"),
         drivers=_drivers(model, seen, left, unused or {}),
         changes=changes(model, config, seen)[:1],
         addends=addends(model, config, seen),
@@ -192,6 +200,34 @@ def collect_evidence(
             if i in model.on
         },
     )
+
+
+def hidden_evidence(model: Model, stream: Stream, found: Mapping[str, Any]) -> Evidence:
+    """Of a model with states that no channel sees: windows say nothing there, held-back free runs do."""
+    refinement = found["refinement"]
+    state = {"sigma": np.atleast_1d(found["noise"]), "step": np.full(len(stream.names), np.nan)}
+    return Evidence(
+        model.physics.states,
+        model.physics.inputs,
+        samples=stream.count,
+        seconds=stream.count * stream.period,
+        period=stream.period,
+        windows=int(refinement["rows"]),
+        sensors=_sensors(stream, state),
+        parameters=_parameters(model, found),
+        network=dict(found.get("network", {})),
+        held_back=_held_back(found),
+        held_back_count=int(refinement["held_back_stretches"]),
+    )
+
+
+def _held_back(found: Mapping[str, Any]) -> dict[str, float]:
+    """Mean held-back free-run error of the candidates; that of the best under ""."""
+    refinement = found.get("refinement")
+    if refinement is None:
+        return {}
+    errors = {str(c["name"]): float(c["error"]) for c in refinement["candidates"] if c["error"] is not None}
+    return errors | ({"": errors[refinement["best"]]} if refinement["best"] in errors else {})
 
 
 def _unexplained(seen: Probe, left: Array, alone: Array, i: int) -> Unexplained:

@@ -17,6 +17,7 @@ from tinyude.model.wrong_physics import factor_name
 GOOD, CAUTION, BAD, NOTE = "good", "caution", "bad", "note"
 
 RUN_LOST, RUN_LARGE = 0.5, 0.05  # free-run error over the spread: no prediction any more, and worth a warning
+HELD_BACK_LARGE = 0.2
 RUN_UNEXPECTED = 4.0  # times what noise and the uncertain start explain
 PREDICTABLE = 0.25  # expected error up to which a horizon is judged
 WORSE = 1.3  # times the error of the known physics alone
@@ -91,7 +92,7 @@ def _room(evidence: Evidence) -> Iterator[Reason]:
             CAUTION, f"The record is too short to judge a model by ({length}{cycles}).",
             "Record several periods of the motion, at a rate of at least 20 samples a period.", "short",
         )  # fmt: skip
-    elif evidence.runs is None:
+    elif evidence.runs is None and not evidence.held_back:
         yield Reason(
             CAUTION, "No stretch of the record is long enough for a free run.",
             "Record longer stretches without gaps or jumps, or judge on another log with --validate.", "short",
@@ -171,6 +172,7 @@ def _signs(evidence: Evidence) -> Iterator[Reason]:
 def _free_runs(evidence: Evidence) -> Iterator[Reason]:
     runs, index = evidence.runs, judged_horizon(evidence)
     if runs is None or index is None:
+        yield from _held_back(evidence)
         return
     horizon = seconds(float(runs.horizons[index]))
     error, known, expected = (float(np.median(e[index])) for e in (runs.model, runs.known, runs.expected))
@@ -200,6 +202,20 @@ def _free_runs(evidence: Evidence) -> Iterator[Reason]:
             BAD if error > RUN_LARGE else CAUTION,
             f"Learning made it worse: free runs over {horizon} are off by {percent(error)} with the learned part and "
             f"by {percent(known)} without.", "Use the known physics alone, or record more and fit again.", "worse",
+        )  # fmt: skip
+
+
+def _held_back(evidence: Evidence) -> Iterator[Reason]:
+    """Where windows cannot judge (states that no channel sees): free runs over held-back stretches."""
+    error = evidence.held_back.get("")
+    if error is not None and error > HELD_BACK_LARGE:
+        known = evidence.held_back.get("known")
+        beside = "" if known is None else f" (known physics alone: {percent(known)})"
+        yield Reason(
+            BAD if error > RUN_LOST else CAUTION,
+            f"Free runs over {evidence.held_back_count} held-back stretches are off by {percent(error)} of the "
+            f"signals' spread{beside}.",
+            "Look for a missing input or state, or record more motions.", "free run",
         )  # fmt: skip
 
 

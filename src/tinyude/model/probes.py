@@ -18,6 +18,7 @@ from tinyude.model.dynamics import Dynamics, known_dynamics
 from tinyude.model.model import Model
 from tinyude.model.simulation import free_runs
 from tinyude.model.windows import good_windows, window_jets
+from tinyude.physics import Physics
 from tinyude.reference.config import Config
 from tinyude.reference.signal.window import Window, legendre, nodes_gauss, window_make
 
@@ -162,9 +163,18 @@ def characteristic_seconds(found: Probe, config: Config) -> float:
 
 
 def run_errors(
-    model: Model, config: Config, state: Mapping[str, Any], stream: Stream, found: Probe
+    model: Model,
+    config: Config,
+    state: Mapping[str, Any],
+    stream: Stream,
+    found: Probe,
+    given: Physics,
+    hold: str | Mapping[str, Any] = "held",
 ) -> RunErrors | None:
-    """Free runs from moments all over the record, each as far as the record has no jump or hole; None: no room."""
+    """Free runs from moments all over the record, each as far as the record has no jump or hole; None: no room.
+
+    given: the known physics that runs alone beside the model. hold: what inputs do between samples.
+    """
     runs = list(_runs(stream))
     tau = characteristic_seconds(found, config)
     room = _room(found, runs)
@@ -188,10 +198,10 @@ def run_errors(
 
     def states(dynamics: Dynamics, begin: Array) -> Array:
         if model.physics.n_inputs:
-            return free_runs(dynamics, begin, times, model.x_scale, inputs).states[:, ::thin][..., sensed]
+            return free_runs(dynamics, begin, times, model.x_scale, inputs, hold=hold).states[:, ::thin][..., sensed]
         return free_runs(dynamics, begin, times[::thin], model.x_scale).states[..., sensed]
 
-    own, alone = states(model.dynamics, starts), states(known_dynamics(model.physics), starts)
+    own, alone = states(model.dynamics, starts), states(known_dynamics(given), starts)
     twin = np.stack([states(model.dynamics, t) for t in twins])
     truth = measured[:, ::thin]
     sigma = np.asarray(state["sigma"], np.float64) / spread

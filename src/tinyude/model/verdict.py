@@ -115,6 +115,7 @@ def figures(evidence: Evidence) -> dict[str, Any]:
         },
         "windows_passed": evidence.passed,
         "outside": evidence.outside_total,
+        "held_back": dict(evidence.held_back),
         "explained": {state: _explained(evidence, state) for state in evidence.unexplained},
     }
     index, runs = judged_horizon(evidence), evidence.runs
@@ -143,6 +144,11 @@ def _good_summary(evidence: Evidence) -> str:
         parts.append(
             f"Free runs over {seconds(run['seconds'])} of {where(evidence)} are off by {percent(run['error'])} of the "
             f"signals' spread (known physics alone: {percent(run['known'])})"
+        )
+    elif "" in evidence.held_back:
+        parts.append(
+            f"Free runs over {evidence.held_back_count} held-back stretches are off by "
+            f"{percent(evidence.held_back[''])} of the signals' spread"
         )
     worst = max(evidence.unexplained.values(), key=lambda u: u.share, default=None)
     if worst is not None:
