@@ -108,3 +108,11 @@ def test_lotka_volterra_finds_the_saturation(printed_by: Callable[[str], str]) -
     assert number(text, r"library and network: RMSE / std = NUMBER") < 0.05
     assert number(text, r"parameter h = NUMBER") == pytest.approx(0.25, abs=0.005)
     assert number(text, r"saturation named: RMSE / std = NUMBER") < 0.01
+
+
+def test_swing_up_is_faster_with_the_learned_friction(printed_by: Callable[[str], str]) -> None:
+    pytest.importorskip("do_mpc", reason="needs do-mpc: pip install do-mpc")
+    text = printed_by("swing_up")
+    assert number(text, r"tau/J - NUMBER\*omega") == pytest.approx(1.5, abs=0.01)
+    learned = number(text, r"with the learned friction: upright after NUMBER s")
+    assert learned < 0.8 * number(text, r"known physics alone: upright after NUMBER s")
