@@ -29,7 +29,7 @@ static void print_counters(const tu_view *view)
     board_print_count("accepted", view->accepted);
     board_print_count("updates", view->updates);
     board_print_count("rolled_back", view->rolled_back);
-    board_print_count("revisions", view->revisions);
+    board_print_count("recalibrations", view->recalibrations);
     board_print_count("changes", view->changes);
 }
 

@@ -1,4 +1,5 @@
-/* TinyUDE: learn what a model leaves out, dx/dt = f_known(x, u) + N(x, u), from a noisy sensor stream, without a solver.
+/* TinyUDE: learn what a model leaves out, dx/dt = f_known(x, u) + N(x, u), from a noisy sensor stream, without a
+ * solver.
  *
  * The whole learner lives in one block of memory that the caller owns:
  *
@@ -6,7 +7,7 @@
  *     tu_learner *learner;
  *     tu_learner_init(&learner, &config, &known, arena, sizeof arena);
  *     every sample:  tu_learner_push(learner, row);      trains by itself every config.train_every samples
- *     at leisure:    tu_learner_step(learner, 1);        further updates on what is stored
+ *     optional:      tu_learner_step(learner, 1);        further updates on what is stored
  *     at the end:    tu_learner_finish(learner);         (a recorded stream)
  *     any time:      tu_learner_residual(learner, x, u, n);
  *
@@ -47,10 +48,10 @@ enum tu_status {
     TU_NOT_READY = -4     /* asked for a model while still calibrating */
 };
 
-/* Why a window was refused. */
+/* Why a window was rejected. */
 enum tu_reason { TU_GAP = 0, TU_NONFINITE = 1, TU_STUCK = 2, TU_MISFIT = 3, TU_JUMP = 4, TU_REASONS = 5 };
 
-/* The known part, one state at a time; `context` is handed through. All pointers are to disjoint memory. */
+/* The known part, one state at a time; `context` is passed to every callback. All pointers are to disjoint memory. */
 typedef struct tu_known {
     void (*field)(void *context, const tu_real *x, const tu_real *u, tu_real *dx);               /* [states] */
     void (*jacobian)(void *context, const tu_real *x, const tu_real *u, tu_real *jacobian);      /* [states][states] */
@@ -59,67 +60,71 @@ typedef struct tu_known {
     void *context;
 } tu_known;
 
-/* What a learner is told before it starts (reference/config.py: same names, same meaning). */
+/* What a learner is told before it starts (reference/config.py: same names, same meaning).
+ *
+ * Each field: meaning; unit; [default: that of the Python package's preset `default`]; range; what disables it.
+ * "tick" is one sample period. tu_config_check refuses anything out of range. Fields without a default follow from the
+ * system. Flags are 0 or 1.
+ */
 typedef struct tu_config {
-    /* the system: state i is derivative number order[i] of sensor channel channel[i] */
-    int32_t channels;
-    int32_t states;
-    int32_t inputs;
-    int32_t channel[12];
-    int32_t order[12];
-    int32_t rate_channel[12]; /* of each channel: 1 + the channel that senses its rate; 0: none does */
-    int32_t circular[12];     /* of each channel: 1 where a whole turn (2 pi) changes nothing */
-    tu_real sample_period; /* s */
-    int32_t on_count;      /* states whose equation the residual may change */
-    int32_t on[12];
-    int32_t sees_count; /* what the network sees: states first, then inputs */
-    int32_t sees[20];
-    int32_t hidden_count; /* 0: no network */
-    int32_t hidden[3];
-    int32_t parameters;    /* physical parameters to learn: the first library columns */
-    int32_t library_terms; /* terms offered to each residual state */
-    int32_t forced;        /* library columns, from the first, that always stay in */
+    /* The system: state i is derivative number order[i] of sensor channel channel[i]. */
+    int32_t channels;         /* sensor channels in a row; 1 .. 12 */
+    int32_t states;           /* 1 .. 12 */
+    int32_t inputs;           /* known inputs behind the channels in a row; 0 .. 8; 0: none */
+    int32_t channel[12];      /* of each state: its channel; 0 .. channels - 1 */
+    int32_t order[12];        /* of each state: 0 sensed, 1 rate of a sensed state, ...; 0 .. poly - 1 */
+    int32_t rate_channel[12]; /* of each channel: 1 + the channel that senses its rate; 0 .. channels; 0: no fusion */
+    int32_t wrap[12];      /* of each channel: flag, an angle in rad that is wrapped to [-pi, pi]; 0: never wrapped */
+    tu_real sample_period; /* s; 1e-7 .. 1e6 */
+    int32_t on_count;      /* states whose equation the residual may change; 1 .. states */
+    int32_t on[12];        /* which; 0 .. states - 1 */
+    int32_t sees_count;    /* inputs of the network; 1 .. states + inputs; ignored without a network */
+    int32_t sees[20];      /* which: states first, then inputs; 0 .. states + inputs - 1 */
+    int32_t hidden_count;  /* hidden layers [2]; 0 .. 3; 0: no network */
+    int32_t hidden[3];     /* units of each [16, 16]; 1 .. 1024 */
+    int32_t parameters;    /* physical parameters to learn, the first library columns [0]; 0 .. 512; 0: none */
+    int32_t library_terms; /* terms offered to each residual state; 0 .. 512 columns in all; 0: no library */
+    int32_t forced;        /* columns, from the first, that are never dropped [parameters]; 0 .. columns; 0: none */
 
-    /* windows */
-    int32_t dense; /* fit every sample of a window, or 2 * taps + 1 spaced ones (paper) */
-    int32_t taps;
-    int32_t poly;
-    int32_t stride;   /* ticks between windows */
-    int32_t max_half; /* longest half width in ticks: sizes the ring */
-    int32_t spacing;  /* tap spacing (paper): at the start, and for good when not adaptive */
-    int32_t adaptive;
-    int32_t gated;
-    int32_t repair;        /* fill lone dropouts, replace lone outliers */
-    int32_t physics_nodes; /* 1: the window's centre (paper) */
-    int32_t network_nodes;
-    int32_t calibration; /* ticks */
+    /* Windows. */
+    int32_t dense;    /* flag [1]: fit every sample of a window; 0: 2 * taps + 1 spaced taps (paper) */
+    int32_t taps;     /* paper: taps either side of the centre [5]; 1 .. 8192 and 2 * taps > poly; unused if dense */
+    int32_t poly;     /* order of the polynomials [4, 2 for slow plants]; 1 .. 6 */
+    int32_t stride;   /* ticks between windows [1 .. 5]; >= 1 */
+    int32_t max_half; /* ticks, longest half width: sizes the ring [16 .. 512]; 5 .. 8192 */
+    int32_t spacing;  /* paper: ticks between taps, at first or for good; taps * spacing <= max_half */
+    int32_t adaptive; /* paper: flag, spacing and second order by the calibration; 0: as configured */
+    int32_t gated;    /* paper: flag, acceptance test by the running median; 0: every window is accepted */
+    int32_t repair;   /* flag [1]: fill lone dropouts, replace lone outliers, mark stuck sensors; 0: none of it */
+    int32_t physics_nodes; /* points of a window at which the known part is evaluated [9]; 1 .. 9; 1: centre (paper) */
+    int32_t network_nodes; /* the same for the network [9 on a host, 1 on a chip]; 1 .. 9; 1: centre */
+    int32_t calibration;   /* ticks of the first stretch, which only calibrates [all of a record, 10000 live]; >= 1 */
 
-    /* learning */
-    tu_real second_order; /* lambda_2; 0: the term is never built */
-    tu_real snr_gate;
-    int32_t reservoir; /* entries */
-    int32_t holdout;   /* entries held back to judge the network; 0: it is never judged */
-    int32_t compact;   /* reservoir entries in int16 */
-    int32_t rolling;
-    int32_t batch;
-    int32_t updates;     /* of the cosine schedule */
-    int32_t train_every; /* ticks between updates while streaming; 0: only when asked */
-    int32_t adam;        /* 0: plain gradient descent */
-    tu_real rate;
-    tu_real rate_floor;
-    tu_real decay; /* of the averaged weights; 0: no averaging */
-    int32_t settle; /* solve the averaged network's last layer when training is over */
-    int32_t around; /* a second start for a network that sees an angle go round */
-    int32_t groups;
-    int32_t block;     /* windows in a block */
-    tu_real threshold; /* |coefficient| / error for a library term to stay */
-    int32_t follow;    /* start over when the dynamics change */
-    uint64_t seed;
+    /* Learning. */
+    tu_real second_order; /* paper: weight lambda_2 of the second-order term [0]; 0 .. 1e15; 0: never built */
+    tu_real snr_gate;     /* paper: least signal-to-noise ratio of the second derivative for it [12]; 0: no gate */
+    int32_t reservoir;    /* windows stored to train on [4096]; 1 .. 1000000; 0 only without a network */
+    int32_t holdout;      /* windows held out to test the network; 0 .. 1000000; 0: none, and it is always kept */
+    int32_t compact;      /* flag [0]: reservoir entries in int16, half the memory; 0: as tu_real */
+    int32_t rolling;      /* flag [0]: keep the newest windows; 0: a uniform sample of all */
+    int32_t batch;        /* windows in a minibatch [64]; 1 .. 65536 */
+    int32_t updates;      /* length of the cosine schedule [8000]; 1 .. 1e9; the rate stays at its floor afterwards */
+    int32_t train_every;  /* ticks between updates while streaming [40]; 0 .. 1e9; 0: only by tu_learner_step */
+    int32_t adam;         /* flag [1]; 0: plain gradient descent at a fixed rate (paper) */
+    tu_real rate;         /* learning rate [0.02; 0.04 without a library]; 0 .. 1e15 */
+    tu_real rate_floor;   /* share of it at the end of the schedule [0.02]; 0 .. 1 */
+    tu_real decay;        /* of the averaged weights, an update [0.999]; 0 .. 1; 0: no averaging */
+    int32_t last_layer;   /* flag [1]: solve the averaged network's last layer when training ends; 0: leave it */
+    int32_t groups;       /* of windows, for the jackknife errors [16; 8 on a chip]; 6 .. 64 */
+    int32_t block;        /* windows in a block; blocks go to the groups one after the other [200]; 1 .. 1000000 */
+    tu_real threshold;    /* |coefficient| / error for a library term to stay [4.5]; 0 .. 1e15; 0: all stay */
+    int32_t follow;       /* flag [1]: start over when the dynamics change; 0: average over all that was seen */
+    uint64_t seed;        /* of the random numbers; any */
 } tu_config;
 
 /* A fitted model, to start a learner from. Arrays of a length 0 may be NULL; the model may live in flash. */
 typedef struct tu_model {
-    int32_t window_half; /* the window that the fit settled on */
+    int32_t window_half; /* the window that the fit setup on */
     int32_t window_spacing;
     tu_real sigma_scale;
     const tu_real *x_scale;      /* [states], all scales > 0 */
@@ -134,10 +139,10 @@ typedef struct tu_model {
 /* Bytes by part. All but host add up to total, a 32-bit chip's arena; this machine's takes total + host. */
 typedef struct tu_memory {
     size_t total;
-    size_t state;       /* the learner's own struct, counters and small vectors */
-    size_t network;     /* weights and their average */
-    size_t optimiser;   /* gradient and moments */
-    size_t scratch;     /* activations of a block and window temporaries */
+    size_t state;     /* the learner's own struct, counters and small vectors */
+    size_t network;   /* weights and their average */
+    size_t optimiser; /* gradient and moments */
+    size_t scratch;   /* activations of a block and window temporaries */
     size_t reservoir;
     size_t holdout;
     size_t ring;
@@ -163,7 +168,8 @@ typedef struct tu_view {
     const tu_real *params;
     const tu_real *average; /* the model's weights */
     int32_t params_count;
-    const tu_real *coefficients; /* [columns]: parameters, then the terms of each residual state, in units of dx_scale */
+    const tu_real
+        *coefficients; /* [columns]: parameters, then the terms of each residual state, in units of dx_scale */
     const tu_real *errors;
     int32_t columns;
     int32_t deficient;         /* parameters the data cannot tell apart */
@@ -171,6 +177,9 @@ typedef struct tu_view {
     const void *reservoir;     /* entries */
     uint32_t reservoir_count;
     uint32_t reservoir_width;
+    const void *holdout; /* held-out entries, each with the tag of its part of a block behind it */
+    uint32_t holdout_count;
+    uint32_t holdout_width;
     uint32_t samples;
     uint32_t filled;
     uint32_t replaced;
@@ -178,13 +187,12 @@ typedef struct tu_view {
     uint32_t accepted;
     uint32_t rejected[5]; /* by tu_reason */
     uint32_t updates;
-    uint32_t rolled_back; /* updates undone because they were not finite */
-    uint32_t revisions;   /* times the stream changed its character, and the window with it */
-    uint32_t changes;     /* times the dynamics were found changed */
+    uint32_t updates_left;   /* of the schedule */
+    uint32_t rolled_back;    /* updates undone because they were not finite */
+    uint32_t recalibrations; /* times that noise and window were found anew */
+    uint32_t changes;        /* times the dynamics were found changed */
     uint32_t changed_at[8];
-    tu_real loss;          /* of the last update */
-    tu_real loss_sum;      /* since the last tu_learner_view */
-    uint32_t loss_count;
+    tu_real loss; /* of the last update */
 } tu_view;
 
 /* TU_OK, or TU_BAD_CONFIG. */
@@ -204,11 +212,11 @@ typedef struct tu_learner tu_learner;
 int tu_learner_init(tu_learner **learner, const tu_config *config, const tu_known *known, void *arena, size_t bytes);
 
 /* Lets a learner that has seen nothing yet start from a fitted model: it need not calibrate, predicts as the model does
- * and learns on, gently, as after its last update. Library terms weigh as much as `groups` half blocks of windows in the
- * range of the scales, so that a stream that stands still leaves them alone. Sensor noise is still estimated from the
- * stream itself; the second-order term, whose gate only a calibration can open, stays off. Nothing of the model is
- * needed afterwards.
- * TU_BAD_CONFIG when the model's window does not fit the configuration or a scale is not positive.
+ * and continues at the `rate_floor` rate, as after its last update. Library terms weigh as much as `groups` half blocks
+ * of windows in the range of the scales, so that a stream that stands still leaves them alone. Sensor noise is still
+ * estimated from the stream itself; the second-order term, whose gate only a calibration can open, stays off. Nothing
+ * of the model is needed afterwards. TU_BAD_CONFIG when the model's window does not fit the configuration or a scale is
+ * not positive.
  */
 int tu_learner_start(tu_learner *learner, const tu_model *model);
 
@@ -225,34 +233,41 @@ void tu_learner_gap(tu_learner *learner);
 void tu_learner_rewind(tu_learner *learner);
 
 /* Ends the calibration stretch now, when the stream is shorter than it; does nothing when it has ended. */
-void tu_learner_calibrated(tu_learner *learner);
+void tu_learner_end_calibration(tu_learner *learner);
 
 /* Makes updates on what is stored. */
 void tu_learner_step(tu_learner *learner, uint32_t count);
 
-/* Settles the library on all that was seen. tu_learner_finish does this, the updates left, and concludes. */
+/* The end of a recorded stream: tu_learner_solve, the updates left, tu_learner_conclude. A caller that wants to show
+ * progress calls the three itself.
+ */
+void tu_learner_finish(tu_learner *learner);
+
+/* Solves the library on all that was seen. */
 void tu_learner_solve(tu_learner *learner);
 
-/* Keeps the network only where it predicts held-back windows better than the library alone. */
-void tu_learner_judge(tu_learner *learner);
+/* Updates of the schedule that are still to be made. */
+uint32_t tu_learner_updates_left(const tu_learner *learner);
 
 /* When training is over: solves the averaged network's last layer, and judges. */
 void tu_learner_conclude(tu_learner *learner);
 
-void tu_learner_finish(tu_learner *learner);
+/* Keeps the network only where its hold-out error is clearly below that of the library alone. */
+void tu_learner_judge(tu_learner *learner);
 
-/* A luxury of machines with time: after the conclusion, starts the network anew where an angle goes round. As many updates
- * as before follow, and tu_learner_choose. 0: there is no such angle, or no held-back window to judge by.
+/* Replaces the network's weights [parameters of the network] and starts its schedule anew at this learning rate.
+ * TU_BAD_CONFIG, and nothing is changed, when there is no network, or a weight or the rate is not finite.
  */
-int tu_learner_around(tu_learner *learner);
-
-/* Concludes a second start: keeps the network that predicts held-back windows better. */
-void tu_learner_choose(tu_learner *learner);
+int tu_learner_set_network(tu_learner *learner, const tu_real *weights, tu_real rate);
 
 /* N(x, u) of the averaged model: [on]. TU_NOT_READY (and zeros) before calibration has ended. */
 int tu_learner_residual(tu_learner *learner, const tu_real *x, const tu_real *u, tu_real *residual);
 
-void tu_learner_view(tu_learner *learner, tu_view *view);
+/* A look inside, which changes nothing. */
+void tu_learner_view(const tu_learner *learner, tu_view *view);
+
+/* Sum and number of the losses since the last call. */
+uint32_t tu_learner_take_losses(tu_learner *learner, tu_real *sum);
 
 #ifdef __cplusplus
 }

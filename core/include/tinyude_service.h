@@ -5,8 +5,8 @@
  *     tu_service_work       from the main loop or a task of low priority: learns, saves, reports
  *     tu_service_predict    from one context of any priority: never sees half a model
  *
- * Start-up and everything else belongs to the context that calls tu_service_work. No heap, no globals. What is not called
- * is not linked (compile with -ffunction-sections, link with --gc-sections).
+ * Start-up and everything else belongs to the context that calls tu_service_work. No heap, no globals. What is not
+ * called is not linked (compile with -ffunction-sections, link with --gc-sections).
  */
 #ifndef TINYUDE_SERVICE_H
 #define TINYUDE_SERVICE_H
@@ -59,14 +59,14 @@ enum tu_sensor_flag {
 };
 
 typedef struct tu_health {
-    tu_real ratio;      /* RMS innovation of the last minute, over what noise and prediction explain: 1 is healthy */
-    tu_real worst;      /* the same of the worst channel */
-    uint32_t steps;     /* predictions since the start */
-    uint32_t flags[12]; /* of each channel: tu_sensor_flag */
-    uint32_t lost;      /* samples that found no room */
-    uint32_t gaps;      /* interruptions of the stream */
-    int32_t deepest;    /* most samples that ever waited */
-    uint32_t changes;   /* of the dynamics */
+    tu_real ratio;       /* RMS innovation of the last minute, over what noise and prediction explain: 1 is healthy */
+    tu_real worst;       /* the same of the worst channel */
+    uint32_t steps;      /* predictions since the start */
+    uint32_t flags[12];  /* of each channel: tu_sensor_flag */
+    uint32_t lost;       /* samples that found no room */
+    uint32_t gaps;       /* interruptions of the stream */
+    int32_t deepest;     /* most samples that ever waited */
+    uint32_t changes;    /* of the dynamics */
     uint32_t changed_at; /* tick of the last one */
     uint32_t saves;
     uint32_t save_errors;
@@ -74,8 +74,8 @@ typedef struct tu_health {
 } tu_health;
 
 /* Memory that survives a power cut: two slots, one behind the other. Both calls return 0 when all bytes went through.
- * Writes come in ascending offsets, TU_SAVE_PIECE bytes each; what a slot held before is not needed once its first piece
- * is written.
+ * Writes come in ascending offsets, TU_SAVE_PIECE bytes each; what a slot held before is not needed once its first
+ * piece is written.
  */
 typedef struct tu_storage {
     int (*write)(void *context, uint32_t offset, const void *bytes, uint32_t count);
@@ -101,7 +101,8 @@ int tu_service_start(tu_service **service, const tu_plan *plan, void *learner_ar
 
 tu_learner *tu_service_learner(tu_service *service);
 
-/* A sample, from an interrupt: [channels], then [inputs]. 0: no room; it is counted and becomes a gap of true length. */
+/* A sample, from an interrupt: [channels], then [inputs]. 0: no room; it is counted and becomes a gap of true length.
+ */
 int tu_service_push(tu_service *service, const tu_real *row);
 
 /* Ticks of the sample clock at which no sample was taken; from where tu_service_push is called. */
@@ -123,8 +124,8 @@ int tu_service_terms(tu_service *service, tu_term *terms, int most);
 /* Bytes of one slot: a multiple of TU_SAVE_PIECE. */
 uint32_t tu_service_save_bytes(tu_service *service);
 
-/* From now on tu_service_work writes the learner's state to the older slot, a piece at a time; the state stands still while
- * it does, and samples wait. A save that is under way is not started over.
+/* From now on tu_service_work writes the learner's state to the older slot, a piece at a time; the state stands still
+ * while it does, and samples wait. A save that is under way is not started over.
  */
 int tu_service_save(tu_service *service, const tu_storage *storage);
 

@@ -6,6 +6,9 @@
 enum { MAX_UNITS = 1024, MAX_COLUMNS = 512, MAX_ENTRIES = 1000000, MAX_HALF = 8192, MAX_COUNT = 1000000000 };
 enum { SMALLEST_HALF = 5, MIN_GROUPS = 6, MAX_GROUPS = 64, MAX_BATCH = 65536 };
 
+/* s: windows divide by powers of their length, which float32 must hold. */
+static const tu_real SHORTEST_PERIOD = TU_R(1e-7), LONGEST_PERIOD = TU_R(1e6);
+
 tu_mlp tu_config_net(const tu_config *config)
 {
     tu_mlp net;
@@ -15,14 +18,11 @@ tu_mlp tu_config_net(const tu_config *config)
         net.sizes[i + 1] = config->hidden[i];
     }
     net.sizes[net.layers] = config->on_count;
-    net.turned = NULL;
+    net.transposed = NULL;
     return net;
 }
 
-int tu_config_columns(const tu_config *config)
-{
-    return config->parameters + config->library_terms * config->on_count;
-}
+int tu_config_columns(const tu_config *config) { return config->parameters + config->library_terms * config->on_count; }
 
 int tu_config_span(const tu_config *config) { return 2 * config->max_half + 1; }
 
@@ -57,9 +57,9 @@ static int system_valid(const tu_config *c)
     return within(c->channels, 1, TU_MAX_STATES) && within(c->states, 1, TU_MAX_STATES) &&
            within(c->inputs, 0, TU_MAX_INPUTS) && within(c->poly, 1, TU_MAX_POLY) &&
            all_within(c->channel, c->states, 0, c->channels - 1) && all_within(c->order, c->states, 0, c->poly - 1) &&
-           all_within(c->rate_channel, c->channels, 0, c->channels) && all_within(c->circular, c->channels, 0, 1) &&
-           c->sample_period > 0 && tu_usable(c->sample_period) && within(c->on_count, 1, c->states) &&
-           all_within(c->on, c->on_count, 0, c->states - 1);
+           all_within(c->rate_channel, c->channels, 0, c->channels) && all_within(c->wrap, c->channels, 0, 1) &&
+           c->sample_period >= SHORTEST_PERIOD && c->sample_period <= LONGEST_PERIOD &&
+           within(c->on_count, 1, c->states) && all_within(c->on, c->on_count, 0, c->states - 1);
 }
 
 static int model_valid(const tu_config *c)
@@ -77,8 +77,8 @@ static int model_valid(const tu_config *c)
 
 static int windows_valid(const tu_config *c)
 {
-    int taps = c->dense || (within(c->taps, 1, MAX_HALF) && within(c->spacing, 1, MAX_HALF) &&
-                            2 * c->taps > c->poly && c->taps * c->spacing <= c->max_half);
+    int taps = c->dense || (within(c->taps, 1, MAX_HALF) && within(c->spacing, 1, MAX_HALF) && 2 * c->taps > c->poly &&
+                            c->taps * c->spacing <= c->max_half);
     int spread = c->dense || c->inputs == 0 || c->physics_nodes == 1; /* input nodes sit in every sampling interval */
     return taps && spread && within(c->max_half, c->dense ? SMALLEST_HALF : 1, MAX_HALF) &&
            within(c->stride, 1, MAX_COUNT) && within(c->physics_nodes, 1, TU_MAX_NODES) &&

@@ -1,6 +1,6 @@
 /* A learner that starts from a fitted model instead of from nothing. */
-#include "regression/targets.h"
 #include "numeric/finite.h"
+#include "regression/targets.h"
 
 #include <string.h>
 
@@ -29,40 +29,39 @@ static void copy(tu_real *to, const tu_real *from, int count)
     }
 }
 
-/* Fills the library's sums with half a block a group as the model sees it, in the range it was fitted in: without that
- * the first still stretch of a stream would wipe the model out.
+/* Fills the library's sums with half a block a group as the model predicts it, in the range it was fitted in: without
+ * that prior the first still stretch of a stream would wipe the model out.
  */
-static void rehearse(tu_learner *l)
+static void add_prior(tu_learner *l)
 {
     const tu_config *config = l->config;
     tu_library *library = &l->library;
     for (int group = 0; group < library->groups; group++) {
         for (int window = 0; window < config->block / 2; window++) {
             for (int i = 0; i < config->states + config->inputs; i++) {
-                l->lesson.node[i] = l->settled.scales.x[i] * tu_rng_normal(&l->rng);
+                l->targets.node[i] = l->setup.scales.x[i] * tu_rng_normal(&l->rng);
             }
-            tu_teach_rehearse(l);
+            tu_targets_add_prior(l);
         }
         library->blocks++;
     }
     library->windows = 0;
-    memset(library->score, 0, (size_t)library->columns * sizeof *library->score);
 }
 
 int tu_learner_start(tu_learner *l, const tu_model *model)
 {
     const tu_config *config = l->config;
-    tu_settled *settled = &l->settled;
+    tu_setup *setup = &l->setup;
     if (!fits(config, model)) {
         return TU_BAD_CONFIG;
     }
-    tu_window_make(&settled->window, model->window_half, model->window_spacing, config->poly, config->sample_period);
-    settled->sigma_scale = model->sigma_scale;
-    copy(settled->scales.x, model->x_scale, config->states);
-    copy(settled->scales.u, model->u_scale, config->inputs);
-    copy(settled->scales.dx, model->dx_scale, config->states);
+    tu_window_make(&setup->window, model->window_half, model->window_spacing, config->poly, config->sample_period);
+    setup->sigma_scale = model->sigma_scale;
+    copy(setup->scales.x, model->x_scale, config->states);
+    copy(setup->scales.u, model->u_scale, config->inputs);
+    copy(setup->scales.dx, model->dx_scale, config->states);
     for (int i = 0; i < config->states; i++) {
-        settled->scales.ddx[i] = 1;
+        setup->scales.ddx[i] = 1;
     }
     copy(l->params, model->weights, l->adam.count);
     copy(l->average, model->weights, l->adam.count);
@@ -70,10 +69,10 @@ int tu_learner_start(tu_learner *l, const tu_model *model)
     copy(l->library.coefficients, model->coefficients, l->library.columns);
     copy(l->library.errors, model->errors, l->library.columns);
     l->since_change = (uint32_t)config->updates;
-    tu_learner_settle(l);
+    tu_learner_apply_setup(l);
     if (l->library.columns) {
         l->library.solved = 1;
-        rehearse(l);
+        add_prior(l);
     }
     return TU_OK;
 }

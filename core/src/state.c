@@ -1,33 +1,33 @@
 #include "state.h"
 
 #include "config.h"
-#include "numeric/elementary.h"
-#include "network/loss.h"
 #include "network/last_layer.h"
+#include "network/loss.h"
+#include "paper/second_order.h"
 
 #include <string.h>
 
 /* What the learner's struct takes on a 32-bit chip: the size of an arena is the same wherever it is asked for. */
 #ifdef TU_REAL_DOUBLE
-enum { STATE_BYTES = 1048 };
+enum { STATE_BYTES = 1080 };
 #else
-enum { STATE_BYTES = 872 };
+enum { STATE_BYTES = 888 };
 #endif
 typedef char tu_state_must_fit[sizeof(tu_learner) <= STATE_BYTES || sizeof(void *) > 4 ? 1 : -1];
 
-static void carve_lesson(tu_lesson *lesson, tu_arena *arena, const tu_config *config)
+static void carve_targets(tu_targets *targets, tu_arena *arena, const tu_config *config)
 {
     int on = config->on_count, width = config->parameters + config->library_terms;
-    tu_fit_carve(&lesson->fit, arena, config->channels, config->poly);
-    lesson->jets = tu_arena_reals(arena, 3 * config->states);
-    lesson->node = tu_arena_reals(arena, config->states + config->inputs);
-    lesson->field = tu_arena_reals(arena, config->states);
-    lesson->terms = tu_arena_reals(arena, config->library_terms);
-    lesson->sensitivity = tu_arena_reals(arena, on * config->parameters);
-    lesson->row = tu_arena_reals(arena, width);
-    lesson->design = tu_arena_reals(arena, on * width);
-    lesson->target = tu_arena_reals(arena, on);
-    lesson->entry = tu_arena_reals(arena, tu_config_width(config) + 1);
+    tu_fit_carve(&targets->fit, arena, config->channels, config->poly);
+    targets->jets = tu_arena_reals(arena, 3 * config->states);
+    targets->node = tu_arena_reals(arena, config->states + config->inputs);
+    targets->field = tu_arena_reals(arena, config->states);
+    targets->terms = tu_arena_reals(arena, config->library_terms);
+    targets->sensitivity = tu_arena_reals(arena, on * config->parameters);
+    targets->row = tu_arena_reals(arena, width);
+    targets->design = tu_arena_reals(arena, on * width);
+    targets->target = tu_arena_reals(arena, on);
+    targets->entry = tu_arena_reals(arena, tu_config_width(config) + 1);
 }
 
 static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
@@ -35,8 +35,9 @@ static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
 /* Where the loss works on blocks of this many samples. */
 static void carve_loss(tu_learner *l, tu_arena *arena, int block)
 {
-    int order = l->config->second_order > 0 ? 2 : 1;
-    l->loss_scratch = tu_arena_reals(arena, (int)tu_loss_scratch(&l->net, order, block));
+    size_t count =
+        l->config->second_order > 0 ? tu_second_order_scratch(&l->net, block) : tu_loss_scratch(&l->net, block);
+    l->loss_scratch = tu_arena_reals(arena, (int)count);
 }
 
 static void carve_indices(tu_learner *l, tu_arena *arena, int block)
@@ -51,15 +52,15 @@ static void carve_host(tu_learner *l, tu_arena *arena)
         carve_indices(l, arena, TU_BLOCK);
         carve_loss(l, arena, TU_BLOCK);
     }
-    l->net.turned = tu_arena_reals(arena, l->config->hidden_count ? (int)tu_mlp_turned(&l->net) : 0);
+    l->net.transposed = tu_arena_reals(arena, l->config->hidden_count ? (int)tu_mlp_transposed(&l->net) : 0);
 }
 
-/* One stretch of memory that lessons, updates and library solutions use in turn. */
+/* One stretch of memory that targets, updates and library solutions share. */
 static void carve_scratch(tu_learner *l, tu_arena *arena)
 {
     const tu_config *config = l->config;
     size_t start = arena->used, end;
-    carve_lesson(&l->lesson, arena, config);
+    carve_targets(&l->targets, arena, config);
     end = arena->used;
     if (config->hidden_count) {
         arena->used = start;
@@ -86,11 +87,11 @@ static void carve_network(tu_learner *l, tu_arena *arena, tu_memory *memory)
     int count = l->config->hidden_count ? (int)tu_mlp_count(&l->net) : 0;
     size_t start = arena->used;
     l->params = tu_arena_reals(arena, count);
-    l->average = tu_arena_reals(arena, l->config->around ? 2 * count : count);
+    l->average = tu_arena_reals(arena, count);
     memory->network = arena->used - start;
     start = arena->used;
-    size_t settling = count && l->config->settle ? tu_settle_work(&l->net) : 0;
-    l->grad = tu_arena_reals(arena, (int)larger((size_t)count, settling));
+    size_t solving = count && l->config->last_layer ? tu_last_layer_work(&l->net) : 0;
+    l->grad = tu_arena_reals(arena, (int)larger((size_t)count, solving));
     l->adam.first = tu_arena_reals(arena, count);
     l->adam.second = tu_arena_reals(arena, count);
     l->adam.count = count;
@@ -106,10 +107,10 @@ static void carve_state(tu_learner *l, tu_arena *arena)
     l->run = tu_arena_ints(arena, config->channels);
     l->network_on = tu_arena_ints(arena, config->on_count);
     l->entry_scale = config->compact ? tu_arena_reals(arena, tu_config_width(config) + 1) : NULL;
-    tu_reckon_carve(&l->reckon, arena, config);
+    tu_kinematics_carve(&l->kinematics, arena, config);
     tu_repair_carve(&l->repair, arena, config->repair ? columns : 0);
     tu_noise_carve(&l->noise, arena, config->channels);
-    tu_gates_carve(&l->gates, arena, config->channels, !config->dense && config->gated);
+    tu_median_gate_carve(&l->median_gate, arena, config->channels, !config->dense && config->gated);
     tu_nodes_carve(&l->physics_nodes, arena, config, tu_config_physics_nodes(config));
     tu_nodes_carve(&l->network_nodes, arena, config, config->network_nodes);
 }
@@ -130,13 +131,13 @@ static void carve(tu_learner *l, const tu_config *config, tu_arena *arena, tu_me
     memory->ring = arena->used - start;
     start = arena->used;
     tu_library_carve(&l->library, arena, config);
+    tu_change_carve(&l->change, arena, l->library.columns);
     memory->library = arena->used - start;
     start = arena->used;
-    tu_calibrate_carve(&l->calibration, &l->settled, arena, config);
+    tu_calibrate_carve(&l->calibration, &l->setup, arena, config);
     memory->calibration = arena->used - start;
     start = arena->used;
-    carve_store(&l->reservoir, arena, config, config->reservoir, width, config->rolling,
-                l->entry_scale);
+    carve_store(&l->reservoir, arena, config, config->reservoir, width, config->rolling, l->entry_scale);
     memory->reservoir = arena->used - start;
     start = arena->used;
     carve_store(&l->holdout, arena, config, config->holdout, width + 1, 0, l->entry_scale);
@@ -179,6 +180,7 @@ static void start(tu_learner *l, const tu_known *known)
     tu_noise_init(&l->noise);
     l->calibrating = 1;
     l->until = (uint32_t)l->config->calibration;
+    l->rate = l->config->rate;
     if (l->config->hidden_count) {
         tu_mlp_init(&l->net, &l->rng, l->params);
     }

@@ -25,14 +25,14 @@ from tinyude.model.simulation import extrapolation, free_runs, refuse_divergence
 from tinyude.model.uncertainty import posterior_error, residual_error, spread, with_neighbours
 from tinyude.model.windows import run_jets, visited
 from tinyude.physics import Physics
-from tinyude.physics.kinematics import circular_channels, measured_map, rate_channels, residual_states, seen_columns
+from tinyude.physics.kinematics import measured_map, rate_channels, residual_states, seen_columns, wrapped_channels
 from tinyude.physics.library import MAX_COLUMNS, default_terms, given_terms, harmonic, linear_terms
 from tinyude.reference.config import Config
 from tinyude.reference.signal.window import window_make
 from tinyude.refinement.apply import Options as RefineOptions
 from tinyude.refinement.apply import parameter_table, refine_fit, refined_figures, smoothed_states
 from tinyude.refinement.hidden import bare_model, hidden_figures
-from tinyude.training.data_defaults import going_round, rough_rms, two_way, window_order
+from tinyude.training.data_defaults import rotating, rough_rms, two_way, window_order
 from tinyude.training.engines import make_engine
 from tinyude.training.presets import PRESETS, longest_half, make_config
 from tinyude.training.resume import resumed_session
@@ -134,9 +134,8 @@ class UDE(Fitted, BaseEstimator):  # type: ignore[misc]
         calibrate(session, stream)
         if session.config.parameters:
             session = self._learn_parameters(session, stream)
-        total = stream.count + most_updates(session.config)
+        total = stream.count + most_updates(session)
         done = push_stream(session, stream, lambda rows: progress(rows, total) if progress else None)
-        session.engine.solve()
         train(session, lambda steps: progress(min(done + steps, total), total) if progress else None)
         self._adopt(session, stream)
         self._refine(stream)
@@ -335,24 +334,34 @@ class UDE(Fitted, BaseEstimator):  # type: ignore[misc]
         given = {"updates": self.updates, "reservoir": self.reservoir, "batch": self.batch, **dict(self.settings or {})}
         _check_numbers(self.hidden, given)
         samples = max(stream.count, LIVE_SAMPLES) if live else stream.count
-        circular = circular_channels(physics, self.measured, None if live else going_round(stream))
+        wrap = wrapped_channels(physics, self.measured, None if live else rotating(stream))
         if live:
             given.setdefault("calibration", 10_000)
             given["reservoir"] = given["reservoir"] or 4096
         elif self.preset == "default":
             given.setdefault("poly", window_order(stream, given.get("max_half", longest_half(samples))))
-            given.setdefault("around", any(circular) and not harmonic(terms))
+        second_start = self.preset == "default" and not live and any(wrap) and not harmonic(terms)
         config = make_config(
-            self.preset, samples, stream.period, given,
+            self.preset, samples, stream.period, given, second_start,
             channels=len(stream.names), channel=channel, order=order,
             rate_channel=rate_channels(physics, self.measured, on),
-            circular=circular, inputs=physics.n_inputs, on=on, sees=seen_columns(physics, self.sees),
+            wrap=wrap, inputs=physics.n_inputs, on=on, sees=seen_columns(physics, self.sees),
             hidden=tuple(int(h) for h in self.hidden),
             parameters=len(physics.learned), library_terms=len(terms), forced=len(physics.learned) + forced * len(on),
             seed=seed,
         )  # fmt: skip
         engine, name = make_engine(self.engine, self.precision, config, physics, terms)
-        return Session(engine, name, config, terms, physics, started, [], self.updates is None)
+        return Session(
+            engine,
+            name,
+            config,
+            terms,
+            physics,
+            started,
+            [],
+            self.updates is None,
+            second_start and bool(config.hidden),
+        )
 
     def _terms(self, stream: Stream) -> tuple[list[sp.Expr], int]:
         """Library terms, and how many of them are forced (the linear skip of a network alone)."""

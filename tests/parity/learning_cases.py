@@ -8,9 +8,10 @@ import numpy as np
 from cases import SEED, Outcome, case, exact
 from compiled_core import Array, Core
 
-from tinyude.reference.network import adam, last_layer, loss, mlp, reservoir, restart
+from tinyude.reference.network import adam, last_layer, loss, mlp, reservoir
 from tinyude.reference.numeric import rng
-from tinyude.reference.regression import library
+from tinyude.reference.paper import second_order
+from tinyude.reference.regression import change_detection, library
 
 RANDOM = np.random.default_rng(5)
 SIZES = (3, 7, 5, 3)
@@ -31,7 +32,7 @@ class Network:
     def __init__(self, core: Core) -> None:
         self.core, self.net = core, core.new("tu_mlp")
         self.net.layers, self.net.sizes = len(SIZES) - 1, SIZES
-        self.net.turned = core.pointer(np.zeros(len(PARAMS)))
+        self.net.transposed = core.pointer(np.zeros(len(PARAMS)))
         self.params = core.pointer(PARAMS)
         self.weights = core.lib.tu_mlp_weights(self.net, self.params)
         self.grad = core.array(np.zeros(len(PARAMS)))
@@ -131,7 +132,7 @@ def core_loss(core: Core) -> Outcome:
     found: Outcome = {}
     for nodes, weights in ((1, core.ffi.NULL), (2, core.pointer(NODE_WEIGHTS))):
         network, (batch, _alive) = Network(core), core_batch(core)
-        scratch = core.pointer(np.zeros(core.lib.tu_loss_scratch(network.net, 1, BLOCK)))
+        scratch = core.pointer(np.zeros(core.lib.tu_loss_scratch(network.net, BLOCK)))
         grad = core.pointer(network.grad)
         value = core.lib.tu_loss_first(network.net, network.params, batch, nodes, weights, scratch, grad)
         found |= {f"{nodes} nodes: loss": value, f"{nodes} nodes: gradient": network.grad}
@@ -149,50 +150,27 @@ def reference_loss() -> Outcome:
     return found
 
 
-def core_settle(core: Core) -> Outcome:
+def core_last_layer(core: Core) -> Outcome:
     found: Outcome = {}
     for nodes, weights in ((1, np.ones((1, 3))), (2, NODE_WEIGHTS)):
         network, (batch, _alive), params = Network(core), core_batch(core), core.array(PARAMS)
-        scratch = core.pointer(np.zeros(core.lib.tu_loss_scratch(network.net, 1, BLOCK)))
-        work = core.pointer(np.ones(core.lib.tu_settle_work(network.net)))
+        scratch = core.pointer(np.zeros(core.lib.tu_loss_scratch(network.net, BLOCK)))
+        work = core.pointer(np.ones(core.lib.tu_last_layer_work(network.net)))
         node_weights = core.pointer(weights)
-        core.lib.tu_settle(network.net, core.pointer(params), batch, nodes, node_weights, scratch, work)
+        core.lib.tu_last_layer_solve(network.net, core.pointer(params), batch, nodes, node_weights, scratch, work)
         found[f"{nodes} nodes"] = params
     return found
 
 
-@case("settle", core_settle)
-def reference_settle() -> Outcome:
+@case("last_layer_solve", core_last_layer)
+def reference_last_layer() -> Outcome:
     found: Outcome = {}
     for nodes, weights in ((1, np.ones((1, 3))), (2, NODE_WEIGHTS)):
         params = PARAMS.copy()
         x, target = ENTRIES[:, : 3 * nodes].reshape(ROWS, nodes, 3), ENTRIES[:, 3 * nodes : 3 * nodes + 3]
-        last_layer.settle(params, SIZES, x, weights, target)
+        last_layer.last_layer_solve(params, SIZES, x, weights, target)
         found[f"{nodes} nodes"] = params
     return found
-
-
-ANGLES = {"one angle": [1], "two angles": [0, 2]}
-
-
-def core_around(core: Core) -> Outcome:
-    found: Outcome = {}
-    for name, columns in ANGLES.items():
-        network, generator, params = Network(core), core.new("tu_rng"), core.array(PARAMS)
-        core.lib.tu_rng_seed(generator, SEED, 0)
-        scales = core.pointer(X_SCALE[columns])
-        given = core.ffi.new("int32_t[]", columns)
-        core.lib.tu_around_init(network.net, given, scales, len(columns), generator, core.pointer(params))
-        found[name] = params
-    return found
-
-
-@case("around_init", core_around)
-def reference_around() -> Outcome:
-    return {
-        name: restart.around_init(SIZES, columns, X_SCALE[columns], rng.rng_seed(SEED))
-        for name, columns in ANGLES.items()
-    }
 
 
 def core_loss_second(core: Core) -> Outcome:
@@ -207,18 +185,21 @@ def core_loss_second(core: Core) -> Outcome:
     network, (batch, _alive), second = Network(core), core_batch(core), core.new("tu_second_order")
     second.known, second.weight = known, WEIGHT
     second.x_scale, second.s1, second.s2 = (core.pointer(scale) for scale in (X_SCALE, S1, S2))
-    scratch, grad = core.pointer(np.zeros(core.lib.tu_loss_scratch(network.net, 2, BLOCK))), core.pointer(network.grad)
-    value = core.lib.tu_loss_second(network.net, network.params, batch, second, scratch, grad)
+    scratch, grad = (
+        core.pointer(np.zeros(core.lib.tu_second_order_scratch(network.net, BLOCK))),
+        core.pointer(network.grad),
+    )
+    value = core.lib.tu_second_order_loss(network.net, network.params, batch, second, scratch, grad)
     return {"loss": value, "gradient": network.grad}
 
 
-@case("loss_second", core_loss_second)
+@case("second_order_loss", core_loss_second)
 def reference_loss_second() -> Outcome:
     entries = reference_batch()
     x = entries[:, :3]
     jacobian = np.broadcast_to(JACOBIAN, (BATCH, 3, 3))
-    second = loss.SecondOrder((x * X_SCALE) @ JACOBIAN.T, jacobian, entries[:, 6:], X_SCALE, S1, S2)
-    value, grad = loss.loss_second(PARAMS, SIZES, x, entries[:, 3:6], second, WEIGHT)
+    second = second_order.SecondOrder((x * X_SCALE) @ JACOBIAN.T, jacobian, entries[:, 6:], X_SCALE, S1, S2)
+    value, grad = second_order.second_order_loss(PARAMS, SIZES, x, entries[:, 3:6], second, WEIGHT)
     return {"loss": value, "gradient": grad}
 
 
@@ -255,32 +236,38 @@ TARGETS = exact(DESIGNS @ [0.7, 1.5, 0.0, -0.25] + 0.1 * RANDOM.standard_normal(
 
 def core_library(core: Core) -> Outcome:
     config, state, work = core.new("tu_config"), core.new("tu_library"), core.new("tu_library_work")
+    change = core.new("tu_change")
     config.on_count, config.parameters, config.library_terms, config.groups = 2, 1, 3, GROUPS
     core.lib.tu_library_carve(state, core.arena(), config)
     core.lib.tu_library_work_carve(work, core.arena(), state, 1)
+    core.lib.tu_change_carve(change, core.arena(), 7)
     changed = []
     for number, (design, target) in enumerate(zip(DESIGNS, TARGETS, strict=True), 1):
+        core.lib.tu_change_add(change, state, core.pointer(design), core.pointer(target))
         core.lib.tu_library_add(state, core.pointer(design), core.pointer(target))
         if number % WINDOWS == 0:
-            changed.append(core.lib.tu_library_end_block(state))
+            core.lib.tu_library_end_block(state)
+            changed.append(core.lib.tu_change_end_block(change, state.solved))
         if number == len(DESIGNS) // 2:
             core.lib.tu_library_solve(state, work, 1, 4.5)
     core.lib.tu_library_solve(state, work, 1, 4.5)
-    found = {name: core.read(getattr(state, name), 7) for name in ("coefficients", "errors", "usual")}
-    return found | {"changed": changed}
+    found = {name: core.read(getattr(state, name), 7) for name in ("coefficients", "errors")}
+    return found | {"usual": core.read(change.usual, 7), "changed": changed}
 
 
-@case("library add, end_block, solve", core_library)
+@case("library_add, library_solve, change_end_block", core_library)
 def reference_library() -> Outcome:
-    state, changed = library.library_init(GROUPS, 7), []
+    state, change, changed = library.library_init(GROUPS, 7), change_detection.change_init(7), []
     for number, (design, target) in enumerate(zip(DESIGNS, TARGETS, strict=True), 1):
         whole = np.zeros((2, 7))
         whole[:, 0] = design[:, 0]
         whole[0, 1:4], whole[1, 4:7] = design[0, 1:], design[1, 1:]
+        change_detection.change_add(change, state, whole, target)
         library.library_add(state, whole, target)
         if number % WINDOWS == 0:
-            changed.append(library.library_end_block(state))
+            library.library_end_block(state)
+            changed.append(change_detection.change_end_block(change, state.solved))
         if number == len(DESIGNS) // 2:
             library.library_solve(state, 1, 4.5)
     library.library_solve(state, 1, 4.5)
-    return {"coefficients": state.coefficients, "errors": state.errors, "usual": state.usual, "changed": changed}
+    return {"coefficients": state.coefficients, "errors": state.errors, "usual": change.usual, "changed": changed}

@@ -11,7 +11,8 @@ from compiled_core import Array, Core
 from tinyude.reference.config import Config
 from tinyude.reference.network import reservoir
 from tinyude.reference.numeric import rng
-from tinyude.reference.signal import angle, calibrate, carried_angle, fusion, gates, noise, repair, ring, window
+from tinyude.reference.paper import median_gate
+from tinyude.reference.signal import angle, calibrate, gates, kinematics, nodes, noise, repair, ring, window
 
 RANDOM = np.random.default_rng(5)
 PERIOD = 2.0**-8
@@ -146,12 +147,12 @@ def core_nodes(core: Core) -> Outcome:
 @case("nodes", core_nodes)
 def reference_nodes() -> Outcome:
     made = window.window_make(20, 1, 4, PERIOD)
-    points = window.nodes_gauss(made, 9, (0, 1))
+    points = nodes.nodes_gauss(made, 9, (0, 1))
     return {
         "gauss: values": points.values,
         "gauss": points.weights,
-        "intervals": window.nodes_intervals(made, (0, 1)).weights,
-        "centre": window.nodes_centre(made, (0, 1)).weights,
+        "intervals": nodes.nodes_intervals(made, (0, 1)).weights,
+        "centre": nodes.nodes_centre(made, (0, 1)).weights,
     }
 
 
@@ -188,21 +189,21 @@ def reference_noise() -> Outcome:
 
 def core_gates(core: Core) -> Outcome:
     state, samples = core_noise_state(core)
-    counts, arena, found = core.new("tu_gates"), core.arena(), []
-    core.lib.tu_gates_carve(counts, arena, 2, 1)
+    gate, arena, found = core.new("tu_median_gate"), core.arena(), []
+    core.lib.tu_median_gate_carve(gate, arena, 2, 1)
     for shape in (*WINDOWS.values(), *WINDOWS.values()):
         made = made_window(core, shape)
         fit = fitted(core, made, samples)
         for scale in (0.01, 1.0, 50.0):
-            found.append(core.lib.tu_gates_noise(made, fit, state, scale))
-            found.append(core.lib.tu_gates_median(counts, made, samples, fit, state, scale))
+            found.append(core.lib.tu_gates_accept(made, fit, state, scale))
+            found.append(core.lib.tu_median_gate_accept(gate, made, samples, fit, state, scale))
     return {"reasons": found}
 
 
 @case("gates", core_gates)
 def reference_gates() -> Outcome:
     state, samples = reference_noise_state()
-    counts, found = gates.gates_init(2), []
+    gate, found = median_gate.median_gate_init(2), []
     for half, spacing, poly in (*WINDOWS.values(), *WINDOWS.values()):
         made = window.window_make(half, spacing, poly, PERIOD)
         taken = ring.ring_window(samples, half, spacing)
@@ -210,8 +211,8 @@ def reference_gates() -> Outcome:
         for scale in (0.01, 1.0, 50.0):
             sigma = noise.noise_sigma(state) * scale
             for reason in (
-                gates.gates_noise(made, misfit, segments, sigma, state.step),
-                gates.gates_median(counts, made, misfit, taken, sigma),
+                gates.gates_accept(made, misfit, segments, sigma, state.step),
+                median_gate.median_gate_accept(gate, made, misfit, taken, sigma),
             ):
                 found.append(-1 if reason is None else gates.REASONS.index(reason))
     return {"reasons": found}
@@ -222,48 +223,46 @@ ANGLE = exact(
 )
 SIGMA = exact(np.array([0.4, 0.01]))
 CARRIED = Config(
-    channels=2, channel=(0, 1), order=(0, 0), sample_period=PERIOD, rate_channel=(2, 0), circular=(1, 0)
+    channels=2, channel=(0, 1), order=(0, 0), sample_period=PERIOD, rate_channel=(2, 0), wrap=(1, 0)
 )  # fmt: skip
 
 
 def core_angle(core: Core) -> Outcome:
-    config, state, made = core.new("tu_config"), core.new("tu_reckon"), made_window(core, WINDOWS["dense"])
+    config, state, made = core.new("tu_config"), core.new("tu_kinematics"), made_window(core, WINDOWS["dense"])
     config.channels, config.sample_period = 2, PERIOD
-    config.rate_channel, config.circular = list(CARRIED.rate_channel), list(CARRIED.circular)
-    core.lib.tu_reckon_carve(state, core.arena(), config)
+    config.rate_channel, config.wrap = list(CARRIED.rate_channel), list(CARRIED.wrap)
+    core.lib.tu_kinematics_carve(state, core.arena(), config)
     samples, sigma, found = core.new("tu_ring"), core.pointer(SIGMA), []
     core.lib.tu_ring_carve(samples, core.arena(), 41, 2)
     for number, row in enumerate(ANGLE):
         core.lib.tu_ring_push(samples, core.pointer(row))
         if number % 10 == 9:
-            core.lib.tu_reckon_push(state, config, made, sigma, samples, 10)
+            core.lib.tu_kinematics_push(state, config, made, sigma, samples, 10)
         if number % 50 == 49:
             fit = fitted(core, made, samples)
-            core.lib.tu_fuse_rates(made, config.rate_channel, sigma, 2, fit)
-            core.lib.tu_reckon_window(state, config, made, sigma, fit)
-            core.lib.tu_turn_window(config.circular, 2, made.poly, fit)
+            core.lib.tu_kinematics_fuse(state, config, made, sigma, fit)
+            core.lib.tu_angle_wrap_window(config.wrap, 2, made.poly, fit)
             found.append(core.read(fit.coefficients, 2, made.poly + 1))
     return {"coefficients": found, "count": core.read(state.count, 2)}
 
 
-@case("fuse, reckon, turn", core_angle)
+@case("kinematics_fuse, angle_wrap_window", core_angle)
 def reference_angle() -> Outcome:
     half, spacing, poly = WINDOWS["dense"]
     made, state, samples = (
         window.window_make(half, spacing, poly, PERIOD),
-        carried_angle.reckon_init(2),
+        kinematics.kinematics_init(2),
         ring.ring_init(41, 2),
     )
     found = []
     for number, row in enumerate(ANGLE):
         ring.ring_push(samples, row)
         if number % 10 == 9:
-            carried_angle.reckon_push(state, CARRIED, made, SIGMA, ANGLE[number - 9 : number + 1])
+            kinematics.kinematics_push(state, CARRIED, made, SIGMA, ANGLE[number - 9 : number + 1])
         if number % 50 == 49:
             coefficients, _, _ = window.window_fit(made, ring.ring_window(samples, half, spacing))
-            coefficients = fusion.fuse_rates(made, coefficients, CARRIED.rate_channel, SIGMA)
-            coefficients = carried_angle.reckon_window(state, CARRIED, made, coefficients, SIGMA)
-            found.append(angle.turn_window(coefficients, CARRIED.circular).T)
+            coefficients = kinematics.kinematics_fuse(state, CARRIED, made, coefficients, SIGMA)
+            found.append(angle.angle_wrap_window(coefficients, CARRIED.wrap).T)
     return {"coefficients": found, "count": state.count}
 
 
@@ -295,29 +294,29 @@ CONFIG = Config(channels=2, channel=(0, 1), order=(0, 0), sample_period=PERIOD, 
 
 
 def core_calibrate(core: Core) -> Outcome:
-    config, cal, settled, jets = core.new("tu_config"), core.new("tu_calibration"), core.new("tu_settled"), np.zeros(6)
+    config, cal, setup, jets = core.new("tu_config"), core.new("tu_calibration"), core.new("tu_setup"), np.zeros(6)
     config.channels, config.states, config.poly, config.dense, config.max_half = 2, 2, CONFIG.poly, 1, CONFIG.max_half
     config.channel, config.sample_period = list(CONFIG.channel), PERIOD
     state, samples = core_noise_state(core)
-    counts, fit = core.new("tu_gates"), core.new("tu_fit")
-    core.lib.tu_gates_carve(counts, core.arena(), 2, 0)
+    gate, fit = core.new("tu_median_gate"), core.new("tu_fit")
+    core.lib.tu_median_gate_carve(gate, core.arena(), 2, 0)
     core.lib.tu_fit_carve(fit, core.arena(), 2, CONFIG.poly)
-    core.lib.tu_calibrate_carve(cal, settled, core.arena(), config)
+    core.lib.tu_calibrate_carve(cal, setup, core.arena(), config)
     for row in STREAM:
         core.lib.tu_ring_push(samples, core.pointer(row))
-        core.lib.tu_calibrate_window(cal, config, samples, state, counts, 101, fit, core.pointer(jets))
-    core.lib.tu_calibrate_finish(cal, config, state, settled)
-    scales = [core.read(part, 2) for part in (settled.scales.x, settled.scales.dx, settled.scales.ddx)]
-    return {"half": settled.window.half, "scales": scales, "sigma_scale": settled.sigma_scale, "snr2": settled.snr2}
+        core.lib.tu_calibrate_window(cal, config, samples, state, gate, 101, fit, core.pointer(jets))
+    core.lib.tu_calibrate_finish(cal, config, state, setup)
+    scales = [core.read(part, 2) for part in (setup.scales.x, setup.scales.dx, setup.scales.ddx)]
+    return {"half": setup.window.half, "scales": scales, "sigma_scale": setup.sigma_scale, "snr2": setup.snr2}
 
 
 @case("calibrate", core_calibrate)
 def reference_calibrate() -> Outcome:
     state, samples = reference_noise_state()
-    cal, counts = calibrate.calibrate_init(CONFIG), gates.gates_init(2)
+    cal, gate = calibrate.calibrate_init(CONFIG), median_gate.median_gate_init(2)
     for row in STREAM:
         ring.ring_push(samples, row)
-        calibrate.calibrate_window(cal, CONFIG, samples, state, counts, 101)
-    made, scales, _, sigma_scale = calibrate.calibrate_finish(cal, CONFIG, state)
-    snr2 = calibrate.calibrate_snr2(CONFIG, made, scales, state)
-    return {"half": made.half, "scales": [scales.x, scales.dx, scales.ddx], "sigma_scale": sigma_scale, "snr2": snr2}
+        calibrate.calibrate_window(cal, CONFIG, samples, state, gate, 101)
+    setup = calibrate.calibrate_finish(cal, CONFIG, state)
+    scales = [setup.scales.x, setup.scales.dx, setup.scales.ddx]
+    return {"half": setup.window.half, "scales": scales, "sigma_scale": setup.sigma_scale, "snr2": setup.snr2}

@@ -7,7 +7,7 @@
 #define TU_CLIP_NORM TU_R(5.0)
 
 typedef struct {
-    tu_real *first;  /* running means of the gradient and of its square, `count` each; the caller's memory */
+    tu_real *first; /* running means of the gradient and of its square, `count` each; the caller's memory */
     tu_real *second;
     int count;
     tu_real power1; /* beta1^steps */
@@ -17,7 +17,8 @@ typedef struct {
 /* Starts from zero moments. */
 void tu_adam_init(tu_adam *adam, tu_real *first, tu_real *second, int count);
 
-/* Shortens the gradient to the limit where it is longer. Returns its norm before that; not finite: leave the update out. */
+/* Shortens the gradient to the limit where it is longer. Returns its norm before that; not finite: leave the update
+ * out. */
 tu_real tu_clip(tu_real *grad, int count, tu_real limit);
 
 void tu_adam_step(tu_adam *adam, tu_real *params, const tu_real *grad, tu_real rate);

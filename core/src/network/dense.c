@@ -2,7 +2,8 @@
 
 #include "numeric/elementary.h"
 
-/* Functions marked TU_INLINE are instantiated with constant tile shapes and flags; their sums then live in registers. */
+/* Functions marked TU_INLINE are instantiated with constant tile shapes and flags; their sums then live in registers.
+ */
 
 /* GCC does not dare to unroll long bodies by itself. */
 #if defined(__GNUC__) && !defined(__clang__)

@@ -4,8 +4,8 @@
  * the edges. Every sum runs in the order of its index, so the tile's shape leaves the bits alone. What follows a
  * product elementwise is done while the tile is in registers.
  */
-#ifndef TU_KERNEL_H
-#define TU_KERNEL_H
+#ifndef TU_DENSE_H
+#define TU_DENSE_H
 
 #include "numeric/real.h"
 
@@ -19,7 +19,8 @@
 #define TU_ROWS 4 /* rows (samples) of a register tile */
 
 /* A block holds layer after layer, TU_BLOCK rows of its units each: [row][unit], which vector units take in lanes, or
- * with TU_BY_UNIT (narrow tiles) [unit][row], whose steps a scalar chip knows at compile time. No result depends on the choice.
+ * with TU_BY_UNIT (narrow tiles) [unit][row], whose steps a scalar chip knows at compile time. No result depends on the
+ * choice.
  *
  * From a number to that of the next unit, and of the next row. A layer is TU_RUNS stretches, TU_BLOCK apart, of TU_RUN
  * numbers without a gap.

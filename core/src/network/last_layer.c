@@ -15,7 +15,7 @@ typedef struct {
     tu_real squares; /* of the targets added */
 } triangle;
 
-size_t tu_settle_work(const tu_mlp *net)
+size_t tu_last_layer_work(const tu_mlp *net)
 {
     int count = net->sizes[net->layers - 1] + 1;
     return (size_t)(tu_packed(count) + 2 * count);
@@ -88,8 +88,8 @@ static void add_windows(const tu_mlp *net, int windows, int nodes, const tu_real
     }
 }
 
-void tu_settle(const tu_mlp *net, tu_real *params, const tu_batch *batch, int nodes, const tu_real *weights,
-               tu_real *scratch, tu_real *work)
+void tu_last_layer_solve(const tu_mlp *net, tu_real *params, const tu_batch *batch, int nodes, const tu_real *weights,
+                         tu_real *scratch, tu_real *work)
 {
     const int outputs = net->sizes[net->layers], units = net->sizes[net->layers - 1], group = TU_BLOCK / nodes;
     const tu_real *forward = tu_mlp_weights(net, params);
@@ -118,12 +118,13 @@ void tu_settle(const tu_mlp *net, tu_real *params, const tu_batch *batch, int no
     }
 }
 
-void tu_settle_network(tu_learner *l)
+void tu_last_layer_finish(tu_learner *l)
 {
     const tu_config *config = l->config;
     tu_batch all = {&l->reservoir, &l->rng, l->indices, config->batch, config->states + config->inputs, config->sees};
     int enough = tu_reservoir_count(&l->reservoir) >= (uint32_t)config->batch;
-    if (config->settle && config->hidden_count && enough && !(l->settled.second_order > 0)) {
-        tu_settle(&l->net, l->average, &all, config->network_nodes, l->network_nodes.weights, l->loss_scratch, l->grad);
+    if (config->last_layer && config->hidden_count && enough && !(l->setup.second_order > 0)) {
+        tu_last_layer_solve(&l->net, l->average, &all, config->network_nodes, l->network_nodes.weights, l->loss_scratch,
+                            l->grad);
     }
 }

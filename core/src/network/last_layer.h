@@ -1,28 +1,29 @@
 /* The last layer is linear in its weights: after training, its least-squares solution over all stored windows. */
-#ifndef TU_SETTLE_H
-#define TU_SETTLE_H
+#ifndef TU_LAST_LAYER_H
+#define TU_LAST_LAYER_H
 
 #include "network/loss.h"
 #include "state.h"
 
 /* Numbers of `work`. */
-size_t tu_settle_work(const tu_mlp *net);
+size_t tu_last_layer_work(const tu_mlp *net);
 
 /* Moves every output's weights and bias in `params` from where training left them by the change that makes
  *
  *     sum_windows (target - sum_q w_q N(x_q))^2 + s^2 |change|^2
  *
- * least, s^2 being the mean square of what training left: weights may move by about 1, and stay where noise alone speaks.
+ * least, s^2 being the mean square of what training left: weights may move by about 1, and stay where there is only
+ * noise.
  *
  * Goes over every entry of the batch's reservoir, whatever its size; nodes, weights (never NULL) and scratch as
  * tu_loss_first has them.
  */
-void tu_settle(const tu_mlp *net, tu_real *params, const tu_batch *batch, int nodes, const tu_real *weights,
-               tu_real *scratch, tu_real *work);
+void tu_last_layer_solve(const tu_mlp *net, tu_real *params, const tu_batch *batch, int nodes, const tu_real *weights,
+                         tu_real *scratch, tu_real *work);
 
-/* The same for the learner's averaged network, on what its reservoir holds; not before that is enough for an update, and
- * not where a second-order term has a say.
+/* The same for the learner's averaged network, on what its reservoir holds; not before that is enough for an update,
+ * and not where a second-order term has a say.
  */
-void tu_settle_network(tu_learner *learner);
+void tu_last_layer_finish(tu_learner *learner);
 
 #endif

@@ -1,10 +1,10 @@
 /* Jet-matching loss and its exact gradient (paper eqs. jetloss, u_bar, grad), in the network's own units.
  *
  * The network sees x / x_scale and answers in units of s1 (the scale of dx), so a first-order residual is plainly
- * target - N(x). Targets are what the known physics leaves: (dx_hat - f_known) / s1.
+ * target - N(x). Regression targets are (dx_hat - f_known) / s1.
  *
- * A reservoir entry holds: nodes x columns (scaled states, then inputs), the target (outputs), and for the second order
- * ddx_hat (n, physical).
+ * A reservoir entry holds: nodes x columns (scaled states, then inputs), the target (outputs), and where the paper's
+ * second-order term is used ddx_hat (n, physical).
  */
 #ifndef TU_LOSS_H
 #define TU_LOSS_H
@@ -22,11 +22,17 @@ typedef struct {
     const int32_t *sees; /* the columns that are the network's inputs; NULL: all */
 } tu_batch;
 
-/* Where a loss works: tu_loss_scratch(net, order, TU_BLOCK) numbers of the caller's. */
-size_t tu_loss_scratch(const tu_mlp *net, int order, int block);
+/* Where the loss works: tu_loss_scratch(net, TU_BLOCK) numbers of the caller's. */
+size_t tu_loss_scratch(const tu_mlp *net, int block);
 
-/* The windows that batch->indices name, nodes * windows <= TU_BLOCK: what the network sees at their nodes, to the input of
- * a block, and their targets (windows x outputs).
+/* Columns of a node in an entry. */
+TU_INLINE int tu_loss_columns(const tu_batch *batch, const tu_mlp *net)
+{
+    return batch->sees ? batch->columns : net->sizes[0];
+}
+
+/* The windows that batch->indices name, nodes * windows <= TU_BLOCK: what the network sees at their nodes, to the input
+ * of a block, and their targets (windows x outputs).
  */
 void tu_loss_gather(const tu_batch *batch, const tu_mlp *net, int windows, int nodes, tu_real *acts, tu_real *targets);
 
@@ -37,22 +43,5 @@ void tu_loss_gather(const tu_batch *batch, const tu_mlp *net, int windows, int n
  */
 tu_real tu_loss_first(const tu_mlp *net, const tu_real *params, const tu_batch *batch, int nodes,
                       const tu_real *weights, tu_real *scratch, tu_real *grad);
-
-/* What the second-order term needs besides the entries. */
-typedef struct {
-    /* f_known (n) and its Jacobian (n x n, row by row) at a node in physical units: states, then inputs */
-    void (*known)(void *context, const tu_real *x, tu_real *field, tu_real *jacobian);
-    void *context;
-    const tu_real *x_scale; /* of a node's columns */
-    const tu_real *s1;      /* n each, as s2 */
-    const tu_real *s2;
-    tu_real weight;
-} tu_second_order;
-
-/* First-order loss (one node of weight 1) + weight * mean |(ddx_hat - J_F F) / s2|^2; writes the gradient of both.
- * The network sees every state and acts on every state: as many inputs as outputs.
- */
-tu_real tu_loss_second(const tu_mlp *net, const tu_real *params, const tu_batch *batch, const tu_second_order *second,
-                       tu_real *scratch, tu_real *grad);
 
 #endif

@@ -38,11 +38,11 @@ void tu_mlp_init(const tu_mlp *net, tu_rng *rng, tu_real *params)
     }
 }
 
-size_t tu_mlp_turned(const tu_mlp *net) { return TU_FORWARD(tu_mlp_count(net), 0); }
+size_t tu_mlp_transposed(const tu_mlp *net) { return TU_FORWARD(tu_mlp_count(net), 0); }
 
 const tu_real *tu_mlp_weights(const tu_mlp *net, const tu_real *params)
 {
-    tu_real *turned = net->turned;
+    tu_real *transposed = net->transposed;
     if (TU_FORWARD(0, 1)) {
         return params;
     }
@@ -50,16 +50,16 @@ const tu_real *tu_mlp_weights(const tu_mlp *net, const tu_real *params)
         int inputs = net->sizes[l], outputs = net->sizes[l + 1];
         for (int k = 0; k < inputs; k++) {
             for (int j = 0; j < outputs; j++) {
-                turned[k * outputs + j] = params[j * inputs + k];
+                transposed[k * outputs + j] = params[j * inputs + k];
             }
         }
         params += inputs * outputs;
-        turned += inputs * outputs;
+        transposed += inputs * outputs;
         for (int j = 0; j < outputs; j++) {
-            *turned++ = *params++;
+            *transposed++ = *params++;
         }
     }
-    return net->turned;
+    return net->transposed;
 }
 
 void tu_mlp_pad(int rows, int units, tu_real *layer)

@@ -2,7 +2,7 @@
  *
  * Parameters lie in one flat vector, layer by layer, weights (out x in, row by row) before biases.
  *
- * A sweep handles one block: up to TU_BLOCK samples, laid out as kernel.h says, input layer first.
+ * A sweep handles one block: up to TU_BLOCK samples, laid out as dense.h says, input layer first.
  * Rows are processed in fours: tu_mlp_pad fills the last four of the input and of an output cotangent with zeros.
  * Every sum runs in the order of its index, whatever the tiles, so results do not depend on the machine.
  *
@@ -19,7 +19,7 @@
 typedef struct {
     int layers;                   /* weight layers, 1 .. TU_MAX_LAYERS */
     int sizes[TU_MAX_LAYERS + 1]; /* units, input first, each > 0 */
-    tu_real *turned;              /* room for tu_mlp_turned numbers, which tu_mlp_weights writes */
+    tu_real *transposed;          /* room for tu_mlp_transposed numbers, which tu_mlp_weights writes */
 } tu_mlp;
 
 /* Number of parameters. */
@@ -37,13 +37,13 @@ void tu_mlp_pad(int rows, int units, tu_real *layer);
 /* Weights N(0, 1 / fan_in), the last layer a tenth of that, biases 0. */
 void tu_mlp_init(const tu_mlp *net, tu_rng *rng, tu_real *params);
 
-/* The parameters as the forward sweeps read them: themselves, or with vector units a copy in net->turned, every weight
- * matrix transposed (in x out).
+/* The parameters as the forward sweeps read them: themselves, or with vector units a copy in net->transposed, every
+ * weight matrix transposed (in x out).
  */
 const tu_real *tu_mlp_weights(const tu_mlp *net, const tu_real *params);
 
-/* Numbers that net->turned must hold: none on a scalar chip. */
-size_t tu_mlp_turned(const tu_mlp *net);
+/* Numbers that net->transposed must hold: none on a scalar chip. */
+size_t tu_mlp_transposed(const tu_mlp *net);
 
 /* Activations of every layer from acts' input. */
 void tu_mlp_forward(const tu_mlp *net, const tu_real *weights, int rows, tu_real *acts);

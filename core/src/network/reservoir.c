@@ -22,10 +22,7 @@ void tu_reservoir_clear(tu_reservoir *res)
     res->next = 0;
 }
 
-uint32_t tu_reservoir_count(const tu_reservoir *res)
-{
-    return res->seen < res->capacity ? res->seen : res->capacity;
-}
+uint32_t tu_reservoir_count(const tu_reservoir *res) { return res->seen < res->capacity ? res->seen : res->capacity; }
 
 /* The nearest step, halves away from zero, clipped to +-32767. */
 static int16_t to_steps(tu_real value, tu_real scale)

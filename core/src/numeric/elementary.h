@@ -14,6 +14,7 @@
 
 #define TU_TANH_LIMIT TU_R(100.0)
 #define TU_PI TU_R(3.14159265358979323846)
+#define TU_TWO_PI (2 * TU_PI)
 
 #ifdef TU_REAL_DOUBLE
 
@@ -74,14 +75,14 @@ TU_INLINE float tu_tanh(float x)
 
 #endif
 
-/* How far an angle is from the turn around 0, in radians; 0 where a turn is lost in its rounding. */
-TU_INLINE tu_real tu_whole_turns(tu_real angle)
+/* An angle (rad) wrapped to [-pi, pi]; as it is beyond 1e6 revolutions, where one is lost in its rounding. */
+TU_INLINE tu_real tu_angle_wrap(tu_real angle)
 {
-    tu_real turns = angle / (2 * TU_PI);
+    tu_real turns = angle / TU_TWO_PI;
     if (!(tu_abs(turns) < TU_R(1e6))) {
-        return 0;
+        return angle;
     }
-    return (tu_real)(int32_t)(turns + (turns < 0 ? TU_R(-0.5) : TU_R(0.5))) * (2 * TU_PI);
+    return angle - (tu_real)(int32_t)(turns + (turns < 0 ? TU_R(-0.5) : TU_R(0.5))) * TU_TWO_PI;
 }
 
 TU_INLINE tu_real tu_larger(tu_real a, tu_real b) { return a > b ? a : b; }
@@ -96,7 +97,7 @@ tu_real tu_asin(tu_real x); /* NaN outside [-1, 1], as acos */
 tu_real tu_acos(tu_real x);
 tu_real tu_atan(tu_real x);
 tu_real tu_exp(tu_real x);
-tu_real tu_log(tu_real x); /* -inf at 0, NaN below */
+tu_real tu_log(tu_real x);  /* -inf at 0, NaN below */
 tu_real tu_sinh(tu_real x); /* infinite from |x| = 88.8 on in float, as cosh */
 tu_real tu_cosh(tu_real x);
 

@@ -1,6 +1,6 @@
 /* Which numbers may enter: finite ones whose squares can still be added up in float32. */
-#ifndef TU_USABLE_H
-#define TU_USABLE_H
+#ifndef TU_FINITE_H
+#define TU_FINITE_H
 
 #include "numeric/real.h"
 

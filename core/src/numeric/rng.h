@@ -18,8 +18,8 @@ TU_INLINE uint32_t tu_rng_next(tu_rng *rng)
     uint64_t old = rng->state;
     rng->state = old * UINT64_C(6364136223846793005) + rng->increment;
     uint32_t shifted = (uint32_t)(((old >> 18) ^ old) >> 27);
-    uint32_t turn = (uint32_t)(old >> 59);
-    return (shifted >> turn) | (shifted << ((32u - turn) & 31u));
+    uint32_t rotation = (uint32_t)(old >> 59);
+    return (shifted >> rotation) | (shifted << ((32u - rotation) & 31u));
 }
 
 /* An index in [0, bound), by multiply and shift: a bias below bound / 2^32 is not worth a rejection loop. */

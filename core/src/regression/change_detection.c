@@ -1,16 +1,60 @@
 #include "regression/change_detection.h"
 
-/* Distance, in scales and per state or input, at which two windows saw the same. */
-static const tu_real NEAR = TU_R(0.15);
+#include "numeric/elementary.h"
 
-/* The entry in store nearest to this window by its middle node; the number of entries when none is near. */
-static uint32_t nearest_entry(tu_learner *l, const tu_real *here, int first, int columns)
+#include <float.h>
+
+static const tu_real ALARM = TU_R(4.0);    /* a block's score in units of its usual size, twice in a row */
+static const tu_real CERTAIN = TU_R(8.0);  /* the trial's score against the past, in units of its usual size */
+static const tu_real SERIOUS = TU_R(0.04); /* share of its squared target that a coefficient's change must explain, */
+static const tu_real STEADY = TU_R(5.0);   /* standard errors, from the trial's parts, that the change must exceed */
+static const tu_real LEAST_PARTS = TU_R(4.0); /* minimum effective number of parts */
+static const tu_real MATCHED = TU_R(0.25);    /* least share of its windows that have a stored neighbour */
+/* Distance, in scales and per state or input, at which two windows saw the same state. */
+static const tu_real NEAR = TU_R(0.15);
+enum { ALARM_BLOCKS = 8 }; /* blocks that define what is usual */
+enum { TRIAL_BLOCKS = 6 }; /* blocks after an alarm that decide whether it was one */
+
+void tu_change_carve(tu_change *change, tu_arena *arena, int columns)
 {
-    uint32_t count = tu_reservoir_count(&l->reservoir), nearest = count;
-    tu_real least = NEAR * NEAR * (tu_real)columns, *there = l->lesson.node;
+    tu_real **vectors[] = {&change->score,  &change->usual,      &change->last,       &change->part,
+                           &change->energy, &change->moments[0], &change->moments[1], &change->moments[2]};
+    change->columns = columns;
+    for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
+        *vectors[i] = tu_arena_reals(arena, columns);
+    }
+    change->matched_target = 0;
+    change->matched = change->compared = 0;
+    change->trial = 0;
+    change->scored = 0;
+}
+
+void tu_change_clear(tu_change *change)
+{
+    tu_clear(change->last, change->columns);
+    tu_clear(change->usual, change->columns);
+    change->trial = 0;
+    change->scored = 0;
+}
+
+void tu_change_add(tu_change *change, const tu_library *library, const tu_real *design, const tu_real *target)
+{
+    int width = library->parameters + library->terms;
+    for (int i = 0; !change->trial && i < library->outputs; i++, design += width) { /* a trial has scores of its own */
+        tu_real innovation = target[i] - tu_library_dot(library, i, design, library->coefficients);
+        for (int a = 0; a < width; a++) {
+            change->score[tu_library_column(library, i, a)] += design[a] * innovation;
+        }
+    }
+}
+
+uint32_t tu_change_nearest(const tu_reservoir *store, const tu_real *here, int first, int columns, tu_real *there)
+{
+    uint32_t count = tu_reservoir_count(store), nearest = count;
+    tu_real least = NEAR * NEAR * (tu_real)columns;
     for (uint32_t index = 0; index < count; index++) {
         tu_real distance = 0;
-        tu_reservoir_gather(&l->reservoir, &index, 1, first, columns, there);
+        tu_reservoir_gather(store, &index, 1, first, columns, there);
         for (int i = 0; i < columns; i++) {
             distance += (there[i] - here[i]) * (there[i] - here[i]);
         }
@@ -22,22 +66,119 @@ static uint32_t nearest_entry(tu_learner *l, const tu_real *here, int first, int
     return nearest;
 }
 
-int tu_trial_compare(tu_learner *l)
+/* Scores the block; 1 when it and the one before lie beyond the alarm on the same side. */
+static int alarm(tu_change *change)
 {
-    const tu_config *config = l->config;
-    const tu_lesson *lesson = &l->lesson;
-    int columns = config->states + config->inputs, first = config->network_nodes / 2 * columns;
-    int rest = config->network_nodes * columns;
-    uint32_t nearest = nearest_entry(l, lesson->entry + first, first, columns);
-    tu_real *difference = lesson->node;
-    if (nearest == tu_reservoir_count(&l->reservoir)) {
-        tu_library_compare(&l->library, lesson->design, lesson->target, NULL);
-        return 0;
+    int raised = 0;
+    for (int j = 0; j < change->columns; j++) {
+        tu_real now = change->score[j] / tu_sqrt(change->usual[j] + (tu_real)FLT_MIN), before = change->last[j];
+        raised |= (now > ALARM && before > ALARM) || (now < -ALARM && before < -ALARM);
+        change->last[j] = now;
     }
-    tu_reservoir_gather(&l->reservoir, &nearest, 1, rest, config->on_count, difference);
-    for (int i = 0; i < config->on_count; i++) {
-        difference[i] = lesson->entry[rest + i] - difference[i];
+    return raised;
+}
+
+/* What is odd may be new: it must not pass for the past. */
+static int is_odd(const tu_change *change)
+{
+    int odd = 0;
+    for (int j = 0; j < change->columns; j++) {
+        odd |= tu_abs(change->last[j]) > ALARM;
     }
-    tu_library_compare(&l->library, lesson->design, lesson->target, difference);
-    return 1;
+    return odd;
+}
+
+/* Lets the block say what is usual. */
+static void learn_usual(tu_change *change)
+{
+    change->scored++;
+    for (int j = 0; j < change->columns; j++) {
+        tu_real score = change->score[j];
+        change->usual[j] += (score * score - change->usual[j]) / (tu_real)change->scored;
+    }
+}
+
+void tu_change_compare(tu_change *change, const tu_library *library, const tu_real *design, const tu_real *target,
+                       const tu_real *difference)
+{
+    int width = library->parameters + library->terms;
+    change->compared++;
+    change->matched += difference != NULL;
+    for (int i = 0; difference && i < library->outputs; i++, design += width) {
+        for (int a = 0; a < width; a++) {
+            int column = tu_library_column(library, i, a);
+            change->score[column] += design[a] * difference[i];
+            change->part[column] += design[a] * design[a];
+        }
+        change->matched_target += target[i] * target[i];
+    }
+}
+
+void tu_change_end_part(tu_change *change)
+{
+    for (int j = 0; change->trial && j < change->columns; j++) {
+        tu_real score = change->score[j], part = change->part[j];
+        change->last[j] += score;
+        change->energy[j] += part;
+        change->moments[0][j] += score * score;
+        change->moments[1][j] += score * part;
+        change->moments[2][j] += part * part;
+        change->score[j] = change->part[j] = 0;
+    }
+}
+
+/* Whether a column's coefficient has changed by about as much in every part of the trial, by least squares. */
+static int steady(const tu_change *change, int j)
+{
+    tu_real energy = change->energy[j], score = change->last[j], energies = change->moments[2][j];
+    tu_real moved = score / (energy > (tu_real)FLT_MIN ? energy : (tu_real)FLT_MIN);
+    tu_real scatter = change->moments[0][j] - 2 * moved * change->moments[1][j] + moved * moved * energies;
+    return score * score > STEADY * STEADY * scatter && energy * energy > LEAST_PARTS * energies;
+}
+
+/* Whether the trial differs from what was seen before at the same states, the same way all along. */
+static int contradicted(const tu_change *change)
+{
+    tu_real share = change->compared ? (tu_real)change->matched / (tu_real)change->compared : 0;
+    int changed = 0;
+    for (int j = 0; j < change->columns; j++) {
+        tu_real usual = tu_sqrt(change->usual[j] * (TRIAL_BLOCKS * share) + (tu_real)FLT_MIN);
+        tu_real score = change->last[j];
+        int serious = score * score > SERIOUS * change->matched_target * change->energy[j];
+        changed |= serious && tu_abs(score) > CERTAIN * usual && steady(change, j);
+    }
+    return changed && share > MATCHED;
+}
+
+static void start_trial(tu_change *change)
+{
+    change->trial = TRIAL_BLOCKS;
+    tu_clear(change->last, change->columns);
+    tu_clear(change->part, change->columns);
+    tu_clear(change->energy, change->columns);
+    for (int i = 0; i < 3; i++) {
+        tu_clear(change->moments[i], change->columns);
+    }
+    change->matched_target = 0;
+    change->matched = change->compared = 0;
+}
+
+int tu_change_end_block(tu_change *change, int solved)
+{
+    int changed = 0;
+    if (change->trial) {
+        tu_change_end_part(change);
+        if (--change->trial == 0) {
+            changed = contradicted(change);
+            tu_clear(change->last, change->columns);
+        }
+    } else if (solved) {
+        if (change->scored >= ALARM_BLOCKS && alarm(change)) {
+            start_trial(change);
+        } else if (!is_odd(change)) {
+            learn_usual(change);
+        }
+    }
+    tu_clear(change->score, change->columns);
+    return changed;
 }

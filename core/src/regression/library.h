@@ -1,4 +1,4 @@
-/* Residual terms with names: running sums over all accepted windows, and the few terms that rise above the noise.
+/* Sparse library regression: running sums over all accepted windows, and the few terms that rise above the noise.
  *
  * Each block of windows goes to one of several groups, each with its own sums. Leaving one group out at a time gives
  * every coefficient its jackknife error, whatever the noise is like and however much windows overlap; a term stays when
@@ -23,18 +23,7 @@ typedef struct {
     tu_real *sums;         /* groups x size: lower triangle row by row, the target last */
     tu_real *coefficients; /* 0 for a term that is out */
     tu_real *errors;       /* jackknife standard errors */
-    tu_real *change;       /* what the last solution added to the coefficients */
-    tu_real *score;        /* sum of column times innovation over the current block; in a trial, times difference over a part */
-    tu_real *usual;        /* mean square of past scores */
-    tu_real *last;         /* the previous block's score, in units of its usual size; in a trial, its score */
-    tu_real *part;         /* squared columns over the current part of the trial */
-    tu_real *energy;       /* the same over all its parts */
-    tu_real *moments[3];   /* sums over its parts of score^2, score * part, part^2 */
-    tu_real matched_target; /* squared targets of the trial */
-    uint32_t matched;      /* windows of the trial that have their like in the past, */
-    uint32_t compared;     /* of so many */
-    int trial;             /* blocks left of the trial that an alarm starts */
-    uint32_t scored;       /* blocks in `usual` */
+    tu_real *moved;        /* what the last solution added to the coefficients */
     uint32_t blocks;       /* blocks since the last clear */
     int windows;           /* windows in the current block */
     int deficient;         /* forced columns that the data cannot tell apart */
@@ -59,7 +48,7 @@ void tu_library_carve(tu_library *library, tu_arena *arena, const tu_config *con
 
 void tu_library_work_carve(tu_library_work *work, tu_arena *arena, const tu_library *library, int forced);
 
-/* One window: outputs rows of parameters + terms numbers, and a target for each, in units of that state's scale. */
+/* One window: `outputs` rows of parameters + terms numbers, and a target for each, in units of that state's scale. */
 void tu_library_add(tu_library *library, const tu_real *design, const tu_real *target);
 
 /* Column that entry `index` of the row of residual state `output` stands for. */
@@ -71,17 +60,8 @@ TU_INLINE int tu_library_column(const tu_library *library, int output, int index
 /* The library's share of a residual, from its row of the design, with these coefficients. */
 tu_real tu_library_dot(const tu_library *library, int output, const tu_real *row, const tu_real *coefficients);
 
-/* A window of the trial against its like in the past; difference: of what the library leaves; NULL: no such past. */
-void tu_library_compare(tu_library *library, const tu_real *design, const tu_real *target, const tu_real *difference);
-
-/* Closes a part of a block: in a trial every part has a say of its own. */
-void tu_library_end_part(tu_library *library);
-
-/* Closes the current block; 1 when the dynamics have changed.
- * Two blocks in a row that contradict the model the same way raise an alarm. That may be a change, or a library without
- * the right term in a region that is new: the next blocks are compared with the past at the same states.
- */
-int tu_library_end_block(tu_library *library);
+/* Closes the current block. */
+void tu_library_end_block(tu_library *library);
 
 /* Forgets the data, keeps the model until there is a better one. */
 void tu_library_clear(tu_library *library);

@@ -1,5 +1,6 @@
 #include "numeric/cholesky.h"
 #include "numeric/elementary.h"
+#include "numeric/statistics.h"
 #include "regression/library_sums.h"
 
 #include <float.h>
@@ -143,15 +144,11 @@ static void jackknife(const tu_library *library, const tu_library_work *work)
         }
     }
     for (int i = 0; i < n; i++) {
-        tu_real mean = 0, spread = 0;
+        tu_statistics spread = {0, 0, 0};
         for (int g = 0; g < filled; g++) {
-            mean += work->left_out[g * n + i] / (tu_real)filled;
+            tu_statistics_add(&spread, work->left_out[g * n + i]);
         }
-        for (int g = 0; g < filled; g++) {
-            tu_real off = work->left_out[g * n + i] - mean;
-            spread += off * off;
-        }
-        work->errors[i] = tu_sqrt((tu_real)(filled - 1) / (tu_real)filled * spread) + (tu_real)FLT_MIN;
+        work->errors[i] = (tu_real)(filled - 1) * tu_statistics_error(&spread) + (tu_real)FLT_MIN;
     }
 }
 
@@ -176,10 +173,10 @@ static void prune(const tu_library *library, tu_library_work *work, int kept, tu
     }
 }
 
-static void settle(tu_library *library, const tu_library_work *work)
+static void write_solution(tu_library *library, const tu_library_work *work)
 {
     for (int j = 0; j < library->columns; j++) {
-        library->change[j] = -library->coefficients[j];
+        library->moved[j] = -library->coefficients[j];
         library->coefficients[j] = 0;
         library->errors[j] = 0;
     }
@@ -188,7 +185,7 @@ static void settle(tu_library *library, const tu_library_work *work)
         library->errors[work->chosen[i]] = work->errors[i];
     }
     for (int j = 0; j < library->columns; j++) {
-        library->change[j] += library->coefficients[j];
+        library->moved[j] += library->coefficients[j];
     }
     library->solved = 1;
 }
@@ -218,6 +215,6 @@ int tu_library_solve(tu_library *library, const tu_library_work *memory, int for
         }
     }
     prune(library, &work, kept, threshold);
-    settle(library, &work);
+    write_solution(library, &work);
     return 1;
 }

@@ -1,23 +1,22 @@
 #include "regression/targets.h"
 
 #include "numeric/elementary.h"
-#include "regression/change_detection.h"
 #include "numeric/finite.h"
 
-enum { HOLDOUT_EVERY = 8 }; /* one block in so many judges the network instead of teaching it */
-enum { PARTS = 4 };         /* of a block, each with a say of its own where the network or a change is judged */
+enum { HOLDOUT_EVERY = 8 }; /* one block in so many is held out */
+enum { PARTS = 4 };         /* of a block, each one observation where the network or a change is tested */
 enum { TAGS = 32768 };      /* parts that a compact entry can tell apart */
-enum { SOLVE_EVERY = 8 };   /* blocks between two looks at the library */
+enum { SOLVE_EVERY = 8 };   /* blocks between two solutions of the library */
 
 /* States from the window's polynomial and inputs from the ring, at one node. */
 static void node_at(tu_learner *l, const tu_nodes *nodes, int q)
 {
     const tu_config *config = l->config;
-    const tu_window *window = &l->settled.window;
+    const tu_window *window = &l->setup.window;
     tu_real buffer[TU_MAX_POLY + 1];
     const tu_real *basis = NULL;
     for (int i = 0; i < config->states; i++) {
-        const tu_real *coefficients = l->lesson.fit.coefficients + config->channel[i] * (window->poly + 1);
+        const tu_real *coefficients = l->targets.fit.coefficients + config->channel[i] * (window->poly + 1);
         tu_real value = 0;
         if (i == 0 || config->order[i] != config->order[i - 1]) {
             basis = tu_nodes_basis(nodes, window, q, config->order[i], buffer);
@@ -25,30 +24,30 @@ static void node_at(tu_learner *l, const tu_nodes *nodes, int q)
         for (int j = 0; j <= window->poly; j++) {
             value += basis[j] * coefficients[j];
         }
-        l->lesson.node[i] = value;
+        l->targets.node[i] = value;
     }
     for (int i = 0; i < config->inputs; i++) {
-        l->lesson.node[config->states + i] = tu_ring_at(&l->ring, config->channels + i, tu_nodes_ticks(nodes, q));
+        l->targets.node[config->states + i] = tu_ring_at(&l->ring, config->channels + i, tu_nodes_ticks(nodes, q));
     }
 }
 
 /* A state's time derivative at the window's centre. */
 static tu_real derivative_of(const tu_learner *l, int state, int derivative)
 {
-    const tu_window *window = &l->settled.window;
-    const tu_real *coefficients = l->lesson.fit.coefficients + l->config->channel[state] * (window->poly + 1);
+    const tu_window *window = &l->setup.window;
+    const tu_real *coefficients = l->targets.fit.coefficients + l->config->channel[state] * (window->poly + 1);
     return tu_window_at(window, coefficients, 0, l->config->order[state] + derivative);
 }
 
 /* The library's terms and sensitivities at the node, of which design_row makes rows. */
 static void evaluate_library(tu_learner *l)
 {
-    const tu_real *x = l->lesson.node, *u = x + l->config->states;
+    const tu_real *x = l->targets.node, *u = x + l->config->states;
     if (l->config->parameters) {
-        l->known.sensitivity(l->known.context, x, u, l->lesson.sensitivity);
+        l->known.sensitivity(l->known.context, x, u, l->targets.sensitivity);
     }
     if (l->config->library_terms) {
-        l->known.terms(l->known.context, x, u, l->lesson.terms);
+        l->known.terms(l->known.context, x, u, l->targets.terms);
     }
 }
 
@@ -56,17 +55,17 @@ static void evaluate_library(tu_learner *l)
 static const tu_real *design_row(tu_learner *l, int output)
 {
     int parameters = l->config->parameters;
-    tu_real unit = l->settled.scales.dx[l->config->on[output]];
+    tu_real unit = l->setup.scales.dx[l->config->on[output]];
     for (int k = 0; k < parameters; k++) {
-        l->lesson.row[k] = l->lesson.sensitivity[output * parameters + k] / unit;
+        l->targets.row[k] = l->targets.sensitivity[output * parameters + k] / unit;
     }
     for (int k = 0; k < l->config->library_terms; k++) {
-        l->lesson.row[parameters + k] = l->lesson.terms[k] / unit;
+        l->targets.row[parameters + k] = l->targets.terms[k] / unit;
     }
-    return l->lesson.row;
+    return l->targets.row;
 }
 
-void tu_teach_library_at(tu_learner *l, const tu_real *coefficients, const tu_real *weights, tu_real *out)
+void tu_targets_library_at(tu_learner *l, const tu_real *coefficients, const tu_real *weights, tu_real *out)
 {
     evaluate_library(l);
     for (int i = 0; i < l->config->on_count; i++) {
@@ -79,30 +78,30 @@ static void filter_physics(tu_learner *l)
 {
     const tu_config *config = l->config;
     const tu_nodes *nodes = &l->physics_nodes;
-    tu_lesson *lesson = &l->lesson;
+    tu_targets *targets = &l->targets;
     int on = config->on_count, width = config->parameters + config->library_terms;
     for (int i = 0; i < on; i++) {
-        lesson->target[i] = 0;
+        targets->target[i] = 0;
     }
     for (int k = 0; k < on * width; k++) {
-        lesson->design[k] = 0;
+        targets->design[k] = 0;
     }
     for (int q = 0; q < nodes->count; q++) {
         const tu_real *weights = nodes->weights + q * on;
         node_at(l, nodes, q);
-        l->known.field(l->known.context, lesson->node, lesson->node + config->states, lesson->field);
+        l->known.field(l->known.context, targets->node, targets->node + config->states, targets->field);
         evaluate_library(l);
         for (int i = 0; i < on; i++) {
-            lesson->target[i] += weights[i] * lesson->field[config->on[i]];
+            targets->target[i] += weights[i] * targets->field[config->on[i]];
             const tu_real *row = width ? design_row(l, i) : NULL;
             for (int k = 0; k < width; k++) {
-                lesson->design[i * width + k] += weights[i] * row[k];
+                targets->design[i * width + k] += weights[i] * row[k];
             }
         }
     }
     for (int i = 0; i < on; i++) {
         int state = config->on[i];
-        lesson->target[i] = (derivative_of(l, state, 1) - lesson->target[i]) / l->settled.scales.dx[state];
+        targets->target[i] = (derivative_of(l, state, 1) - targets->target[i]) / l->setup.scales.dx[state];
     }
 }
 
@@ -112,30 +111,30 @@ static int write_entry(tu_learner *l)
     const tu_config *config = l->config;
     const tu_nodes *nodes = &l->network_nodes;
     int columns = config->states + config->inputs, on = config->on_count;
-    tu_real *entry = l->lesson.entry, *rest = entry + nodes->count * columns, *end = rest + on;
+    tu_real *entry = l->targets.entry, *rest = entry + nodes->count * columns, *end = rest + on;
     int known = l->physics_nodes.count == nodes->count; /* the same nodes: the design holds their library */
     for (int i = 0; i < on; i++) {
-        const tu_real *row = l->lesson.design + i * (config->parameters + config->library_terms);
+        const tu_real *row = l->targets.design + i * (config->parameters + config->library_terms);
         rest[i] = known ? tu_library_dot(&l->library, i, row, l->library.coefficients) : 0;
     }
     for (int q = 0; q < nodes->count; q++) {
         node_at(l, nodes, q);
         if (l->library.columns && !known) {
-            tu_teach_library_at(l, l->library.coefficients, nodes->weights + q * on, rest);
+            tu_targets_library_at(l, l->library.coefficients, nodes->weights + q * on, rest);
         }
         for (int i = 0; i < columns; i++) {
-            *entry++ = l->lesson.node[i] / l->settled.scales.x[i];
+            *entry++ = l->targets.node[i] / l->setup.scales.x[i];
         }
     }
     for (int i = 0; i < on; i++) {
-        rest[i] = l->lesson.target[i] - rest[i];
+        rest[i] = l->targets.target[i] - rest[i];
     }
     for (int i = 0; config->second_order > 0 && i < config->states; i++) {
         *end++ = derivative_of(l, i, 2);
     }
     uint32_t part = PARTS * (uint32_t)l->library.windows / (uint32_t)config->block;
     *end = (tu_real)((l->library.blocks / HOLDOUT_EVERY * PARTS + part) % TAGS);
-    return (int)(end - l->lesson.entry);
+    return (int)(end - l->targets.entry);
 }
 
 static int all_usable(const tu_real *values, int count)
@@ -147,54 +146,85 @@ static int all_usable(const tu_real *values, int count)
     return usable;
 }
 
-/* Closes a block of windows when it is full; looks at the library now and then; starts over after a change. */
+/* The dynamics have changed: the data are of another plant. The model stays until there is a better one. */
+static void start_over(tu_learner *l)
+{
+    l->counters.changed_at[l->counters.changes++ % TU_MAX_CHANGES] = l->tick;
+    tu_library_clear(&l->library);
+    tu_change_clear(&l->change);
+    tu_reservoir_clear(&l->reservoir);
+    tu_reservoir_clear(&l->holdout);
+    l->since_change = 0;
+    l->rate = l->config->rate;
+}
+
+/* Closes a block of windows when it is full: solves the library now and then, starts over after a change. */
 static void count_block(tu_learner *l)
 {
     tu_library *library = &l->library;
-    int trial = library->trial, part = l->config->block < PARTS ? 1 : l->config->block / PARTS;
+    int trial = l->change.trial, part = l->config->block < PARTS ? 1 : l->config->block / PARTS;
     if (library->windows % part == 0) {
-        tu_library_end_part(library);
+        tu_change_end_part(&l->change);
     }
     if (library->windows < l->config->block) {
         return;
     }
-    if (tu_library_end_block(library) && l->config->follow) {
-        l->counters.changed_at[l->counters.changes++ % TU_MAX_CHANGES] = l->tick;
-        tu_library_clear(library);
-        tu_reservoir_clear(&l->reservoir);
-        tu_reservoir_clear(&l->holdout);
-        l->since_change = 0;
-    } else if (!library->trial && (trial || library->blocks % SOLVE_EVERY == 0)) {
-        tu_teach_solve(l);
+    tu_library_end_block(library);
+    if (tu_change_end_block(&l->change, library->solved) && l->config->follow) {
+        start_over(l);
+    } else if (!l->change.trial && (trial || library->blocks % SOLVE_EVERY == 0)) {
+        tu_targets_solve(l);
     }
 }
 
-/* Keeps the window for the network; those of every eighth block to judge it instead. */
+/* In a trial: the window against its stored neighbour, by what the library leaves of both. 0: it has none. */
+static int compare_with_stored(tu_learner *l)
+{
+    const tu_config *config = l->config;
+    const tu_targets *targets = &l->targets;
+    int columns = config->states + config->inputs, first = config->network_nodes / 2 * columns;
+    int rest = config->network_nodes * columns;
+    tu_real *difference = targets->node;
+    uint32_t nearest = tu_change_nearest(&l->reservoir, targets->entry + first, first, columns, targets->node);
+    if (nearest == tu_reservoir_count(&l->reservoir)) {
+        tu_change_compare(&l->change, &l->library, targets->design, targets->target, NULL);
+        return 0;
+    }
+    tu_reservoir_gather(&l->reservoir, &nearest, 1, rest, config->on_count, difference);
+    for (int i = 0; i < config->on_count; i++) {
+        difference[i] = targets->entry[rest + i] - difference[i];
+    }
+    tu_change_compare(&l->change, &l->library, targets->design, targets->target, difference);
+    return 1;
+}
+
+/* Keeps the window to train the network, or in every eighth block to test it. */
 static void store(tu_learner *l)
 {
     if (l->config->holdout && l->library.blocks % HOLDOUT_EVERY == HOLDOUT_EVERY - 1) {
-        tu_reservoir_offer(&l->holdout, l->lesson.entry, &l->rng);
+        tu_reservoir_offer(&l->holdout, l->targets.entry, &l->rng);
     } else if (l->config->reservoir) {
-        tu_reservoir_offer(&l->reservoir, l->lesson.entry, &l->rng);
+        tu_reservoir_offer(&l->reservoir, l->targets.entry, &l->rng);
     }
 }
 
-int tu_teach_window(tu_learner *l)
+int tu_targets_add(tu_learner *l)
 {
     const tu_config *config = l->config;
-    const tu_lesson *lesson = &l->lesson;
+    const tu_targets *targets = &l->targets;
     filter_physics(l);
     int length = write_entry(l);
     int width = config->on_count * (config->parameters + config->library_terms);
-    if (!all_usable(lesson->design, width) || !all_usable(lesson->target, config->on_count) ||
-        !all_usable(lesson->entry, length)) {
+    if (!all_usable(targets->design, width) || !all_usable(targets->target, config->on_count) ||
+        !all_usable(targets->entry, length)) {
         return 0;
     }
-    if (!(l->library.trial && tu_trial_compare(l))) {
+    if (!(l->change.trial && compare_with_stored(l))) {
         store(l);
     }
     if (l->library.columns) {
-        tu_library_add(&l->library, lesson->design, lesson->target);
+        tu_change_add(&l->change, &l->library, targets->design, targets->target);
+        tu_library_add(&l->library, targets->design, targets->target);
     } else {
         l->library.windows++;
     }
@@ -202,42 +232,42 @@ int tu_teach_window(tu_learner *l)
     return 1;
 }
 
-void tu_teach_rehearse(tu_learner *l)
+void tu_targets_add_prior(tu_learner *l)
 {
     const tu_config *config = l->config;
-    const tu_lesson *lesson = &l->lesson;
+    const tu_targets *targets = &l->targets;
     int width = config->parameters + config->library_terms;
     evaluate_library(l);
     for (int i = 0; i < config->on_count; i++) {
         const tu_real *row = design_row(l, i);
         for (int k = 0; k < width; k++) {
-            lesson->design[i * width + k] = row[k];
+            targets->design[i * width + k] = row[k];
         }
-        lesson->target[i] = tu_library_dot(&l->library, i, row, l->library.coefficients);
+        targets->target[i] = tu_library_dot(&l->library, i, row, l->library.coefficients);
     }
-    if (all_usable(lesson->design, config->on_count * width) && all_usable(lesson->target, config->on_count)) {
-        tu_library_add(&l->library, lesson->design, lesson->target);
+    if (all_usable(targets->design, config->on_count * width) && all_usable(targets->target, config->on_count)) {
+        tu_library_add(&l->library, targets->design, targets->target);
     }
 }
 
-/* Takes the library's change out of every stored rest. */
-static void take_out_change(tu_learner *l, tu_reservoir *store)
+/* Takes what moved in the library out of every stored target. */
+static void take_out_moved(tu_learner *l, tu_reservoir *store)
 {
     const tu_config *config = l->config;
     const tu_nodes *nodes = &l->network_nodes;
     int columns = config->states + config->inputs, on = config->on_count;
     uint32_t count = tu_reservoir_count(store);
     for (uint32_t index = 0; index < count; index++) {
-        tu_real *share = l->lesson.target;
+        tu_real *share = l->targets.target;
         for (int i = 0; i < on; i++) {
             share[i] = 0;
         }
         for (int q = 0; q < nodes->count; q++) {
-            tu_reservoir_gather(store, &index, 1, q * columns, columns, l->lesson.node);
+            tu_reservoir_gather(store, &index, 1, q * columns, columns, l->targets.node);
             for (int i = 0; i < columns; i++) {
-                l->lesson.node[i] *= l->settled.scales.x[i];
+                l->targets.node[i] *= l->setup.scales.x[i];
             }
-            tu_teach_library_at(l, l->library.change, nodes->weights + q * on, share);
+            tu_targets_library_at(l, l->library.moved, nodes->weights + q * on, share);
         }
         for (int i = 0; i < on; i++) {
             share[i] = tu_finite(share[i]) ? -share[i] : 0;
@@ -246,18 +276,18 @@ static void take_out_change(tu_learner *l, tu_reservoir *store)
     }
 }
 
-void tu_teach_solve(tu_learner *l)
+void tu_targets_solve(tu_learner *l)
 {
-    int changed = 0;
+    int moved = 0;
     if (!l->library.columns ||
         !tu_library_solve(&l->library, &l->library_work, l->config->forced, l->config->threshold)) {
         return;
     }
     for (int j = 0; j < l->library.columns; j++) {
-        changed |= l->library.change[j] != 0;
+        moved |= l->library.moved[j] != 0;
     }
-    if (changed) {
-        take_out_change(l, &l->reservoir);
-        take_out_change(l, &l->holdout);
+    if (moved) {
+        take_out_moved(l, &l->reservoir);
+        take_out_moved(l, &l->holdout);
     }
 }

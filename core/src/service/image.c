@@ -122,7 +122,10 @@ static int newest(tu_learner *l, const tu_storage *storage, uint32_t fingerprint
     return best;
 }
 
-static int fits(tu_learner *l, const tu_storage *storage) { return storage && storage->slot_bytes >= tu_image_bytes(l); }
+static int fits(tu_learner *l, const tu_storage *storage)
+{
+    return storage && storage->slot_bytes >= tu_image_bytes(l);
+}
 
 int tu_image_begin(tu_image_writer *writer, tu_learner *l, const tu_storage *storage, uint32_t fingerprint)
 {

@@ -24,7 +24,8 @@ typedef struct {
 /* Chooses the slot. A negative status when storage cannot take an image. */
 int tu_image_begin(tu_image_writer *writer, tu_learner *learner, const tu_storage *storage, uint32_t fingerprint);
 
-/* Writes one piece; the learner must not change in between. 1: there are more; 0: all is written; or a negative status. */
+/* Writes one piece; the learner must not change in between. 1: there are more; 0: all is written; or a negative status.
+ */
 int tu_image_write(tu_image_writer *writer, tu_learner *learner, uint32_t fingerprint);
 
 /* Puts a learner that was just initialised into the state of the newest whole image. */

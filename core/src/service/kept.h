@@ -8,13 +8,12 @@
 typedef struct {
     tu_rng rng;
     tu_counters counters;
-    uint32_t rejected[TU_REASONS];
-    int32_t gates_kept, gates_next;
+    int32_t gate_kept, gate_next;
     int32_t noise_seen;
     uint32_t noise_samples;
     uint32_t heard;
-    int32_t turn;
-    int32_t window_half, window_spacing; /* 0: not settled yet */
+    int32_t candidate, watched, watched_rejected;
+    int32_t window_half, window_spacing; /* 0: not calibrated yet */
     uint32_t matched, compared;
     int32_t trial;
     uint32_t scored, blocks;
@@ -22,13 +21,13 @@ typedef struct {
     uint32_t reservoir_seen, reservoir_next, holdout_seen, holdout_next;
     int32_t calibrated, calibrating;
     uint32_t until;
-    int32_t stretch, refused, bad_reason;
+    int32_t bad_reason;
     uint32_t tick, since_change, loss_count;
-    int32_t unused;
     tu_real excess, level;
     tu_real second_order, sigma_scale, snr2;
     tu_real matched_target;
     tu_real power1, power2;
+    tu_real rate;
     tu_real loss, loss_sum;
 } tu_kept;
 

@@ -5,14 +5,14 @@
 
 static const tu_real STEP_SECONDS = TU_R(0.01);
 static const tu_real MEMORY_SECONDS = TU_R(60.0);
-/* Variance that the model's own error adds, in units of x_scale dx_scale dt: three thousandths of the rate, correlated over
- * the signal's own time scale.
+/* Variance that the model's own error adds, in units of x_scale dx_scale dt: three thousandths of the rate, correlated
+ * over the signal's own time scale.
  */
 static const tu_real MODEL_ERROR = TU_R(1e-5);
 static const tu_real DIFFERENCE = TU_R(1e-3); /* in units of x_scale, for derivatives of the field */
 static const tu_real FAR = TU_R(36.0);        /* e^2 / S beyond which a sample is not used, */
-static const tu_real MOST = TU_R(16.0);       /* the most that one innovation counts: a kick now and then is no ill health */
-enum { LOST = 4 };                            /* such samples in a row: the filter is lost, and starts anew */
+static const tu_real MOST = TU_R(16.0); /* the most that one innovation counts: a kick now and then is no ill health */
+enum { LOST = 4 };                      /* such samples in a row: the filter is lost, and starts anew */
 
 void tu_observer_carve(tu_observer *o, tu_arena *arena, const tu_config *config)
 {
@@ -79,7 +79,8 @@ static void move(tu_observer *o, tu_snapshot *s, tu_real *dx)
 }
 
 /* Phi = 1 + J dt + (J dt)^2 / 2, J by differences around the old state. */
-static void transition(tu_observer *o, tu_snapshot *s, const tu_real *scale, tu_real *dx, tu_real *phi, tu_real *jacobian)
+static void transition(tu_observer *o, tu_snapshot *s, const tu_real *scale, tu_real *dx, tu_real *phi,
+                       tu_real *jacobian)
 {
     int n = o->config->states;
     tu_real *at = dx + n, *slope = at + n, *residual = slope + n;
@@ -155,7 +156,7 @@ static void correct(tu_observer *o, int state, tu_real sigma, tu_real sample)
     int n = o->config->states, c = o->config->channel[state];
     const tu_real *column = o->variance + state * n;
     tu_real s = column[state] + sigma * sigma, e = sample - o->x[state], gain = 0;
-    e = o->config->circular[c] ? e - tu_whole_turns(e) : e;
+    e = o->config->wrap[c] ? tu_angle_wrap(e) : e;
     o->predicted[c] = sample - e;
     o->expected[c] = s;
     if (!tu_usable(sample) || !(s > 0)) {

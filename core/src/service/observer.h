@@ -1,5 +1,5 @@
-/* The state now, and how well the model predicts it: an extended Kalman filter over the hybrid field, at 100 Hz or at the
- * sample rate where that is slower.
+/* The state now, and how well the model predicts it: an extended Kalman filter over the hybrid field, at 100 Hz or at
+ * the sample rate where that is slower.
  *
  * Innovations e = y - prediction and their expected variance S = P + sigma^2 say whether model and sensors still agree:
  * the mean of e^2 / S over the last minute is 1 while noise is all that is wrong.
@@ -11,11 +11,11 @@
 
 typedef struct {
     const tu_config *config;
-    int every;          /* samples in a step */
-    tu_real seconds;    /* of a step */
-    tu_real forget;     /* share of a step in the mean of the last minute */
+    int every;       /* samples in a step */
+    tu_real seconds; /* of a step */
+    tu_real forget;  /* share of a step in the mean of the last minute */
     int started;
-    int phase;          /* samples since the last step */
+    int phase; /* samples since the last step */
     uint32_t steps;
     tu_real *x;         /* states */
     tu_real *variance;  /* states x states */

@@ -68,17 +68,28 @@ static void send_health(tu_service *s, const tu_health *health)
 static void send_counters(tu_service *s, const tu_health *health)
 {
     const tu_counters *counters = &s->learner->counters;
-    const uint32_t values[] = {counters->samples,   health->lost,        health->gaps,          (uint32_t)health->deepest,
-                               counters->filled,    counters->replaced,  counters->windows,     counters->accepted,
-                               counters->updates,   counters->rolled_back, counters->revisions, counters->changes,
-                               health->saves,       health->save_errors, s->reporter.dropped};
+    const uint32_t values[] = {counters->samples,
+                               health->lost,
+                               health->gaps,
+                               (uint32_t)health->deepest,
+                               counters->filled,
+                               counters->replaced,
+                               counters->windows,
+                               counters->accepted,
+                               counters->updates,
+                               counters->rolled_back,
+                               counters->recalibrations,
+                               counters->changes,
+                               health->saves,
+                               health->save_errors,
+                               s->reporter.dropped};
     tu_writer w = tu_frame_begin(s, TU_FRAME_COUNTERS);
     put_tick(s, &w);
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
         tu_put(&w, values[i], 4);
     }
     for (int i = 0; i < TU_REASONS; i++) {
-        tu_put(&w, s->learner->gates.rejected[i], 4);
+        tu_put(&w, s->learner->counters.rejected[i], 4);
     }
     send_or_count(s, &w);
 }
@@ -107,8 +118,8 @@ static void tell_events(tu_service *s, const tu_health *health)
     const tu_learner *l = s->learner;
     uint32_t calibrated = (uint32_t)l->calibrated, level = health->worst > WRONG ? 2 : health->worst > WATCH;
     tell(s, &told->restarts, s->restarts, TU_EVENT_RESTARTED, 0);
-    tell(s, &told->calibrated, calibrated, TU_EVENT_CALIBRATED, (tu_real)l->settled.window.half);
-    tell(s, &told->revisions, l->counters.revisions, TU_EVENT_RECALIBRATED, (tu_real)l->settled.window.half);
+    tell(s, &told->calibrated, calibrated, TU_EVENT_CALIBRATED, (tu_real)l->setup.window.half);
+    tell(s, &told->recalibrations, l->counters.recalibrations, TU_EVENT_RECALIBRATED, (tu_real)l->setup.window.half);
     tell(s, &told->changes, l->counters.changes, TU_EVENT_CHANGED, (tu_real)l->counters.changes);
     tell(s, &told->gaps, health->gaps, TU_EVENT_GAP, (tu_real)health->lost);
     tell(s, &told->saves, health->saves, TU_EVENT_SAVED, (tu_real)health->saves);

@@ -46,7 +46,7 @@ void tu_service_publish(tu_service *s)
     tu_snapshot_publish(&s->snapshot);
     s->published_updates = s->learner->counters.updates;
     s->published_blocks = s->learner->library.blocks;
-    s->published_revisions = s->learner->counters.revisions;
+    s->published_recalibrations = s->learner->counters.recalibrations;
 }
 
 int tu_service_restart(tu_service *s, const tu_model *model)
@@ -57,7 +57,8 @@ int tu_service_restart(tu_service *s, const tu_model *model)
         status = tu_learner_start(s->learner, model);
     }
     s->busy = 0;
-    s->snapshot.whole = model ? s->snapshot.whole : 0; /* predictions go on with the old model until there is a new one */
+    s->snapshot.whole =
+        model ? s->snapshot.whole : 0; /* predictions go on with the old model until there is a new one */
     s->snapshot.begun = s->snapshot.whole;
     tu_observer_clear(&s->observer);
     tu_clear(s->observer.ratio, plan->config->channels);
@@ -149,7 +150,7 @@ static int model_changed(const tu_service *s)
     int network = l->config->hidden_count && s->published_updates != l->counters.updates;
     return l->calibrated && !s->reporter.arriving &&
            (!s->snapshot.whole || network || s->published_blocks != l->library.blocks ||
-            s->published_revisions != l->counters.revisions);
+            s->published_recalibrations != l->counters.recalibrations);
 }
 
 /* One slice of whatever comes next: what it cost, or 0 when nothing is left. */

@@ -12,7 +12,7 @@
 /* What was last told of the learner, so that a difference is an event. */
 typedef struct {
     uint32_t flags[TU_MAX_STATES];
-    uint32_t calibrated, changes, revisions, gaps, saves, save_errors, restarts;
+    uint32_t calibrated, changes, recalibrations, gaps, saves, save_errors, restarts;
     uint32_t level; /* of health */
 } tu_told;
 
@@ -23,15 +23,15 @@ typedef struct {
     uint32_t row_ticks, status_ticks;
     uint32_t row_left, status_left; /* ticks to the next one */
     uint32_t sequence;
-    uint32_t dropped;              /* frames that found no room on the line */
-    int part;                      /* of what is sent at length: the next name or piece of the model; -1: nothing is */
+    uint32_t dropped; /* frames that found no room on the line */
+    int part;         /* of what is sent at length: the next name or piece of the model; -1: nothing is */
     int part_kind;
     uint8_t frame[TU_FRAME_BYTES]; /* that is being made */
     uint8_t in[TU_FRAME_BYTES + TU_FRAME_BYTES / 254 + 2];
     size_t in_count;
-    int in_spoilt;                 /* the frame that comes in is too long: wait for its end */
-    tu_real *arriving;             /* a model on its way in: the snapshot that nobody reads; NULL: none */
-    uint32_t arrived;              /* numbers of it */
+    int in_spoilt;     /* the frame that comes in is too long: wait for its end */
+    tu_real *arriving; /* a model on its way in: the snapshot that nobody reads; NULL: none */
+    uint32_t arrived;  /* numbers of it */
     tu_told told;
 } tu_reporter;
 
@@ -50,7 +50,8 @@ struct tu_service {
     int busy;         /* the learner is at work on a sample */
     int predicted;    /* the observer made a step with this sample */
     uint32_t gaps, saves, save_errors, restarts;
-    uint32_t published_updates, published_blocks, published_revisions; /* of the learner, when its model was last published */
+    uint32_t published_updates, published_blocks,
+        published_recalibrations; /* of the learner, when its model was last published */
     tu_image_writer writer;
     int (*write)(struct tu_service *service); /* writes a piece of an image; NULL: nothing is to be saved */
     void (*report)(struct tu_service *service, int sampled); /* NULL: nobody listens */

@@ -176,8 +176,8 @@ static void residual_of(const tu_snapshot *s, const tu_real *model, const tu_rea
     const tu_config *c = s->config;
     tu_real *seen = s->work; /* angles on the turn around 0, as they were learned */
     for (int i = 0; i < c->states; i++) {
-        int angle = c->order[i] == 0 && c->circular[c->channel[i]];
-        seen[i] = angle ? x[i] - tu_whole_turns(x[i]) : x[i];
+        int angle = c->order[i] == 0 && c->wrap[c->channel[i]];
+        seen[i] = angle ? tu_angle_wrap(x[i]) : x[i];
     }
     tu_clear(residual, c->on_count);
     if (c->hidden_count) {

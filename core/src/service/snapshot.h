@@ -16,7 +16,7 @@ typedef struct {
     const tu_config *config;
     const tu_known *known;
     tu_mlp net;
-    int count;               /* numbers in a model */
+    int count; /* numbers in a model */
     int columns;
     tu_real *models[2];
     tu_real *work;           /* of a prediction */

@@ -27,9 +27,9 @@ enum tu_event {
     TU_EVENT_CALIBRATED = 1,
     TU_EVENT_RECALIBRATED = 2,
     TU_EVENT_CHANGED = 3,
-    TU_EVENT_GAP = 4,        /* value: samples lost so far */
-    TU_EVENT_SENSOR = 5,     /* value: channel + 16 * flags */
-    TU_EVENT_HEALTH = 6,     /* value: the ratio; it crossed 1.3 or 2 */
+    TU_EVENT_GAP = 4,    /* value: samples lost so far */
+    TU_EVENT_SENSOR = 5, /* value: channel + 16 * flags */
+    TU_EVENT_HEALTH = 6, /* value: the ratio; it crossed 1.3 or 2 */
     TU_EVENT_SAVED = 7,
     TU_EVENT_NOT_SAVED = 8,
     TU_EVENT_RESTARTED = 9

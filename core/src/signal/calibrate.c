@@ -1,17 +1,22 @@
 #include "signal/calibrate.h"
 
 #include "numeric/elementary.h"
+#include "paper/taps.h"
 #include "signal/angle.h"
 
-enum { SMALLEST = 5 };                          /* half width in samples of the shortest dense window */
+enum { SMALLEST = 5 };                        /* half width in samples of the shortest dense window */
 static const tu_real NEARLY_ALL = TU_R(0.95); /* of the windows must pass, relative to the best candidate; */
-static const tu_real MOST = TU_R(0.85); /* this many where a rate is not measured: second derivatives gain more from length */
+static const tu_real MOST =
+    TU_R(0.85); /* this many where a rate is not measured: second derivatives gain more from length */
 static const tu_real LEAST_SHARE = TU_R(0.05); /* of a mean square is signal, whatever the noise */
 
-enum { SHORT = 2 }; /* the candidate, short enough for any motion, whose misfit tells how far the noise scatters */
+enum { SHORT = 2 };  /* the candidate, short enough for any motion, whose misfit tells how far the noise scatters */
 enum { HEARD = 16 }; /* windows that tell the level roughly: the log of the upper decile of misfit over noise */
-static const tu_real UNEVEN = TU_R(0.8);       /* a level above which noise is uneven (it grows with speed, say), */
-static const tu_real MOTION = TU_R(3.5);       /* and one beyond which it is none */
+static const tu_real UNEVEN = TU_R(0.8); /* a level above which noise is uneven (it grows with speed, say), */
+static const tu_real MOTION = TU_R(3.5); /* and one beyond which it is none */
+
+enum { WATCHED = 800 };  /* windows that are looked at together, */
+enum { REJECTED = 600 }; /* and those of them that must be rejected for the window to be the wrong one */
 
 /* The half width after this one, sqrt(2) times as long. */
 static int longer(int half) { return (int)((tu_real)half * tu_sqrt(TU_R(2.0)) + TU_R(0.5)); }
@@ -34,7 +39,7 @@ static void candidate(const tu_config *config, int index, tu_window *window)
     tu_window_make(window, half, config->dense ? 1 : config->spacing, config->poly, config->sample_period);
 }
 
-void tu_calibrate_carve(tu_calibration *cal, tu_settled *settled, tu_arena *arena, const tu_config *config)
+void tu_calibrate_carve(tu_calibration *cal, tu_setup *setup, tu_arena *arena, const tu_config *config)
 {
     int count = count_candidates(config), states = config->states;
     cal->candidates = count;
@@ -45,14 +50,15 @@ void tu_calibrate_carve(tu_calibration *cal, tu_settled *settled, tu_arena *aren
     cal->excess = 0;
     cal->level = 0;
     cal->heard = 0;
-    cal->turn = 0;
-    settled->scales.x = tu_arena_reals(arena, states + config->inputs);
-    settled->scales.u = settled->scales.x ? settled->scales.x + states : NULL;
-    settled->scales.dx = tu_arena_reals(arena, states);
-    settled->scales.ddx = tu_arena_reals(arena, states);
-    settled->second_order = 0;
-    settled->sigma_scale = 1;
-    settled->snr2 = 0;
+    cal->next = 0;
+    cal->watched = cal->rejected = 0;
+    setup->scales.x = tu_arena_reals(arena, states + config->inputs);
+    setup->scales.u = setup->scales.x ? setup->scales.x + states : NULL;
+    setup->scales.dx = tu_arena_reals(arena, states);
+    setup->scales.ddx = tu_arena_reals(arena, states);
+    setup->second_order = 0;
+    setup->sigma_scale = 1;
+    setup->snr2 = 0;
 }
 
 static void forget(tu_calibration *cal, const tu_config *config)
@@ -69,7 +75,8 @@ void tu_calibrate_clear(tu_calibration *cal, const tu_config *config)
     forget(cal, config);
     cal->excess = cal->level = 0;
     cal->heard = 0;
-    cal->turn = 0;
+    cal->next = 0;
+    cal->watched = cal->rejected = 0;
 }
 
 void tu_window_jets(const tu_config *config, const tu_window *window, const tu_real *coefficients, tu_real *jets)
@@ -109,18 +116,18 @@ static tu_real scatter(const tu_calibration *cal)
 }
 
 void tu_calibrate_window(tu_calibration *cal, const tu_config *config, const tu_ring *ring, const tu_noise *noise,
-                         tu_gates *gates, int clean, const tu_fit *fit, tu_real *jets)
+                         tu_median_gate *gate, int clean, const tu_fit *fit, tu_real *jets)
 {
-    int index = cal->turn, refused = 0;
+    int index = cal->next, rejected = 0;
     tu_window window;
     candidate(config, index, &window);
-    cal->turn = index + 1 < cal->candidates ? index + 1 : 0;
+    cal->next = index + 1 < cal->candidates ? index + 1 : 0;
     if (clean <= 2 * tu_window_reach(&window)) {
         return;
     }
     tu_window_fit(&window, ring, config->channels, fit);
     if (config->dense) {
-        refused = tu_gates_noise(&window, fit, noise, scatter(cal)) != TU_ACCEPTED;
+        rejected = tu_gates_accept(&window, fit, noise, scatter(cal)) != TU_ACCEPTED;
         tu_real now = excess(&window, noise, fit);
         if (index == 0) {
             cal->excess += (now - cal->excess) / (tu_real)(cal->tried[0] + 1);
@@ -129,16 +136,16 @@ void tu_calibrate_window(tu_calibration *cal, const tu_config *config, const tu_
             learn_level(cal, config, now);
         }
     } else if (config->gated) {
-        refused = tu_gates_median(gates, &window, ring, fit, noise, 1) != TU_ACCEPTED;
+        rejected = tu_median_gate_accept(gate, &window, ring, fit, noise, 1) != TU_ACCEPTED;
     }
     for (int i = 0; i < config->inputs; i++) {
         tu_real input = tu_ring_at(ring, config->channels + i, 0);
         cal->input_squares[i] += input * input;
     }
     cal->tried[index]++;
-    if (!refused) {
+    if (!rejected) {
         cal->passed[index]++;
-        tu_turn_window(config->circular, config->channels, config->poly, fit);
+        tu_angle_wrap_window(config->wrap, config->channels, config->poly, fit);
         tu_window_jets(config, &window, fit->coefficients, jets);
         for (int i = 0; i < 3 * config->states; i++) {
             cal->squares[index * 3 * config->states + i] += jets[i] * jets[i];
@@ -172,39 +179,7 @@ static void find_scales(const tu_calibration *cal, const tu_config *config, cons
     }
 }
 
-/* The paper's rule (eq. dt_opt), kept within the ring. */
-static int tap_spacing(const tu_config *config, const tu_scales *scales, const tu_noise *noise)
-{
-    tu_real relative = 0, dx = 0, ddx = 0;
-    for (int i = 0; i < config->states; i++) {
-        relative += noise->sigma[config->channel[i]] / scales->x[i] / (tu_real)config->states;
-        dx += scales->dx[i] * scales->dx[i];
-        ddx += scales->ddx[i] * scales->ddx[i];
-    }
-    tu_real fifth_root = tu_exp(TU_R(0.2) * tu_log(relative / TU_R(0.01)));
-    tu_real ticks = TU_R(0.09) / tu_sqrt(ddx / dx) * fifth_root / config->sample_period;
-    int most = config->max_half / config->taps;
-    if (!(ticks < (tu_real)most)) {
-        return most;
-    }
-    int whole = (int)ticks;
-    tu_real left = ticks - (tu_real)whole; /* to the nearest; halves to the even one */
-    whole += left > TU_R(0.5) || (left == TU_R(0.5) && whole % 2 == 1);
-    return whole > 1 ? whole : 1;
-}
-
-static tu_real find_snr2(const tu_config *config, const tu_window *window, const tu_scales *scales,
-                         const tu_noise *noise)
-{
-    tu_real row = tu_sqrt(tu_window_derivative_gain(window, 2)), worst = 0;
-    for (int i = 0; i < config->states; i++) {
-        tu_real ratio = scales->ddx[i] / (row * noise->sigma[config->channel[i]]);
-        worst = i == 0 || ratio < worst ? ratio : worst;
-    }
-    return worst;
-}
-
-int tu_calibrate_choose(const tu_calibration *cal, const tu_config *config, tu_settled *settled)
+int tu_calibrate_choose(const tu_calibration *cal, const tu_config *config, tu_setup *setup)
 {
     tu_real best = 0, wanted = NEARLY_ALL;
     int index = 0;
@@ -219,23 +194,25 @@ int tu_calibrate_choose(const tu_calibration *cal, const tu_config *config, tu_s
         index = share(cal->passed[i], cal->tried[i]) >= wanted * best ? i : index;
     }
     int coloured = config->dense && best < TU_R(0.5) && cal->excess > 0;
-    settled->sigma_scale = coloured ? tu_exp(TU_R(0.5) * cal->excess) : scatter(cal);
-    candidate(config, index, &settled->window);
+    setup->sigma_scale = coloured ? tu_exp(TU_R(0.5) * cal->excess) : scatter(cal);
+    candidate(config, index, &setup->window);
     return index;
 }
 
-void tu_calibrate_finish(const tu_calibration *cal, const tu_config *config, const tu_noise *noise,
-                         tu_settled *settled)
+void tu_calibrate_finish(const tu_calibration *cal, const tu_config *config, const tu_noise *noise, tu_setup *setup)
 {
-    int index = tu_calibrate_choose(cal, config, settled);
-    settled->second_order = config->second_order;
-    find_scales(cal, config, noise, index, &settled->window, &settled->scales);
-    if (!config->dense && config->adaptive) {
-        int spacing = tap_spacing(config, &settled->scales, noise);
-        tu_window_make(&settled->window, config->taps, spacing, config->poly, config->sample_period);
+    int index = tu_calibrate_choose(cal, config, setup);
+    find_scales(cal, config, noise, index, &setup->window, &setup->scales);
+    tu_taps_finish(config, noise, setup);
+}
+
+int tu_calibrate_watch(tu_calibration *cal, int reason)
+{
+    cal->rejected += reason == TU_MISFIT || reason == TU_JUMP;
+    if (++cal->watched < WATCHED) {
+        return 0;
     }
-    settled->snr2 = find_snr2(config, &settled->window, &settled->scales, noise);
-    if (!config->dense && config->adaptive && !(settled->snr2 >= config->snr_gate)) {
-        settled->second_order = 0;
-    }
+    int wrong = cal->rejected > REJECTED;
+    cal->watched = cal->rejected = 0;
+    return wrong;
 }

@@ -16,10 +16,7 @@ void tu_repair_carve(tu_repair *repair, tu_arena *arena, int columns)
 
 void tu_repair_clear(tu_repair *repair) { repair->held = 0; }
 
-static tu_real pair_mean(const tu_real *column, int j)
-{
-    return TU_R(0.5) * (column[REACH - j] + column[REACH + j]);
-}
+static tu_real pair_mean(const tu_real *column, int j) { return TU_R(0.5) * (column[REACH - j] + column[REACH + j]); }
 
 /* The median over the pairs that are whole, and how far apart the middle two lie. 0: there is none. */
 static int pair_median(const tu_real *column, int held, tu_real *median, tu_real *spread)

@@ -14,7 +14,7 @@ typedef struct {
     int half;
     int spacing;
     int poly;
-    tu_real seconds;                                             /* half width */
+    tu_real seconds;                                            /* half width */
     tu_real inverse[(TU_MAX_POLY + 1) * (TU_MAX_POLY + 2) / 2]; /* of the basis' Gram matrix, lower triangle by rows */
 } tu_window;
 

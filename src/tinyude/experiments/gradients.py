@@ -19,6 +19,7 @@ from tinyude.experiments.fits import make_system
 from tinyude.reference.network import loss
 from tinyude.reference.network.mlp import mlp_count, mlp_init
 from tinyude.reference.numeric.rng import rng_seed
+from tinyude.reference.paper.second_order import SecondOrder, second_order_loss
 
 NAME = "gradients"
 TITLE = "Analytic gradients against complex step"
@@ -92,10 +93,10 @@ def problem(check: Check, seed: int) -> tuple[NDArray[np.float64], Any]:
         return params, lambda p: loss.loss_first(p, sizes, nodes, weights, target)
     x = rng.normal(size=(check.batch, n))
     states = x * x_scale
-    second = loss.SecondOrder(
+    second = SecondOrder(
         physics.field(states), physics.jacobian(states), s2 * rng.normal(size=(check.batch, n)), x_scale, s1, s2
     )
-    return params, lambda p: loss.loss_second(p, sizes, x, target, second, WEIGHT)
+    return params, lambda p: second_order_loss(p, sizes, x, target, second, WEIGHT)
 
 
 def summarise(outcomes: list[Outcome], quick: bool) -> Summary:

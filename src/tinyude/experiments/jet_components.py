@@ -13,7 +13,7 @@ from tinyude.experiments.experiment import Config, Outcome, Result, Summary, Tab
 from tinyude.experiments.fits import make_system
 from tinyude.model.model import Model
 from tinyude.reference.config import Config as LearnerConfig
-from tinyude.reference.network.loss import SecondOrder, loss_second
+from tinyude.reference.paper.second_order import SecondOrder, second_order_loss
 from tinyude.report.figures import BLUE, ORANGE
 from tinyude.systems import System
 from tinyude.training.engines import make_engine
@@ -53,7 +53,7 @@ def run_training(config: Config) -> Result:
     learner = first.config_
     engine, _ = make_engine(config["engine"], "float64", learner, system.physics, [])
     engine.push(samples[: learner.calibration])
-    engine.calibrated()
+    engine.end_calibration()
     engine.rewind()
     history: list[list[float]] = []
     while (update := int(engine.state()["updates"])) < config["updates"]:
@@ -86,7 +86,9 @@ def _components(system: System, config: LearnerConfig, state: dict[str, Any]) ->
         state["dx_scale"],
         state["ddx_scale"],
     )
-    both, first = (float(loss_second(state["params"], config.sizes, x, target, second, w)[0].real) for w in (1.0, 0.0))
+    both, first = (
+        float(second_order_loss(state["params"], config.sizes, x, target, second, w)[0].real) for w in (1.0, 0.0)
+    )
     return [float(state["updates"]), first, both - first]
 
 

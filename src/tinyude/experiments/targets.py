@@ -7,7 +7,8 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from tinyude.physics import Physics
-from tinyude.reference.signal.window import Window, legendre, nodes_gauss
+from tinyude.reference.signal.nodes import nodes_gauss
+from tinyude.reference.signal.window import Window, legendre
 
 Array = NDArray[np.float64]
 

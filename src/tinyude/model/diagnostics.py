@@ -60,7 +60,7 @@ def diagnose(
         "chip_bytes": chip_bytes(model, config) if native.available() else 0,
         "updates": int(state["updates"]),
         "rolled_back": int(state["rolled_back"]),
-        "window_revisions": int(state["revisions"]),
+        "recalibrations": int(state["recalibrations"]),
         "changes": [float(tick) * config.sample_period for tick in state["changed_at"][: int(state["changes"])]],
         "terms": term_table(model, config.groups),
         "parameters": [

@@ -14,7 +14,7 @@ from tinyude.model.program import write_model
 from tinyude.native.simulate import NativeSimulation
 from tinyude.physics import Physics
 from tinyude.physics.programs import Emitter, Program, program_numpy
-from tinyude.reference.signal.angle import turn_states
+from tinyude.reference.signal.angle import angle_wrap_state
 
 if TYPE_CHECKING:
     from tinyude.model.model import Model
@@ -46,8 +46,8 @@ class Dynamics:
         held = np.zeros((*x.shape[:-1], 0)) if u is None or not self.inputs else np.broadcast_to(
             u, (*x.shape[:-1], len(self.inputs))
         )  # fmt: skip
-        turned = turn_states(x, self.angles)[..., list(self.angles)]
-        return program_numpy(self.program, np.concatenate([x, held, turned], axis=-1))
+        wrapped = angle_wrap_state(x, self.angles)[..., list(self.angles)]
+        return program_numpy(self.program, np.concatenate([x, held, wrapped], axis=-1))
 
     @cached_property
     def compiled(self) -> NativeSimulation | None:

@@ -15,7 +15,7 @@ from tinyude.model.dynamics import Dynamics, model_dynamics
 from tinyude.model.kernel import KernelNetwork
 from tinyude.model.parts import MLP, Part, Terms
 from tinyude.physics import Physics
-from tinyude.reference.signal.angle import turn_states
+from tinyude.reference.signal.angle import angle_wrap_state
 
 Array = NDArray[Any]
 
@@ -142,7 +142,7 @@ class Model:
         return MLP(self.on, self.sees, self.hidden, self.weights, self.network_on, scale, unit)
 
     def _rows(self, x: Array, u: Array | None) -> Array:
-        x = turn_states(x, self.angles)
+        x = angle_wrap_state(x, self.angles)
         if u is None or not self.physics.n_inputs:
             return x
         return np.concatenate([x, np.broadcast_to(u, (*x.shape[:-1], self.physics.n_inputs))], axis=-1)

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from tinyude.data.streams import Stream
 from tinyude.reference.config import Config
-from tinyude.reference.signal.gates import noise_limits
+from tinyude.reference.signal.gates import gates_limits
+from tinyude.reference.signal.nodes import nodes_centre, nodes_gauss
 from tinyude.reference.signal.repair import BENT, OUTLIER, REACH
-from tinyude.reference.signal.window import SEGMENTS, Window, legendre, nodes_centre, nodes_gauss, window_make
+from tinyude.reference.signal.window import SEGMENTS, Window, legendre, window_make
 
 Array = NDArray[Any]
 
@@ -77,7 +78,7 @@ def good_windows(
     misfit = (residual**2).sum(axis=-1)
     good = np.isfinite(misfit).all(axis=1)
     if config.gated:
-        most_misfit, most_segments = noise_limits(window, sigma, step)
+        most_misfit, most_segments = gates_limits(window, sigma, step)
         good &= ((misfit <= most_misfit) & (segments <= most_segments)).all(axis=1)
     centres = np.arange(len(views)) * stride + reach
     return centres[good], coefficients[good]

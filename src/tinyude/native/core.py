@@ -19,6 +19,7 @@ from tinyude.physics.programs import Program
 from tinyude.reference.config import Config
 from tinyude.reference.start import StartModel
 from tinyude.training.known import KnownPrograms
+from tinyude.training.operations import START_REFUSED, Operations
 
 Array = NDArray[Any]
 _MODULES = {"float32": "_core32", "float64": "_core64"}
@@ -130,7 +131,7 @@ class NativeKnown:
         return pointer
 
 
-class NativeLearner:
+class NativeLearner(Operations):
     """One learner of the compiled core in its own arena; `tinyude.h` says what each call does."""
 
     def __init__(self, config: Config, programs: KnownPrograms, precision: str = "float64") -> None:
@@ -153,7 +154,6 @@ class NativeLearner:
         if status != core.lib.TU_OK:
             raise TinyUDEError(f"The compiled core refused to start (status {status} of tinyude.h) with {config}.")
         self._learner = handle[0]
-        self._unread = 0.0, 0  # losses that a call of state() saw and nobody has asked for
 
     def start(self, model: StartModel) -> None:
         """From a fitted model instead of from nothing, before the first sample."""
@@ -165,46 +165,16 @@ class NativeLearner:
                 alive.append(self._ffi.from_buffer(entry.type, np.ascontiguousarray(value, dtype)))
                 value = alive[-1]
             setattr(native, name, value)
-        if self._lib.tu_learner_start(self._learner, native) != self._lib.TU_OK:
-            raise TinyUDEError(
-                f"A model with a window of half width {model.window_half} x {model.window_spacing} does not fit this "
-                "configuration; give one with the same physics and max_half at least as long."
-            )
+        if self.call("start", native) != self._lib.TU_OK:
+            raise TinyUDEError(START_REFUSED.format(model))
+
+    def call(self, name: str, *arguments: Any) -> Any:
+        return getattr(self._lib, f"tu_learner_{name}")(self._learner, *arguments)
 
     def push(self, rows: ArrayLike) -> None:
         """Samples in order: (count, channels + inputs)."""
         samples = _rows(rows, self._columns, "rows", self._dtype)
-        self._lib.tu_learner_push_many(self._learner, self._ffi.from_buffer("tu_real[]", samples), len(samples))
-
-    def gap(self) -> None:
-        self._lib.tu_learner_gap(self._learner)
-
-    def rewind(self) -> None:
-        self._lib.tu_learner_rewind(self._learner)
-
-    def calibrated(self) -> None:
-        self._lib.tu_learner_calibrated(self._learner)
-
-    def step(self, count: int = 1) -> None:
-        self._lib.tu_learner_step(self._learner, count)
-
-    def solve(self) -> None:
-        self._lib.tu_learner_solve(self._learner)
-
-    def judge(self) -> None:
-        self._lib.tu_learner_judge(self._learner)
-
-    def conclude(self) -> None:
-        self._lib.tu_learner_conclude(self._learner)
-
-    def around(self) -> bool:
-        return bool(self._lib.tu_learner_around(self._learner))
-
-    def choose(self) -> None:
-        self._lib.tu_learner_choose(self._learner)
-
-    def finish(self) -> None:
-        self._lib.tu_learner_finish(self._learner)
+        self.call("push_many", self._ffi.from_buffer("tu_real[]", samples), len(samples))
 
     def residual(self, x: ArrayLike, u: ArrayLike | None = None) -> NDArray[np.float64]:
         """N(x, u) of the averaged model at rows of states and inputs: (rows, residual states); 0 until calibrated."""
@@ -214,22 +184,21 @@ class NativeLearner:
         self._lib.tu_residual_rows(self._learner, self._config, pointers[0], pointers[1], len(x), pointers[2])
         return out.astype(np.float64)
 
-    def losses(self) -> tuple[int, float, int]:
-        """Updates so far; the sum and the number of losses since the last call."""
-        view = self._look()
-        fresh = self._unread[0] + view.loss_sum, self._unread[1] + view.loss_count
-        self._unread = 0.0, 0
-        return view.updates, *fresh
+    def set_network(self, weights: ArrayLike, rate: float) -> bool:
+        """Other weights, and the schedule from its start at this rate; False: they are not finite."""
+        values = np.ascontiguousarray(weights, self._dtype)
+        return bool(self.call("set_network", self._ffi.from_buffer("tu_real[]", values), rate) == self._lib.TU_OK)
 
-    def _look(self) -> Any:
-        view = self._ffi.new("tu_view *")
-        self._lib.tu_learner_view(self._learner, view)
-        return view
+    def take_losses(self) -> tuple[float, int]:
+        """Sum and number of the losses since the last call."""
+        total = self._ffi.new("tu_real *")
+        count = int(self.call("take_losses", total))
+        return float(total[0]), count
 
     def state(self) -> dict[str, Any]:
-        """Copies of what `tu_view` shows, by its names, but for the losses since the last look."""
-        view = self._look()
-        self._unread = self._unread[0] + view.loss_sum, self._unread[1] + view.loss_count
+        """Copies of what `tu_view` shows, by its names."""
+        view = self._ffi.new("tu_view *")
+        self.call("view", view)
         lengths = self._lengths(view)
         state: dict[str, Any] = {}
         for name, entry in self._ffi.typeof("tu_view").fields:
@@ -239,13 +208,14 @@ class NativeLearner:
                 state[name] = self._copy(value, lengths[name], dtype)
             elif entry.type.kind == "array":
                 state[name] = np.array(list(value), np.int64)
-            elif name != "reservoir":
+            elif name not in ("reservoir", "holdout"):
                 state[name] = value
         state["changed_at"] = state["changed_at"][: state["changes"]]
-        shape = (state.pop("reservoir_count"), state.pop("reservoir_width"))
         dtype = np.dtype(np.int16) if self._config.compact else self._dtype
-        state["reservoir"] = self._copy(view.reservoir, shape[0] * shape[1], dtype).reshape(shape)
-        del state["params_count"], state["columns"], state["loss_sum"], state["loss_count"]
+        for name in ("reservoir", "holdout"):
+            shape = (state.pop(f"{name}_count"), state.pop(f"{name}_width"))
+            state[name] = self._copy(getattr(view, name), shape[0] * shape[1], dtype).reshape(shape)
+        del state["params_count"], state["columns"]
         return state
 
     def memory(self) -> dict[str, int]:

@@ -56,7 +56,7 @@ def rate_channels(physics: Physics, measured: Sequence[str] | None, on: Sequence
     return tuple(rate(name) for name in names)
 
 
-def circular_channels(
+def wrapped_channels(
     physics: Physics, measured: Sequence[str] | None, turning: Sequence[str] | None = None
 ) -> tuple[int, ...]:
     """For each channel 1 where it senses an angle that may be taken on any turn.

@@ -15,7 +15,7 @@ class Config:
     order: tuple[int, ...]
     sample_period: float
     rate_channel: tuple[int, ...] = ()  # of each channel: 1 + the channel that senses its rate; 0: none does
-    circular: tuple[int, ...] = ()  # of each channel: 1 where a whole turn (2 pi) changes nothing
+    wrap: tuple[int, ...] = ()  # of each channel: 1 for an angle in rad that is wrapped to [-pi, pi]
     inputs: int = 0
     on: tuple[int, ...] = ()  # states whose equation the residual may change
     sees: tuple[int, ...] = ()  # what the network sees: states first, then inputs
@@ -52,8 +52,7 @@ class Config:
     rate: float = 0.02
     rate_floor: float = 0.02
     decay: float = 0.999  # of the averaged weights; 0: no averaging
-    settle: bool = True  # solve the averaged network's last layer when training is over
-    around: bool = False  # a second start for a network that sees an angle go round
+    last_layer: bool = True  # solve the averaged network's last layer when training is over
     groups: int = 16  # of blocks of windows, for the jackknife
     block: int = 200  # windows in a block
     threshold: float = 4.5  # |coefficient| / jackknife error for a term to stay
@@ -72,9 +71,9 @@ class Config:
 
     @property
     def angles(self) -> tuple[int, ...]:
-        """States that live on a circle."""
+        """States that are wrapped angles."""
         pairs = enumerate(zip(self.channel, self.order, strict=True))
-        return tuple(i for i, (c, order) in pairs if order == 0 and any(self.circular[c : c + 1]))
+        return tuple(i for i, (c, order) in pairs if order == 0 and any(self.wrap[c : c + 1]))
 
     @property
     def columns(self) -> int:
@@ -85,3 +84,9 @@ class Config:
     def span(self) -> int:
         """Samples the ring must hold: the longest window."""
         return 2 * self.max_half + 1
+
+    @property
+    def width(self) -> int:
+        """Columns of a reservoir entry: node states and inputs, targets, second derivatives (paper)."""
+        nodes = self.network_nodes * (self.states + self.inputs)
+        return nodes + len(self.on) + (self.states if self.second_order else 0)

@@ -7,19 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from tinyude.reference.config import Config
-from tinyude.reference.learner import learner_settle
+from tinyude.reference.learner import learner_apply_setup
 from tinyude.reference.numeric.rng import rng_normal
-from tinyude.reference.regression.library import library_add
-from tinyude.reference.regression.targets import design_rows
-from tinyude.reference.signal.calibrate import Scales
-from tinyude.reference.signal.ring import usable
+from tinyude.reference.regression.targets import targets_add_prior
+from tinyude.reference.signal.setup import Scales, Setup
 from tinyude.reference.signal.window import window_make
 from tinyude.reference.state import Array, Learner
 
 
 @dataclass(frozen=True)
 class StartModel:
-    """What a fit settled on and found (`tu_model` in tinyude.h)."""
+    """What a fit found (`tu_model` in tinyude.h)."""
 
     window_half: int
     window_spacing: int
@@ -34,7 +32,7 @@ class StartModel:
 
 
 def learner_start(learner: Learner, model: StartModel) -> bool:
-    """Let a learner that has seen nothing yet predict as the model does and learn on, gently, as after its last update.
+    """Let a learner that has seen nothing yet predict as the model does and continue at the `rate_floor` rate.
 
     Sensor noise is still estimated from the stream itself; the second-order term, whose gate only a calibration can
     open, stays off. False: the model does not fit the configuration.
@@ -42,38 +40,34 @@ def learner_start(learner: Learner, model: StartModel) -> bool:
     config = learner.config
     if not _fits(config, model):
         return False
-    learner.window = window_make(model.window_half, model.window_spacing, config.poly, config.sample_period)
-    learner.scales = Scales(model.x_scale.copy(), model.dx_scale.copy(), np.ones(config.states), model.u_scale.copy())
-    learner.sigma_scale = model.sigma_scale
+    window = window_make(model.window_half, model.window_spacing, config.poly, config.sample_period)
+    scales = Scales(model.x_scale.copy(), model.dx_scale.copy(), np.ones(config.states), model.u_scale.copy())
+    learner.setup = Setup(window, scales, model.sigma_scale)
     learner.params[:] = model.weights
     learner.average[:] = model.weights
     learner.network_on = model.network_on.astype(bool)
     learner.library.coefficients[:] = model.coefficients
     learner.library.errors[:] = model.errors
     learner.since_change = config.updates
-    learner_settle(learner)
+    learner_apply_setup(learner)
     if config.columns:
         learner.library.solved = True
-        _rehearse(learner, np.concatenate([model.x_scale, model.u_scale]))
+        _add_prior(learner, np.concatenate([model.x_scale, model.u_scale]))
     return True
 
 
-def _rehearse(learner: Learner, scale: Array) -> None:
-    """Fill the library's sums with half a block a group as the model sees it, in the range it was fitted in.
+def _add_prior(learner: Learner, scale: Array) -> None:
+    """Fill the library's sums with half a block a group as the model predicts it, in the range it was fitted in.
 
-    Without that the first still stretch of a stream would wipe the model out.
+    Without that prior the first still stretch of a stream would wipe the model out.
     """
     config, library = learner.config, learner.library
     for _ in range(config.groups):
         for _ in range(config.block // 2):
-            node = np.array([[size * rng_normal(learner.rng) for size in scale]])
-            (design,) = design_rows(learner, node[:, : config.states], node[:, config.states :])
-            target = design @ library.coefficients
-            if usable(design).all() and usable(target).all():
-                library_add(library, design, target)
+            node = np.array([size * rng_normal(learner.rng) for size in scale])
+            targets_add_prior(learner, node[: config.states], node[config.states :])
         library.blocks += 1
     library.windows = 0
-    library.score[:] = 0.0
 
 
 def _fits(config: Config, model: StartModel) -> bool:

@@ -14,14 +14,17 @@ from tinyude.reference.network.adam import Adam, adam_init
 from tinyude.reference.network.mlp import mlp_init
 from tinyude.reference.network.reservoir import Reservoir, reservoir_init
 from tinyude.reference.numeric.rng import Rng, rng_seed
+from tinyude.reference.paper.median_gate import MedianGate, median_gate_init
+from tinyude.reference.regression.change_detection import Change, change_init
 from tinyude.reference.regression.library import Library, library_init
-from tinyude.reference.signal.calibrate import Calibration, Scales, calibrate_init
-from tinyude.reference.signal.carried_angle import Reckon, reckon_init
-from tinyude.reference.signal.gates import Gates, gates_init
+from tinyude.reference.signal.calibrate import Calibration, calibrate_init
+from tinyude.reference.signal.gates import REASONS
+from tinyude.reference.signal.kinematics import Kinematics, kinematics_init
+from tinyude.reference.signal.nodes import Nodes
 from tinyude.reference.signal.noise import Noise, noise_init
 from tinyude.reference.signal.repair import Repair, repair_init
 from tinyude.reference.signal.ring import Ring, ring_init
-from tinyude.reference.signal.window import Nodes, Window
+from tinyude.reference.signal.setup import Setup
 
 Array = NDArray[Any]
 Function = Callable[[Array, Array], Array]
@@ -44,9 +47,10 @@ class Counters:
     replaced: int = 0
     windows: int = 0
     accepted: int = 0
+    rejected: dict[str, int] = field(default_factory=lambda: dict.fromkeys(REASONS, 0))
     updates: int = 0
     rolled_back: int = 0
-    revisions: int = 0  # of the window
+    recalibrations: int = 0
     changes: list[int] = field(default_factory=list)  # ticks at which the dynamics were found changed
 
 
@@ -57,42 +61,41 @@ class Learner:
     rng: Rng
     ring: Ring
     repair: Repair
-    reckon: Reckon
+    kinematics: Kinematics
     noise: Noise
-    gates: Gates
+    median_gate: MedianGate
     calibration: Calibration
     library: Library
+    change: Change
     reservoir: Reservoir
     holdout: Reservoir
     params: Array
     average: Array
     adam: Adam
     counters: Counters = field(default_factory=Counters)
-    window: Window | None = None  # None before the first calibration has ended
-    scales: Scales | None = None
+    setup: Setup | None = None  # None before the first calibration has ended
     physics_nodes: Nodes | None = None
     network_nodes: Nodes | None = None
-    second_order: float = 0.0
-    snr2: float = 0.0  # of the second derivative, at the end of the calibration
-    sigma_scale: float = 1.0
     network_on: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
     tick: int = 0
     bad: int = -1  # ring position of the newest sample that no window may touch
     bad_reason: str = "gap"
     run: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # identical samples in a row
     since_change: int = 0  # updates
-    aside: Array | None = None  # the network of the first start, while there is a second one
+    rate: float = 0.0  # learning rate at the start of the schedule
     calibrating: bool = True
     until: int = 0  # tick at which it ends
-    stretch: int = 0  # windows since the window was last looked at,
-    refused: int = 0  # those that the gates refused
     losses: list[float] = field(default_factory=list)
+    losses_taken: int = 0
+
+    @property
+    def sigma_scale(self) -> float:
+        """The calibration's factor on sigma; 1 before there is one."""
+        return self.setup.sigma_scale if self.setup else 1.0
 
 
 def learner_init(config: Config, known: Known) -> Learner:
     columns = config.channels + config.inputs
-    width = config.network_nodes * (config.states + config.inputs) + len(config.on)
-    width += config.states if config.second_order else 0
     rng = rng_seed(config.seed)
     params = mlp_init(config.sizes, rng) if config.hidden else np.zeros(0)
     return Learner(
@@ -101,17 +104,19 @@ def learner_init(config: Config, known: Known) -> Learner:
         rng,
         ring_init(config.span, columns),
         repair_init(columns),
-        reckon_init(config.channels),
+        kinematics_init(config.channels),
         noise_init(config.channels),
-        gates_init(config.channels),
+        median_gate_init(config.channels),
         calibrate_init(config),
         library_init(config.groups, config.columns),
-        reservoir_init(config.reservoir, width, config.rolling),
-        reservoir_init(config.holdout, width + 1),
+        change_init(config.columns),
+        reservoir_init(config.reservoir, config.width, config.rolling),
+        reservoir_init(config.holdout, config.width + 1),
         params,
         params.copy(),
         adam_init(len(params)),
         network_on=np.ones(len(config.on), dtype=bool),
         run=np.zeros(config.channels, dtype=np.int64),
+        rate=config.rate,
         until=config.calibration,
     )

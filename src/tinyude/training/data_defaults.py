@@ -10,7 +10,7 @@ from tinyude.data.streams import Stream
 from tinyude.physics import Physics
 from tinyude.physics.kinematics import measured_map
 from tinyude.reference.config import Config
-from tinyude.reference.signal.angle import TURN
+from tinyude.reference.numeric.elementary import TWO_PI
 from tinyude.reference.signal.window import window_make
 
 _FEWEST, _MOST = 20, 200  # stretches that it takes to tell a parabola, and that are looked at
@@ -37,9 +37,9 @@ def two_way(stream: Stream) -> list[str]:
     return [name for name, share in zip(stream.names, forward, strict=True) if 0.05 < share < 0.95]
 
 
-def going_round(stream: Stream) -> list[str]:
-    """Channels that cover more than a turn: only there does it matter that an angle lives on a circle."""
-    return [name for name, span in zip(stream.names, stream.span, strict=True) if span > TURN]
+def rotating(stream: Stream) -> list[str]:
+    """Channels that cover more than one revolution: only there does angle wrapping matter."""
+    return [name for name, span in zip(stream.names, stream.span, strict=True) if span > TWO_PI]
 
 
 def window_order(stream: Stream, half: int) -> int:

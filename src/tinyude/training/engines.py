@@ -4,57 +4,25 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import sympy as sp
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from tinyude import native
 from tinyude.errors import TinyUDEError
 from tinyude.physics import Physics
+from tinyude.reference import learner as stream
+from tinyude.reference import training, view
 from tinyude.reference.config import Config
-from tinyude.reference.learner import (
-    learner_around,
-    learner_calibrated,
-    learner_choose,
-    learner_conclude,
-    learner_finish,
-    learner_gap,
-    learner_push,
-    learner_residual,
-    learner_rewind,
-    learner_step,
-)
-from tinyude.reference.network.reservoir import reservoir_count
-from tinyude.reference.regression.targets import teach_judge, teach_solve
-from tinyude.reference.signal.gates import REASONS
-from tinyude.reference.signal.noise import noise_sigma
 from tinyude.reference.start import StartModel, learner_start
 from tinyude.reference.state import Known, learner_init
 from tinyude.training.known import known_functions, known_programs
+from tinyude.training.operations import START_REFUSED, Operations
 
 Array = NDArray[Any]
-
-
-class Engine(Protocol):
-    """What the estimator asks of a learner; `state()` is a dictionary with the names of tu_view in tinyude.h."""
-
-    def start(self, model: StartModel) -> None: ...
-    def push(self, rows: Array) -> None: ...
-    def gap(self) -> None: ...
-    def rewind(self) -> None: ...
-    def calibrated(self) -> None: ...
-    def step(self, count: int) -> None: ...
-    def solve(self) -> None: ...
-    def judge(self) -> None: ...
-    def conclude(self) -> None: ...
-    def around(self) -> bool: ...
-    def choose(self) -> None: ...
-    def finish(self) -> None: ...
-    def losses(self) -> tuple[int, float, int]: ...
-    def residual(self, x: Array, u: Array) -> Array: ...
-    def state(self) -> dict[str, Any]: ...
+Engine = Operations
 
 
 def make_engine(
@@ -79,97 +47,36 @@ def make_engine(
     return ReferenceLearner(config, known_functions(physics, terms, config.on)), "reference"
 
 
-class ReferenceLearner:
+class ReferenceLearner(Operations):
     """The NumPy learner with the surface of the native one."""
 
     def __init__(self, config: Config, known: Known) -> None:
         self._learner = learner_init(config, known)
-        self._read = 0  # losses already handed out
+
+    def call(self, name: str, *arguments: Any) -> Any:
+        module = next(module for module in (stream, training, view) if hasattr(module, f"learner_{name}"))
+        return getattr(module, f"learner_{name}")(self._learner, *arguments)
 
     def start(self, model: StartModel) -> None:
+        """From a fitted model instead of from nothing, before the first sample."""
         if not learner_start(self._learner, model):
-            raise TinyUDEError("The model does not fit the configuration; give the configuration it was fitted with.")
+            raise TinyUDEError(START_REFUSED.format(model))
 
-    def push(self, rows: Array) -> None:
-        channels = self._learner.config.channels
-        for row in rows:
-            learner_push(self._learner, row[:channels], row[channels:])
+    def push(self, rows: ArrayLike) -> None:
+        self.call("push_many", np.asarray(rows, dtype=np.float64))
 
-    def gap(self) -> None:
-        learner_gap(self._learner)
+    def residual(self, x: ArrayLike, u: ArrayLike | None = None) -> NDArray[np.float64]:
+        x = np.asarray(x, dtype=np.float64)
+        held = np.zeros((len(x), 0)) if u is None else np.asarray(u, dtype=np.float64)
+        return np.asarray(self.call("residual", x, held))
 
-    def rewind(self) -> None:
-        learner_rewind(self._learner)
+    def set_network(self, weights: ArrayLike, rate: float) -> bool:
+        return bool(self.call("set_network", np.asarray(weights, dtype=np.float64), rate))
 
-    def calibrated(self) -> None:
-        learner_calibrated(self._learner)
-
-    def step(self, count: int) -> None:
-        for _ in range(count):
-            learner_step(self._learner)
-
-    def solve(self) -> None:
-        teach_solve(self._learner)
-
-    def judge(self) -> None:
-        teach_judge(self._learner)
-
-    def conclude(self) -> None:
-        learner_conclude(self._learner)
-
-    def around(self) -> bool:
-        return learner_around(self._learner)
-
-    def choose(self) -> None:
-        learner_choose(self._learner)
-
-    def finish(self) -> None:
-        learner_finish(self._learner)
-
-    def losses(self) -> tuple[int, float, int]:
-        """Updates so far; the sum and the number of losses since the last call."""
-        fresh = self._learner.losses[self._read :]
-        self._read = len(self._learner.losses)
-        return self._learner.counters.updates, float(np.sum(fresh)), len(fresh)
-
-    def residual(self, x: Array, u: Array) -> Array:
-        return learner_residual(self._learner, x, u)
+    def take_losses(self) -> tuple[float, int]:
+        total, count = self.call("take_losses")
+        return total, count
 
     def state(self) -> dict[str, Any]:
-        learner = self._learner
-        counters, library, scales, window = learner.counters, learner.library, learner.scales, learner.window
-        states = learner.config.states
-        ready = scales is not None and window is not None
-        return {
-            "calibrated": int(ready),
-            "window_half": window.half if window else 0,
-            "window_spacing": window.spacing if window else 0,
-            "second_order": learner.second_order,
-            "snr2": learner.snr2,
-            "sigma_scale": learner.sigma_scale,
-            "sigma": noise_sigma(learner.noise),
-            "step": learner.noise.step.copy(),
-            "x_scale": scales.x if scales else np.ones(states),
-            "dx_scale": scales.dx if scales else np.ones(states),
-            "ddx_scale": scales.ddx if scales else np.ones(states),
-            "u_scale": scales.u if scales else np.ones(learner.config.inputs),
-            "params": learner.params.copy(),
-            "average": learner.average.copy(),
-            "coefficients": library.coefficients.copy(),
-            "errors": library.errors.copy(),
-            "deficient": library.deficient,
-            "network_on": learner.network_on.astype(np.int32),
-            "reservoir": learner.reservoir.entries[: reservoir_count(learner.reservoir)].copy(),
-            "samples": counters.samples,
-            "filled": counters.filled,
-            "replaced": counters.replaced,
-            "windows": counters.windows,
-            "accepted": counters.accepted,
-            "rejected": np.array([learner.gates.rejected[reason] for reason in REASONS]),
-            "updates": counters.updates,
-            "rolled_back": counters.rolled_back,
-            "revisions": counters.revisions,
-            "changes": len(counters.changes),
-            "changed_at": np.array(counters.changes, dtype=np.int64),
-            "loss": learner.losses[-1] if learner.losses else 0.0,
-        }
+        state: dict[str, Any] = self.call("view")
+        return state

@@ -16,7 +16,7 @@ _PAST = 1024  # windows kept without a network, to tell a change from a region t
 
 _PAPER: dict[str, Any] = {
     "dense": False, "repair": False, "physics_nodes": 1, "network_nodes": 1, "second_order": 0.1, "follow": False,
-    "rate_channel": (), "circular": (), "settle": False,
+    "rate_channel": (), "wrap": (), "last_layer": False,
 }  # fmt: skip
 _RATE_ALONE = 0.04  # of a network without a library: there is more to learn
 PRESETS: dict[str, dict[str, Any]] = {
@@ -30,8 +30,13 @@ PRESETS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-def make_config(preset: str, samples: int, period: float, overrides: Mapping[str, Any], **system: Any) -> Config:
-    """A configuration for a record of so many samples (or a live stream, told by its expected length)."""
+def make_config(
+    preset: str, samples: int, period: float, overrides: Mapping[str, Any], second_start: bool = False, **system: Any
+) -> Config:
+    """A configuration for a record of so many samples (or a live stream, told by its expected length).
+
+    second_start: held-out windows are to choose between two networks.
+    """
     if clash := system.keys() & overrides.keys():
         raise TinyUDEError(f"settings names {', '.join(sorted(clash))}, which follow from the rest; leave them out.")
     settings = PRESETS[preset] | (
@@ -43,7 +48,7 @@ def make_config(preset: str, samples: int, period: float, overrides: Mapping[str
         settings |= {"network_nodes": 1, "holdout": 0, "reservoir": _PAST}
     if preset == "default" and not (system.get("parameters") or system.get("library_terms")):
         settings["rate"] = _RATE_ALONE
-        if not overrides.get("around"):  # nothing to judge it against
+        if not second_start:  # nothing to judge it against
             settings["holdout"] = 0
     settings |= {key: value for key, value in overrides.items() if value is not None}
     updates = settings.get("updates", Config.updates)
@@ -62,7 +67,7 @@ def chip_config(config: Config, terms: int) -> Config:
     return replace(
         config, network_nodes=1, reservoir=min(config.reservoir, 2048), holdout=min(config.holdout, 128),
         max_half=min(config.max_half, 256), groups=min(config.groups, 8),
-        library_terms=min(terms, config.library_terms), forced=min(config.forced, config.parameters), around=False,
+        library_terms=min(terms, config.library_terms), forced=min(config.forced, config.parameters),
     )  # fmt: skip
 
 

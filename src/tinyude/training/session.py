@@ -15,6 +15,7 @@ from tinyude.model.model import Model
 from tinyude.physics import Physics
 from tinyude.reference.config import Config
 from tinyude.training.engines import Engine, make_engine
+from tinyude.training.restart import restart as restart_network
 
 Array = NDArray[Any]
 
@@ -35,6 +36,7 @@ class Session:
     started: float
     losses: list[tuple[int, float]]
     may_stop: bool = False  # training may end early when the network has nothing to learn
+    second_start: bool = False  # of a network that sees a wrapped angle
 
 
 def calibrate(session: Session, stream: Stream) -> None:
@@ -43,7 +45,7 @@ def calibrate(session: Session, stream: Stream) -> None:
         if session.engine.state()["calibrated"]:
             break
         session.engine.push(rows)
-    session.engine.calibrated()
+    session.engine.end_calibration()
     session.engine.rewind()
 
 
@@ -67,55 +69,55 @@ def _chunks(session: Session, stream: Stream) -> Iterator[Array]:
             yield rows[start : start + CHUNK]
 
 
-def most_updates(config: Config) -> int:
+def most_updates(session: Session) -> int:
     """Updates that may follow on a stream."""
-    return config.updates * (1 + config.around) if config.hidden else 0
+    return session.config.updates * (1 + session.second_start) if session.config.hidden else 0
 
 
 def train(session: Session, report: Callable[[int], None]) -> None:
-    """The updates that the stream left over (a change of the dynamics starts the count anew), the conclusion, and a
-    second start where an angle goes round.
+    """The end of a recorded stream, as tu_learner_finish has it, with progress; and a second start where one is due."""
+    engine = session.engine
+    engine.solve()
+    left = engine.updates_left()
+    if _run_updates(session, report):
+        engine.conclude()
+    if session.second_start:
+        restart_network(engine, session.config, lambda: _run_updates(session, lambda done: report(left + done), False))
+
+
+def _run_updates(session: Session, report: Callable[[int], None], may_stop: bool = True) -> bool:
+    """The updates left. False: a quarter of the way the network had nothing to learn; not retested, to limit false
+    positives.
     """
-    state = session.engine.state()
-    updates = session.config.updates
-    left = updates if state["changes"] else updates - int(state["updates"])
-    if _run_updates(session, left, report):
-        session.engine.conclude()
-    if session.engine.around():
-        _run_updates(session, updates, lambda done: report(left + done))
-        session.engine.choose()
-
-
-def _run_updates(session: Session, left: int, report: Callable[[int], None]) -> bool:
-    """False: a quarter of the way the network had nothing to learn. That stands: asked twice, luck would say yes."""
     if not session.config.hidden:
         return True
+    left = session.engine.updates_left()
     for done in range(0, left, HISTORY):
         session.engine.step(min(HISTORY, left - done))
         _note_loss(session)
         report(done)
-        if session.may_stop and done <= left // 4 < done + HISTORY and not _earning(session):
+        if may_stop and session.may_stop and done <= left // 4 < done + HISTORY and not _earning(session):
             return False
     return True
 
 
 def _earning(session: Session) -> bool:
-    """A quarter of the way: does the network beat the library anywhere? If not, the rest is noise to it."""
+    """Whether the network beats the library anywhere."""
     session.engine.judge()
     return bool(session.engine.state()["network_on"].any())
 
 
 def _note_loss(session: Session) -> None:
-    updates, total, count = session.engine.losses()
+    total, count = session.engine.take_losses()
     if count:
-        session.losses.append((updates, total / count))
+        session.losses.append((int(session.engine.state()["updates"]), total / count))
 
 
 def restart(session: Session, physics: Physics, engine: str, precision: str, network: bool) -> Session:
     """The same session from the start with other parameter values, with or without its network."""
     config = session.config if network else replace(session.config, hidden=(), holdout=0, reservoir=1)
     made, name = make_engine(engine, precision, config, physics, session.terms)
-    return Session(made, name, config, session.terms, physics, session.started, [], session.may_stop)
+    return replace(session, engine=made, engine_name=name, config=config, physics=physics, losses=[])
 
 
 def move_parameters(physics: Physics, steps: Array) -> tuple[float, Physics]:

@@ -66,10 +66,9 @@ static void disturb(tu_learner *learner, uint32_t *random)
     case 2: tu_learner_solve(learner); break;
     case 3: tu_learner_judge(learner); break;
     case 4: tu_learner_step(learner, 10); break;
-    case 5: tu_learner_calibrated(learner); break;
+    case 5: tu_learner_end_calibration(learner); break;
     case 6: tu_learner_finish(learner); break;
-    case 7: tu_learner_around(learner); break;
-    case 8: tu_learner_choose(learner); break;
+    case 7: tu_learner_conclude(learner); break;
     default: break;
     }
 }

@@ -10,7 +10,7 @@ tu_config base_config(void)
         .adaptive = 1, .gated = 1, .repair = 1, .physics_nodes = 9, .network_nodes = 5, .calibration = 600,
         .snr_gate = 12, .reservoir = 96, .holdout = 24, .batch = 16, .updates = 150, .train_every = 4, .adam = 1,
         .rate = (tu_real)0.02, .rate_floor = (tu_real)0.02, .decay = (tu_real)0.99, .groups = 6, .block = 10,
-        .threshold = (tu_real)4.5, .follow = 1, .settle = 1, .seed = 7,
+        .threshold = (tu_real)4.5, .follow = 1, .last_layer = 1, .seed = 7,
     };
     return c;
 }
@@ -84,7 +84,7 @@ static void paper_first_version(tu_config *c)
     c->adam = 0;
     c->rate = (tu_real)0.05;
     c->decay = 0;
-    c->settle = 0;
+    c->last_layer = 0;
 }
 
 static void usual(tu_config *c)
@@ -227,17 +227,16 @@ static void long_windows(tu_config *c)
     c->stride = 1;
 }
 
-static void round_and_round(tu_config *c)
+static void wrapped_angle(tu_config *c)
 {
-    c->circular[0] = 1;
+    c->wrap[0] = 1;
     c->rate_channel[0] = 2;
-    c->around = 1;
 }
 
-static void round_alone(tu_config *c)
+static void wrapped_alone(tu_config *c)
 {
     network_alone(c);
-    round_and_round(c);
+    wrapped_angle(c);
 }
 
 const setup SETUPS[] = {
@@ -268,7 +267,7 @@ const setup SETUPS[] = {
     {"high order", high_order},
     {"rolling, too fast", rolling},
     {"long windows", long_windows},
-    {"round and round", round_and_round},
-    {"round, network alone", round_alone},
+    {"wrapped angle", wrapped_angle},
+    {"wrapped, network alone", wrapped_alone},
 };
 const int SETUPS_COUNT = sizeof SETUPS / sizeof SETUPS[0];

@@ -45,9 +45,6 @@ static void train(const setup *tried)
     plant_start(&p, config.states, 1);
     push_stream(&g, &p, SAMPLES, 0.002);
     tu_learner_finish(g.learner);
-    CHECK(tu_learner_around(g.learner) == config.around);
-    tu_learner_step(g.learner, config.around ? (uint32_t)config.updates : 0);
-    tu_learner_choose(g.learner);
     tu_learner_view(g.learner, &view);
     double error = field_error(&g, DAMPING);
     printf("%-26s accepted %u of %u windows, error %.4f\n", tried->name, (unsigned)view.accepted,
@@ -87,7 +84,7 @@ static void recorded_runs(void)
     tu_real rows[2 * MAX_ROW];
     plant_start(&p, config.states, 3);
     push_stream(&g, &p, 500, 0.002);
-    tu_learner_calibrated(g.learner);
+    tu_learner_end_calibration(g.learner);
     tu_learner_rewind(g.learner);
     for (int run = 0; run < 8; run++) {
         push_stream(&g, &p, 700, 0.002);
@@ -204,8 +201,8 @@ static void before_calibration(void)
     tu_learner_step(g.learner, 3);
     CHECK(tu_learner_residual(g.learner, x, x, answer) == TU_NOT_READY && answer[0] == 0);
     tu_learner_view(g.learner, &view);
-    CHECK(!view.calibrated && view.updates == 3 && view.loss_count == 0);
-    tu_learner_calibrated(g.learner); /* without a single sample */
+    CHECK(!view.calibrated && view.updates == 3 && tu_learner_take_losses(g.learner, &x[0]) == 0 && x[0] == 0);
+    tu_learner_end_calibration(g.learner); /* without a single sample */
     tu_learner_finish(g.learner);
     CHECK(tu_learner_residual(g.learner, x, x, answer) == TU_OK);
     check_weights(&g);
@@ -261,7 +258,7 @@ static void refused_configurations(void)
         INT(network_nodes, 0), INT(network_nodes, 10), INT(calibration, 0), INT(reservoir, 0),
         INT(reservoir, 2000000), INT(holdout, -1), INT(holdout, 2000000), INT(batch, 0), INT(batch, 100000),
         INT(updates, 0), INT(train_every, -1), INT(groups, 5), INT(groups, 65), INT(block, 0),
-        REAL(sample_period, 0), REAL(sample_period, -1), REAL(sample_period, INFINITY), REAL(sample_period, NAN),
+        REAL(sample_period, 0), REAL(sample_period, 1e-38), REAL(sample_period, 1e7), REAL(sample_period, -1), REAL(sample_period, INFINITY), REAL(sample_period, NAN),
         REAL(second_order, -1), REAL(second_order, NAN), REAL(second_order, 0.1), REAL(snr_gate, -1),
         REAL(rate, -1), REAL(rate_floor, 2), REAL(decay, 1.5), REAL(threshold, NAN),
     };

@@ -19,7 +19,7 @@ from tinyude.experiments.experiment import Config, Result, Table, Unit, plain, s
 from tinyude.experiments.floor import run_floor
 from tinyude.experiments.page import write_pages
 from tinyude.experiments.targets import centres, corrected_targets, plain_targets
-from tinyude.reference.network import loss
+from tinyude.reference.paper import second_order
 from tinyude.reference.signal.window import window_make
 from tinyude.systems import pendulum
 
@@ -194,14 +194,14 @@ def test_reproduce_command_writes_page_and_json(tmp_path):
 
 
 def test_gradients_expose_a_broken_gradient(monkeypatch):
-    right = loss.mlp_jvp_backward
+    right = second_order.mlp_jvp_backward
 
     def broken(params, sizes, acts, tans, y_bar, y_tan_bar):
         return right(params, sizes, acts, tans, y_bar, 1.000001 * y_tan_bar)
 
     unit = next(unit for unit in gradients.units(True) if unit.config["order"] == 2)
     assert gradients.run_check(unit.config)["pass"]
-    monkeypatch.setattr(loss, "mlp_jvp_backward", broken)
+    monkeypatch.setattr(second_order, "mlp_jvp_backward", broken)
     assert not gradients.run_check(unit.config)["pass"]
 
 

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from tinyude.reference.signal.gates import REASONS, gates_init, gates_median, gates_noise
+from tinyude.reference.paper.median_gate import median_gate_accept, median_gate_init
+from tinyude.reference.signal.gates import gates_accept
 from tinyude.reference.signal.repair import repair_init, repair_push
 from tinyude.reference.signal.window import window_fit, window_make
 from tinyude.systems.system import System
@@ -28,7 +29,7 @@ def repaired(samples: np.ndarray, sigma: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("half", [115, 231])
 @pytest.mark.parametrize("level", [0.01, 0.05])
-def test_gates_noise_accepts_no_window_across_a_kick(pendulum: System, level: float, half: int) -> None:
+def test_gates_accept_accepts_no_window_across_a_kick(pendulum: System, level: float, half: int) -> None:
     """Also with only one sample before or after the kick, and after the outlier repair has had its hands on it."""
     samples, sigma, jumps = stream_with_sigma(pendulum, level)
     window = window_make(half, 1, 4, PERIOD)
@@ -38,40 +39,22 @@ def test_gates_noise_accepts_no_window_across_a_kick(pendulum: System, level: fl
         for newest in {jump, *range(jump, jump + 2 * half, STRIDE), jump + 2 * half - 1}:
             inside = near[newest - 2 * half - first : newest + 1 - first]
             _, misfit, segments = window_fit(window, inside)
-            assert gates_noise(window, misfit, segments, sigma, FINE) is not None
-
-
-@pytest.mark.parametrize("level", [0.01, 0.05])
-def test_gates_median_accepts_no_window_across_a_kick(pendulum: System, level: float) -> None:
-    samples, sigma, jumps = stream_with_sigma(pendulum, level)
-    window = window_make(5, 26, 4, PERIOD)
-    gates = gates_init(2)
-    accepted = []
-    for newest in range(2 * window.reach, len(samples), STRIDE):
-        taps = samples[newest - 2 * window.reach : newest + 1 : window.spacing]
-        _, misfit, _ = window_fit(window, taps)
-        if gates_median(gates, window, misfit, taps, sigma) is None:
-            accepted.append(newest)
-    newest = np.array(accepted)[:, None]
-    straddles = (newest - 2 * window.reach < jumps) & (jumps <= newest)
-    assert not straddles.any()
-    possible = (len(samples) - 2 * window.reach) / STRIDE - len(jumps) * 2 * window.reach / STRIDE
-    assert len(accepted) > 0.95 * possible
+            assert gates_accept(window, misfit, segments, sigma, FINE) is not None
 
 
 @pytest.mark.parametrize("half", [5, 60, 250])
-def test_gates_noise_passes_nearly_all_pure_noise(half: int) -> None:
+def test_gates_accept_passes_nearly_all_pure_noise(half: int) -> None:
     window = window_make(half, 1, 4, PERIOD)
     sigma = np.array([0.2, 3.0])
     rng = np.random.default_rng(half)
-    refused = 0
+    rejected = 0
     for _ in range(500):
         _, misfit, segments = window_fit(window, sigma * rng.standard_normal((2 * half + 1, 2)))
-        refused += gates_noise(window, misfit, segments, sigma, FINE) is not None
-    assert refused <= 5
+        rejected += gates_accept(window, misfit, segments, sigma, FINE) is not None
+    assert rejected <= 5
 
 
-def test_gates_noise_sees_a_kink_that_the_total_misfit_does_not() -> None:
+def test_gates_accept_sees_a_kink_that_the_total_misfit_does_not() -> None:
     """An impulse seen through the angle alone is only a kink, spread over hundreds of degrees of freedom."""
     window = window_make(150, 1, 4, PERIOD)
     kink = 2.0 * np.maximum(np.arange(-150, 151) * PERIOD, 0.0)[:, None]
@@ -80,44 +63,58 @@ def test_gates_noise_sees_a_kink_that_the_total_misfit_does_not() -> None:
     reasons = []
     for _ in range(100):
         _, misfit, segments = window_fit(window, kink + sigma * rng.standard_normal(kink.shape))
-        reasons.append(gates_noise(window, misfit, segments, sigma, FINE[:1]))
+        reasons.append(gates_accept(window, misfit, segments, sigma, FINE[:1]))
     assert reasons.count("misfit") < 40 and reasons.count(None) < 30
 
 
-def test_gates_noise_names_misfit_for_what_is_far_too_large() -> None:
+def test_gates_accept_names_misfit_for_what_is_far_too_large() -> None:
     window = window_make(60, 1, 4, PERIOD)
     sigma = np.array([0.01])
     samples = 3.0 * sigma * np.random.default_rng(0).standard_normal((121, 1))
     _, misfit, segments = window_fit(window, samples)
-    assert gates_noise(window, misfit, segments, sigma, FINE[:1]) == "misfit"
+    assert gates_accept(window, misfit, segments, sigma, FINE[:1]) == "misfit"
 
 
-def test_gates_noise_lets_a_coarse_encoder_pass() -> None:
+def test_gates_accept_lets_a_coarse_encoder_pass() -> None:
     """Rounding errors of a slow encoder hardly change from sample to sample; that is no jump."""
     window = window_make(60, 1, 4, PERIOD)
     step = 0.01
     t = np.arange(4000) * PERIOD
     codes = step * np.round(np.sin(0.6 * t) / step)
     sigma = np.array([step / np.sqrt(12.0)])
-    refused = coarse_blind = 0
+    rejected = coarse_blind = 0
     for start in range(0, 3800, 50):
         _, misfit, segments = window_fit(window, codes[start : start + 121, None])
-        refused += gates_noise(window, misfit, segments, sigma, np.array([step])) is not None
-        coarse_blind += gates_noise(window, misfit, segments, sigma, FINE[:1]) is not None
-    assert refused <= 8 < coarse_blind
+        rejected += gates_accept(window, misfit, segments, sigma, np.array([step])) is not None
+        coarse_blind += gates_accept(window, misfit, segments, sigma, FINE[:1]) is not None
+    assert rejected <= 8 < coarse_blind
 
 
-def test_gates_median_follows_recent_windows_but_not_beyond_the_noise() -> None:
+@pytest.mark.parametrize("level", [0.01, 0.05])
+def test_median_gate_accept_accepts_no_window_across_a_kick(pendulum: System, level: float) -> None:
+    samples, sigma, jumps = stream_with_sigma(pendulum, level)
+    window = window_make(5, 26, 4, PERIOD)
+    gate = median_gate_init(2)
+    accepted = []
+    for newest in range(2 * window.reach, len(samples), STRIDE):
+        taps = samples[newest - 2 * window.reach : newest + 1 : window.spacing]
+        _, misfit, _ = window_fit(window, taps)
+        if median_gate_accept(gate, window, misfit, taps, sigma) is None:
+            accepted.append(newest)
+    newest = np.array(accepted)[:, None]
+    straddles = (newest - 2 * window.reach < jumps) & (jumps <= newest)
+    assert not straddles.any()
+    possible = (len(samples) - 2 * window.reach) / STRIDE - len(jumps) * 2 * window.reach / STRIDE
+    assert len(accepted) > 0.95 * possible
+
+
+def test_median_gate_accept_follows_recent_windows_but_not_beyond_the_noise() -> None:
     """However bad the recent windows were, six of their medians cannot excuse more than the noise explains."""
     window = window_make(5, 20, 4, PERIOD)
-    gates = gates_init(1)
+    gate = median_gate_init(1)
     sigma, samples = np.array([0.01]), np.ones((11, 1))
     bad = np.array([(5.0 * 0.01) ** 2 * window.freedom + 0.02**2])
-    reasons = [gates_median(gates, window, bad, samples, sigma) for _ in range(100)]
+    reasons = [median_gate_accept(gate, window, bad, samples, sigma) for _ in range(100)]
     assert set(reasons) == {"misfit"}
     good = np.array([0.01**2 * window.freedom])
-    assert gates_median(gates, window, good, samples, sigma) is None
-
-
-def test_gates_init_counts_every_reason_from_zero() -> None:
-    assert gates_init(3).rejected == dict.fromkeys(REASONS, 0)
+    assert median_gate_accept(gate, window, good, samples, sigma) is None

@@ -7,20 +7,16 @@ import sympy as sp
 
 from tinyude.reference import learner as learner_module
 from tinyude.reference.config import Config
-from tinyude.reference.learner import (
-    learner_finish,
-    learner_gap,
-    learner_push,
-    learner_residual,
-    learner_rewind,
-    learner_step,
-)
+from tinyude.reference.learner import learner_gap, learner_push, learner_rewind
+from tinyude.reference.network.holdout import holdout_judge
+from tinyude.reference.network.loss import loss_gather
 from tinyude.reference.network.mlp import mlp_forward
 from tinyude.reference.network.reservoir import reservoir_count, reservoir_init
-from tinyude.reference.regression.targets import network_batch, teach_judge
 from tinyude.reference.signal.gates import STUCK_RUN
 from tinyude.reference.signal.noise import noise_sigma
 from tinyude.reference.state import Learner, learner_init
+from tinyude.reference.training import learner_finish, learner_step
+from tinyude.reference.view import learner_residual
 from tinyude.systems import pendulum as make_pendulum
 from tinyude.systems.system import System
 from tinyude.training.known import known_functions
@@ -48,7 +44,7 @@ def feed(learner: Learner, samples: np.ndarray) -> Learner:
 
 
 def balanced(learner: Learner) -> bool:
-    return learner.counters.windows == learner.counters.accepted + sum(learner.gates.rejected.values())
+    return learner.counters.windows == learner.counters.accepted + sum(learner.counters.rejected.values())
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +54,7 @@ def taught(pendulum: System, short_stream: Stream) -> Learner:
 
 
 def test_learner_push_calibrates_then_teaches(taught: Learner) -> None:
-    assert taught.window is not None and taught.scales is not None
+    assert taught.setup is not None
     assert taught.counters.samples == 2400 and taught.tick == 2400 - 4  # the repair's delay
     assert taught.counters.windows == (2396 - 800) // CONFIG.stride
     assert taught.counters.accepted > 0.8 * taught.counters.windows and balanced(taught)
@@ -70,19 +66,19 @@ def test_learner_push_never_teaches_across_a_kick(
     pendulum: System, short_stream: Stream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     newest: list[int] = []
-    teach: Callable[..., bool] = learner_module.teach_window
+    teach: Callable[..., bool] = learner_module.targets_add
 
     def spy(learner: Learner, *arguments: object) -> bool:
         newest.append(learner.tick - 1)
         return teach(learner, *arguments)
 
-    monkeypatch.setattr(learner_module, "teach_window", spy)
+    monkeypatch.setattr(learner_module, "targets_add", spy)
     for config, terms in ((CONFIG, TERMS), (paper(), [])):
         newest.clear()
         learner = feed(make(pendulum, replace(config, calibration=400), terms), short_stream[1])
-        assert learner.window and len(newest) > 500
+        assert learner.setup and len(newest) > 500
         last = np.array(newest)[:, None]
-        assert not np.any((last - 2 * learner.window.reach < KICKS) & (last >= KICKS))
+        assert not np.any((last - 2 * learner.setup.window.reach < KICKS) & (last >= KICKS))
 
 
 def paper() -> Config:
@@ -107,7 +103,7 @@ def test_learner_push_counts_bad_stretches_by_reason(
 ) -> None:
     stretch = slice(1100, 1160)
     learner = feed(make(pendulum), spoilt(short_stream[1], stretch, value)[:1500])
-    assert learner.gates.rejected[reason] > (60 - STUCK_RUN) / CONFIG.stride and balanced(learner)
+    assert learner.counters.rejected[reason] > (60 - STUCK_RUN) / CONFIG.stride and balanced(learner)
     assert np.all(np.isfinite(learner.reservoir.entries)) and np.all(np.isfinite(learner.params))
     assert learner.library.coefficients[1] == pytest.approx(-0.4, abs=0.05)
 
@@ -117,7 +113,7 @@ def test_learner_push_catches_a_saturated_sensor(pendulum: System, short_stream:
     samples[900:, 1] = np.clip(samples[900:, 1], -2.0, 2.0)
     learner = feed(make(pendulum), samples)
     flat = np.convolve(np.diff(samples[900:, 1]) == 0.0, np.ones(STUCK_RUN), "valid") == STUCK_RUN
-    assert learner.gates.rejected["stuck"] > flat.sum() / CONFIG.stride > 20 and balanced(learner)
+    assert learner.counters.rejected["stuck"] > flat.sum() / CONFIG.stride > 20 and balanced(learner)
     assert learner.library.coefficients[1] == pytest.approx(-0.4, abs=0.03)
 
 
@@ -135,23 +131,23 @@ def test_learner_push_mends_lone_faults_and_counts_them(pendulum: System, short_
 
 def test_learner_gap_keeps_windows_from_straddling(taught: Learner, pendulum: System, short_stream: Stream) -> None:
     learner = feed(make(pendulum), short_stream[1][:1200])
-    assert learner.window
-    before = learner.gates.rejected["gap"]
+    assert learner.setup
+    before = learner.counters.rejected["gap"]
     learner_gap(learner)
     feed(learner, short_stream[1][1700:2000])
-    skipped = learner.gates.rejected["gap"] - before
-    assert skipped == pytest.approx(2 * learner.window.reach / CONFIG.stride, abs=2)
-    assert learner.gates.rejected["misfit"] + learner.gates.rejected["jump"] <= 45  # the kick at 800 alone
+    skipped = learner.counters.rejected["gap"] - before
+    assert skipped == pytest.approx(2 * learner.setup.window.reach / CONFIG.stride, abs=2)
+    assert learner.counters.rejected["misfit"] + learner.counters.rejected["jump"] <= 45  # the kick at 800 alone
     assert balanced(learner)
 
 
 def test_learner_rewind_keeps_what_calibration_found(pendulum: System, short_stream: Stream) -> None:
     learner = feed(make(pendulum), short_stream[1][:900])
-    window = learner.window
+    setup = learner.setup
     learner_rewind(learner)
-    assert learner.window is window and window is not None
+    assert learner.setup is setup and setup is not None
     assert learner.counters.samples == learner.tick == learner.ring.pushed == 0
-    assert not any(learner.gates.rejected.values())
+    assert not any(learner.counters.rejected.values())
 
 
 def test_learner_is_deterministic_and_seeds_differ(pendulum: System, short_stream: Stream) -> None:
@@ -194,7 +190,8 @@ def test_learner_step_lowers_the_loss_of_a_network_alone(pendulum: System, short
 def test_learner_second_order_enters_only_when_the_noise_allows(pendulum: System, short_stream: Stream) -> None:
     noisy = feed(make(pendulum, paper(), []), short_stream[1][:1000])
     forced = feed(make(pendulum, replace(paper(), snr_gate=0.0), []), short_stream[1][:1000])
-    assert noisy.second_order == 0.0 and forced.second_order == 0.1
+    assert noisy.setup and forced.setup
+    assert noisy.setup.second_order == 0.0 and forced.setup.second_order == 0.1
     assert not np.array_equal(noisy.params, forced.params)
 
 
@@ -227,7 +224,7 @@ def test_teach_judge_keeps_the_network_only_where_it_earns_it(taught: Learner, u
     rng = np.random.default_rng(0)
     entries = learner.holdout.entries
     entries[:, :-2] = rng.standard_normal(entries[:, :-2].shape)
-    nodes, _ = network_batch(learner, entries)
+    nodes, _ = loss_gather(learner.config, entries)
     assert learner.network_nodes
     answer = mlp_forward(learner.average, CONFIG.sizes, nodes.reshape(-1, 2))[-1].reshape(240, -1)
     answer = answer @ learner.network_nodes.weights[:, 1]
@@ -235,7 +232,7 @@ def test_teach_judge_keeps_the_network_only_where_it_earns_it(taught: Learner, u
     entries[:, -2] += answer.std() * rng.standard_normal(240)
     entries[:, -1] = np.repeat(np.arange(12), 20)
     learner.holdout.seen = 240
-    teach_judge(learner)
+    holdout_judge(learner)
     assert learner.network_on.tolist() == [useful]
 
 
@@ -271,17 +268,17 @@ def worse_sensor(system: System) -> np.ndarray:
     return samples
 
 
-def test_learner_revises_the_window_of_a_stream_that_changes_its_character(pendulum: System) -> None:
+def test_learner_recalibrates_when_the_stream_changes_its_character(pendulum: System) -> None:
     samples = worse_sensor(pendulum)
     learner = feed(make(pendulum, replace(CONFIG, hidden=(), holdout=0)), samples[:2400])
-    assert learner.scales is not None
-    before, scales, quiet = learner.counters.accepted, learner.scales.x.copy(), noise_sigma(learner.noise)
+    assert learner.setup is not None
+    before, scales, quiet = learner.counters.accepted, learner.setup.scales.x.copy(), noise_sigma(learner.noise)
     feed(learner, samples[2400:])
-    assert learner.counters.revisions == 1
+    assert learner.counters.recalibrations == 1
     assert learner.counters.accepted > before + 0.5 * (len(samples) - 2400) / CONFIG.stride - 1000
-    np.testing.assert_array_equal(learner.scales.x, scales)
+    np.testing.assert_array_equal(learner.setup.scales.x, scales)
     np.testing.assert_allclose(noise_sigma(learner.noise), np.sqrt(65.0) * quiet, rtol=0.1)
 
 
 def test_learner_keeps_the_window_of_a_steady_stream(taught: Learner) -> None:
-    assert taught.counters.revisions == 0 and taught.stretch + taught.counters.revisions > 0
+    assert taught.counters.recalibrations == 0 and taught.calibration.watched > 0

@@ -4,9 +4,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tinyude.reference.network import loss as loss_module
-from tinyude.reference.network.loss import SecondOrder, loss_first, loss_second
+from tinyude.reference.network.loss import loss_first
 from tinyude.reference.network.mlp import Array, mlp_backward, mlp_count, mlp_forward, mlp_jvp
+from tinyude.reference.paper import second_order as second_order_module
+from tinyude.reference.paper.second_order import SecondOrder, second_order_loss
 
 Derivative = Callable[[Callable[[np.ndarray], Any], np.ndarray], np.ndarray]
 SIZES = [(2, 4, 2), (2, 5, 3, 2), (4, 6, 6, 4)]
@@ -46,12 +47,12 @@ def test_loss_first_gradient_is_exact(
 @pytest.mark.parametrize("weight", [0.0, 0.1, 10.0])
 @pytest.mark.parametrize("batch", [1, 7])
 @pytest.mark.parametrize("sizes", SIZES)
-def test_loss_second_gradient_is_exact(
+def test_second_order_loss_gradient_is_exact(
     sizes: tuple[int, ...], batch: int, weight: float, complex_step: Derivative
 ) -> None:
     params, x, target = draw(sizes, 1.0, (batch, sizes[0]), (batch, sizes[-1]))
     second = second_order(sizes[0], batch)
-    assert disagreement(lambda p: loss_second(p, sizes, x, target, second, weight), params, complex_step) < 1e-12
+    assert disagreement(lambda p: second_order_loss(p, sizes, x, target, second, weight), params, complex_step) < 1e-12
 
 
 def test_loss_first_value_is_the_mean_square_of_the_filtered_misfit() -> None:
@@ -64,7 +65,7 @@ def test_loss_first_value_is_the_mean_square_of_the_filtered_misfit() -> None:
     assert value == pytest.approx(np.mean(np.sum((target - answer) ** 2, axis=1)), rel=1e-14)
 
 
-def test_loss_second_target_is_the_derivative_along_the_flow(complex_step: Derivative) -> None:
+def test_second_order_loss_target_is_the_derivative_along_the_flow(complex_step: Derivative) -> None:
     """With ddx_hat = d/dt F(x) by complex step, the second-order term vanishes."""
     sizes, batch = (2, 5, 2), 4
     params, x, target = draw(sizes, 1.0, (batch, 2), (batch, 2))
@@ -77,21 +78,21 @@ def test_loss_second_target_is_the_derivative_along_the_flow(complex_step: Deriv
     states = x * x_scale
     lie = np.array([complex_step(flow, state) @ flow(state) for state in states])
     second = SecondOrder(states @ known.T, np.broadcast_to(known, (batch, 2, 2)), lie, x_scale, s1, s2)
-    value, _ = loss_second(params, sizes, x, target, second, weight=1.0)
-    plain, _ = loss_second(params, sizes, x, target, second, weight=0.0)
+    value, _ = second_order_loss(params, sizes, x, target, second, weight=1.0)
+    plain, _ = second_order_loss(params, sizes, x, target, second, weight=0.0)
     assert abs(value - plain) < 1e-24
 
 
-def test_loss_second_without_weight_is_loss_first() -> None:
+def test_second_order_loss_without_weight_is_loss_first() -> None:
     sizes = (2, 4, 2)
     params, x, target = draw(sizes, 1.0, (5, 2), (5, 2))
     first = loss_first(params, sizes, x[:, None], np.ones((1, 2)), target)
-    second = loss_second(params, sizes, x, target, second_order(2, 5), 0.0)
+    second = second_order_loss(params, sizes, x, target, second_order(2, 5), 0.0)
     assert second[0] == pytest.approx(first[0], rel=1e-14)
     np.testing.assert_allclose(second[1], first[1], rtol=1e-12, atol=1e-15)
 
 
-def test_loss_second_check_notices_a_missing_tangent_share(
+def test_second_order_loss_check_notices_a_missing_tangent_share(
     monkeypatch: pytest.MonkeyPatch, complex_step: Derivative
 ) -> None:
     sizes = (2, 4, 2)
@@ -101,11 +102,13 @@ def test_loss_second_check_notices_a_missing_tangent_share(
     def value_only(params: Array, sizes: Any, acts: Any, tans: Any, y_bar: Array, y_tan_bar: Array) -> Array:
         return mlp_backward(params, sizes, acts, y_bar)[0]
 
-    monkeypatch.setattr(loss_module, "mlp_jvp_backward", value_only)
-    assert disagreement(lambda p: loss_second(p, sizes, x, target, second, 0.1), params, complex_step) > 1e-6
+    monkeypatch.setattr(second_order_module, "mlp_jvp_backward", value_only)
+    assert disagreement(lambda p: second_order_loss(p, sizes, x, target, second, 0.1), params, complex_step) > 1e-6
 
 
-def test_loss_second_check_notices_a_flow_held_fixed(monkeypatch: pytest.MonkeyPatch, complex_step: Derivative) -> None:
+def test_second_order_loss_check_notices_a_flow_held_fixed(
+    monkeypatch: pytest.MonkeyPatch, complex_step: Derivative
+) -> None:
     sizes = (2, 4, 2)
     params, x, target = draw(sizes, 1.0, (5, 2), (5, 2))
     second = second_order(2, 5)
@@ -114,18 +117,20 @@ def test_loss_second_check_notices_a_flow_held_fixed(monkeypatch: pytest.MonkeyP
         grad, x_bar = mlp_backward(*args)
         return grad, 0.0 * x_bar
 
-    monkeypatch.setattr(loss_module, "mlp_backward", without_input_share)
-    assert disagreement(lambda p: loss_second(p, sizes, x, target, second, 0.1), params, complex_step) > 1e-6
+    monkeypatch.setattr(second_order_module, "mlp_backward", without_input_share)
+    assert disagreement(lambda p: second_order_loss(p, sizes, x, target, second, 0.1), params, complex_step) > 1e-6
 
 
 def test_loss_first_check_notices_a_wrong_sign(monkeypatch: pytest.MonkeyPatch, complex_step: Derivative) -> None:
     sizes = (2, 4, 2)
     params, nodes, weights, target = draw(sizes, 1.0, (5, 3, 2), (3, 2), (5, 2))
-    monkeypatch.setattr(loss_module, "mlp_backward", lambda *args: (-mlp_backward(*args)[0], mlp_backward(*args)[1]))
+    monkeypatch.setattr(
+        second_order_module, "mlp_backward", lambda *args: (-mlp_backward(*args)[0], mlp_backward(*args)[1])
+    )
     assert disagreement(lambda p: loss_first(p, sizes, nodes, weights, target), params, complex_step) > 1.0
 
 
-def test_loss_second_tangent_moves_with_the_network() -> None:
+def test_second_order_loss_tangent_moves_with_the_network() -> None:
     """The tangent is along the whole flow, the network's own share included."""
     sizes = (2, 3, 2)
     params, x, target = draw(sizes, 1.0, (2, 2), (2, 2))
@@ -135,4 +140,4 @@ def test_loss_second_tangent_moves_with_the_network() -> None:
     lie = np.einsum("bij,bj->bi", second.jacobian, flow)
     lie += second.s1 * mlp_jvp(params, sizes, acts, flow / second.x_scale)[-1]
     expected = np.mean(np.sum((target - acts[-1]) ** 2 + 0.5 * ((second.target - lie) / second.s2) ** 2, axis=1))
-    assert loss_second(params, sizes, x, target, second, 0.5)[0] == pytest.approx(expected, rel=1e-13)
+    assert second_order_loss(params, sizes, x, target, second, 0.5)[0] == pytest.approx(expected, rel=1e-13)

@@ -9,9 +9,10 @@ import sympy as sp
 from tinyude import native
 from tinyude.errors import TinyUDEError
 from tinyude.reference.config import Config
-from tinyude.reference.learner import learner_push, learner_residual
+from tinyude.reference.learner import learner_push
 from tinyude.reference.start import StartModel, learner_start
 from tinyude.reference.state import Learner, learner_init
+from tinyude.reference.view import learner_residual
 from tinyude.systems.system import System
 from tinyude.training.engines import ReferenceLearner
 from tinyude.training.known import known_functions, known_programs

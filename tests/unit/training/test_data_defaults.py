@@ -3,7 +3,7 @@ import pytest
 
 import tinyude as tu
 from tinyude.data.streams import Stream, as_stream
-from tinyude.training.data_defaults import going_round, window_order
+from tinyude.training.data_defaults import rotating, window_order
 
 HALF = 100
 NOISE = 0.05 * np.random.default_rng(0).standard_normal(8000)
@@ -17,11 +17,11 @@ def motion(period: float) -> np.ndarray:
     return np.sin(2.0 * np.pi / period * 1e-3 * np.arange(8000))
 
 
-def test_going_round_looks_at_every_run() -> None:
+def test_rotating_looks_at_every_run() -> None:
     swing, turn = motion(1.0)[:, None], np.linspace(0.0, 7.0, 2000)[:, None]
     apart = [swing, swing + 2.0 * np.pi]  # an encoder that was not reset in between
     for runs, expected in (([swing, turn], ["x"]), (apart, ["x"]), ([swing, swing], [])):
-        assert going_round(as_stream(runs, 1e-3, None, ("x",), (), None, {})) == expected
+        assert rotating(as_stream(runs, 1e-3, None, ("x",), (), None, {})) == expected
 
 
 @pytest.mark.parametrize(

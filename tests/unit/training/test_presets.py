@@ -60,8 +60,8 @@ def test_make_config_paper_v2_has_the_papers_constants() -> None:
 
 
 @pytest.mark.parametrize("preset", list(PRESETS))
-def test_make_config_settles_the_network_by_default_alone(preset: str) -> None:
-    assert config(preset).settle is (preset == "default")
+def test_make_config_solves_the_last_layer_by_default_alone(preset: str) -> None:
+    assert config(preset).last_layer is (preset == "default")
 
 
 def test_make_config_holds_back_only_where_the_network_is_judged() -> None:

@@ -39,6 +39,11 @@ def adam_step(adam: Adam, params: NDArray[np.float64], grad: NDArray[np.float64]
     params -= step * adam.first / (np.sqrt(adam.second * unbias) + EPSILON)
 
 
+def sgd_step(params: NDArray[np.float64], grad: NDArray[np.float64], rate: float) -> None:
+    """Plain gradient descent."""
+    params -= rate * grad
+
+
 def cosine_rate(step: int, steps: int, rate: float, floor: float) -> float:
     """Half a cosine from rate down to floor * rate over the given number of steps."""
     phase = min(step / steps, 1.0)

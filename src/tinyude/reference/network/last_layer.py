@@ -6,20 +6,20 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tinyude.reference.network.loss import loss_gather
 from tinyude.reference.network.mlp import Array, mlp_forward, mlp_layers
 from tinyude.reference.network.reservoir import reservoir_count
-from tinyude.reference.regression.targets import network_batch
 from tinyude.reference.signal.ring import usable
 from tinyude.reference.state import Learner
 
 
-def settle(params: Array, sizes: Sequence[int], nodes: Array, node_weights: Array, target: Array) -> None:
+def last_layer_solve(params: Array, sizes: Sequence[int], nodes: Array, node_weights: Array, target: Array) -> None:
     """Move every output's weights and bias from where training left them by the change that makes
 
         sum_windows (target - sum_q w_q N(x_q))^2 + s^2 |change|^2
 
-    least, s^2 being the mean square of what training left: weights may move by about 1, and stay where noise alone
-    speaks. Arguments as loss_first has them, with every stored window as the batch.
+    least, s^2 being the mean square of what training left: weights may move by about 1, and stay where there is
+    only noise. Arguments as loss_first has them, with every stored window as the batch.
     """
     batch, count, width = nodes.shape
     acts = mlp_forward(params, sizes, nodes.reshape(batch * count, width))
@@ -38,13 +38,15 @@ def settle(params: Array, sizes: Sequence[int], nodes: Array, node_weights: Arra
         bias[i] += change[-1]
 
 
-def settle_network(learner: Learner) -> None:
+def last_layer_finish(learner: Learner) -> None:
     """The same for the averaged network, on what the reservoir holds; not before that is enough for an update, and
     not where a second-order term has a say.
     """
     config, count = learner.config, reservoir_count(learner.reservoir)
-    if not config.settle or not config.hidden or count < config.batch or learner.second_order:
+    if not config.last_layer or not config.hidden or count < config.batch:
         return
-    assert learner.network_nodes
-    nodes, target = network_batch(learner, learner.reservoir.entries[:count])
-    settle(learner.average, config.sizes, nodes, learner.network_nodes.weights[:, list(config.on)], target)
+    assert learner.network_nodes and learner.setup
+    if learner.setup.second_order:
+        return
+    nodes, target = loss_gather(config, learner.reservoir.entries[:count])
+    last_layer_solve(learner.average, config.sizes, nodes, learner.network_nodes.weights[:, list(config.on)], target)

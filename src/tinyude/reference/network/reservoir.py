@@ -21,6 +21,11 @@ def reservoir_init(capacity: int, width: int, rolling: bool = False) -> Reservoi
     return Reservoir(np.zeros((capacity, width)), rolling)
 
 
+def reservoir_clear(res: Reservoir) -> None:
+    """Forget every entry."""
+    res.seen = 0
+
+
 def reservoir_count(res: Reservoir) -> int:
     return min(res.seen, len(res.entries))
 

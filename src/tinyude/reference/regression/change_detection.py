@@ -1,27 +1,142 @@
-"""Has the plant changed, or is this a region that was never seen? Windows in store that saw the same state can tell."""
+"""Change detection: do the dynamics still follow the library's model?
+
+Each block of windows scores every column by the sum of column times innovation. Two blocks in a row that contradict
+the model the same way raise an alarm. That may be a change, or a library without the right term in a region that is
+new: in the trial that follows, each window is compared with the stored one nearest to its state.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
-from tinyude.reference.network.reservoir import reservoir_count
-from tinyude.reference.regression.library import library_compare
-from tinyude.reference.state import Array, Learner
+from tinyude.reference.network.reservoir import Reservoir, reservoir_count
+from tinyude.reference.regression.library import Library
 
-NEAR = 0.15  # distance, in scales and per state or input, at which two windows saw the same
+Array = NDArray[Any]
+ALARM = 4.0  # a block's score in units of its usual size, twice in a row,
+ALARM_BLOCKS = 8  # blocks that define what is usual
+TRIAL_BLOCKS = 6  # blocks after an alarm that decide whether it was one
+CERTAIN = 8.0  # the trial's score against the past, in units of its usual size
+SERIOUS = 0.04  # share of the trial's squared target that a change of one coefficient must explain,
+STEADY = 5.0  # standard errors, by how far the trial's parts differ among themselves, that the change must exceed
+LEAST_PARTS = 4.0  # minimum effective number of parts
+MATCHED = 0.25  # least share of the trial's windows that have a stored neighbour
+NEAR = 0.15  # distance, in scales and per state or input, at which two windows saw the same state
+_TINY = float(np.finfo(np.float32).tiny)
 
 
-def trial_compare(learner: Learner, entry: Array, design: Array, target: Array) -> bool:
-    """A window of a trial against the nearest state in store, by what the library leaves. False: none is near."""
-    config = learner.config
-    columns = config.states + config.inputs
-    stored = learner.reservoir.entries[: reservoir_count(learner.reservoir)]
-    first, rest = config.network_nodes // 2 * columns, config.network_nodes * columns  # the middle node; what is left
-    distances = ((stored[:, first : first + columns] - entry[first : first + columns]) ** 2).sum(axis=1)
-    nearest = int(np.argmin(distances)) if len(stored) else -1
-    if nearest < 0 or distances[nearest] >= NEAR**2 * columns:
-        library_compare(learner.library, design, target, None)
-        return False
-    difference = (entry - stored[nearest])[rest : rest + len(config.on)]
-    library_compare(learner.library, design, target, difference)
-    return True
+@dataclass
+class Change:
+    score: Array  # column times innovation over the current block; in a trial, times difference over a part
+    usual: Array  # mean square of past scores
+    last: Array  # the previous block's score, in units of its usual size; in a trial, its score against the past
+    part: Array  # squared columns over the current part of the trial
+    energy: Array  # the same over all its parts
+    moments: Array  # (3, columns): sums over its parts of score^2, score * part, part^2
+    trial: int = 0  # blocks left of the trial that an alarm starts; 0: there is none
+    matched_target: float = 0.0  # squared targets of the trial
+    matched: int = 0  # windows of the trial with a stored neighbour,
+    compared: int = 0  # of so many
+    scored: int = 0  # blocks in `usual`
+
+
+def change_init(columns: int) -> Change:
+    score, usual, last, part, energy = np.zeros((5, columns))
+    return Change(score, usual, last, part, energy, np.zeros((3, columns)))
+
+
+def change_clear(change: Change) -> None:
+    """Forget what was usual."""
+    change.last[:] = 0.0
+    change.usual[:] = 0.0
+    change.scored = change.trial = 0
+
+
+def change_add(change: Change, library: Library, design: Array, target: Array) -> None:
+    """One window, as library_add has it."""
+    if not change.trial:
+        change.score += design.T @ (target - design @ library.coefficients)
+
+
+def change_nearest(store: Reservoir, here: Array, first: int) -> int:
+    """The stored entry nearest to `here` in the columns from `first` on; the number of entries when none is near."""
+    stored = store.entries[: reservoir_count(store)]
+    distances = ((stored[:, first : first + len(here)] - here) ** 2).sum(axis=1)
+    near = len(stored) and distances.min() < NEAR**2 * len(here)
+    return int(np.argmin(distances)) if near else len(stored)
+
+
+def change_compare(change: Change, design: Array, target: Array, difference: Array | None) -> None:
+    """A window of the trial against its stored neighbour, by what the library leaves of both; None: it has none."""
+    change.compared += 1
+    if difference is not None:
+        change.matched += 1
+        change.score += design.T @ difference
+        change.part += (design**2).sum(axis=0)
+        change.matched_target += float(target @ target)
+
+
+def change_end_part(change: Change) -> None:
+    """Close a part of a block: in a trial each part counts as one observation."""
+    if change.trial:
+        change.last += change.score
+        change.energy += change.part
+        change.moments += [change.score**2, change.score * change.part, change.part**2]
+        change.score[:] = change.part[:] = 0.0
+
+
+def change_end_block(change: Change, solved: bool) -> bool:
+    """Close a block; `solved`: there is a model to contradict. True: the dynamics have changed."""
+    changed = False
+    if change.trial:
+        change_end_part(change)
+        change.trial -= 1
+        if change.trial == 0:
+            changed = _contradicted(change)
+            change.last[:] = 0.0
+    elif solved:
+        if change.scored >= ALARM_BLOCKS and _alarm(change):
+            _start_trial(change)
+        elif not np.any(np.abs(change.last) > ALARM):  # what is odd may be new: it must not count as usual
+            change.scored += 1
+            change.usual += (change.score**2 - change.usual) / change.scored
+    change.score[:] = 0.0
+    return changed
+
+
+def _start_trial(change: Change) -> None:
+    change.trial = TRIAL_BLOCKS
+    change.last[:] = change.part[:] = change.energy[:] = 0.0
+    change.moments[:] = 0.0
+    change.matched_target = 0.0
+    change.matched = change.compared = 0
+
+
+def _alarm(change: Change) -> bool:
+    """Score the block; True when it and the one before lie beyond the alarm on the same side."""
+    now = change.score / np.sqrt(change.usual + _TINY)
+    both = np.minimum(np.abs(now), np.abs(change.last))
+    alarm = bool(np.any((both > ALARM) & (now * change.last > 0.0)))
+    change.last = now
+    return alarm
+
+
+def _contradicted(change: Change) -> bool:
+    """Whether the trial differs from what was seen before at the same states, the same way all along."""
+    share = change.matched / max(change.compared, 1)
+    usual = np.sqrt(change.usual * (TRIAL_BLOCKS * share) + _TINY)
+    serious = change.last**2 > SERIOUS * change.matched_target * change.energy
+    certain = np.abs(change.last) > CERTAIN * usual
+    return share > MATCHED and bool(np.any(certain & serious & _steady(change)))
+
+
+def _steady(change: Change) -> Array:
+    """Columns whose coefficient has changed by about as much in every part of the trial, by least squares."""
+    moved = change.last / np.maximum(change.energy, _TINY)
+    scores, mixed, energies = change.moments
+    scatter = scores - 2.0 * moved * mixed + moved**2 * energies
+    return (change.last**2 > STEADY**2 * scatter) & (change.energy**2 > LEAST_PARTS * energies)

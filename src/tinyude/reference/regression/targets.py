@@ -1,41 +1,41 @@
-"""From an accepted window to what it teaches: the filtered residual, for the library and for the network."""
+"""From an accepted window to its regression target: the filtered residual, for the library and for the network."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from tinyude.reference.network.mlp import mlp_forward
-from tinyude.reference.network.reservoir import reservoir_count, reservoir_offer
-from tinyude.reference.regression.change_detection import trial_compare
-from tinyude.reference.regression.library import (
-    library_add,
-    library_clear,
-    library_end_block,
-    library_end_part,
-    library_solve,
+from tinyude.reference.network.reservoir import Reservoir, reservoir_clear, reservoir_count, reservoir_offer
+from tinyude.reference.regression.change_detection import (
+    change_add,
+    change_clear,
+    change_compare,
+    change_end_block,
+    change_end_part,
+    change_nearest,
 )
+from tinyude.reference.regression.library import library_add, library_clear, library_end_block, library_solve
 from tinyude.reference.signal.calibrate import window_jets
+from tinyude.reference.signal.nodes import Nodes
 from tinyude.reference.signal.ring import usable
-from tinyude.reference.signal.window import Nodes, Window
 from tinyude.reference.state import Array, Learner
 
-HOLDOUT_EVERY = 8  # one block in so many judges the network instead of teaching it
-PARTS = 4  # of a block, each with a say of its own where the network or a change is judged
-SOLVE_EVERY = 8  # blocks between two looks at the library
-EARNED = 1.0  # standard errors by which it must improve held-back parts; a network that fits noise makes them worse
-TAGS = 32768  # block numbers that a compact entry can tell apart
+HOLDOUT_EVERY = 8  # one block in so many is held out
+PARTS = 4  # of a block, each one observation where the network or a change is tested
+SOLVE_EVERY = 8  # blocks between two solutions of the library
+TAGS = 32768  # parts that a compact entry can tell apart
 
 
-def teach_window(learner: Learner, window: Window, coefficients: Array) -> bool:
-    """What the known physics leaves of the derivative, filtered as the window filters it, goes to the learners.
+def targets_add(learner: Learner, coefficients: Array) -> bool:
+    """Add an accepted window, from its polynomials (poly + 1, channels), to the library's sums and to the reservoir.
 
-    False: the known part or the library is not finite somewhere in the window, and nothing was learned.
+    Its target is the derivative minus the known physics, both filtered alike. False: something of it is not finite, and
+    nothing was added.
     """
-    config, library = learner.config, learner.library
-    assert learner.scales and learner.physics_nodes and learner.network_nodes
+    config, setup = learner.config, learner.setup
+    assert setup and learner.physics_nodes and learner.network_nodes
     on = list(config.on)
-    unit = learner.scales.dx[on]
-    _, dx, ddx = window_jets(config, window, coefficients)
+    unit = setup.scales.dx[on]
+    _, dx, ddx = window_jets(config, setup.window, coefficients)
     nodes, states, inputs = _node_states(learner, coefficients, learner.physics_nodes)
     flow = np.einsum("qi,qi->i", nodes.weights, learner.known.field(states, inputs))
     target = (dx - flow)[on] / unit
@@ -43,20 +43,43 @@ def teach_window(learner: Learner, window: Window, coefficients: Array) -> bool:
     if config.columns:
         design = np.einsum("qi,qik->ik", nodes.weights[:, on], design_rows(learner, states, inputs))
     nodes, states, inputs = _node_states(learner, coefficients, learner.network_nodes)
-    rest = target - _library_at(learner, states, inputs, nodes.weights[:, on])
+    rest = target - targets_library_at(learner, states, inputs, nodes.weights[:, on])
     entry = np.concatenate([scaled_row(learner, states, inputs).ravel(), rest, ddx if config.second_order else []])
     if not (usable(design).all() and usable(target).all() and usable(entry).all()):
         return False
-    if not (library.trial and trial_compare(learner, entry, design, target)):
+    if not (learner.change.trial and _compare_with_stored(learner, entry, design, target)):
         _store(learner, entry)
     if config.columns:
-        library_add(library, design, target)
+        change_add(learner.change, learner.library, design, target)
+        library_add(learner.library, design, target)
+    else:
+        learner.library.windows += 1
     _count_block(learner)
     return True
 
 
+def targets_add_prior(learner: Learner, x: Array, u: Array) -> None:
+    """Add one window to the library's sums as its model predicts it at a state."""
+    (design,) = design_rows(learner, x[None], u[None])
+    target = design @ learner.library.coefficients
+    if usable(design).all() and usable(target).all():
+        library_add(learner.library, design, target)
+
+
+def _compare_with_stored(learner: Learner, entry: Array, design: Array, target: Array) -> bool:
+    """In a trial: the window against its stored neighbour, by what the library leaves of both. False: it has none."""
+    config = learner.config
+    columns = config.states + config.inputs
+    first, rest = config.network_nodes // 2 * columns, config.network_nodes * columns  # the middle node; the targets
+    nearest = change_nearest(learner.reservoir, entry[first : first + columns], first)
+    found = nearest < reservoir_count(learner.reservoir)
+    difference = (entry - learner.reservoir.entries[nearest])[rest : rest + len(config.on)] if found else None
+    change_compare(learner.change, design, target, difference)
+    return found
+
+
 def _store(learner: Learner, entry: Array) -> None:
-    """Keep the window for the network; those of every eighth block, tagged by part, to judge it instead."""
+    """Keep the window to train the network, or in every eighth block, tagged by part, to test it."""
     config, library = learner.config, learner.library
     if config.holdout and library.blocks % HOLDOUT_EVERY == HOLDOUT_EVERY - 1:
         tag = library.blocks // HOLDOUT_EVERY * PARTS + PARTS * library.windows // config.block
@@ -66,83 +89,55 @@ def _store(learner: Learner, entry: Array) -> None:
 
 
 def _count_block(learner: Learner) -> None:
-    """Close a block of windows when it is full; look at the library now and then; start over after a change."""
-    config, library = learner.config, learner.library
-    if not config.columns:
-        library.windows += 1
+    """Close a block of windows when it is full: solve the library now and then, start over after a change."""
+    config, library, change = learner.config, learner.library, learner.change
     if library.windows % max(1, config.block // PARTS) == 0:
-        library_end_part(library)
+        change_end_part(change)
     if library.windows < config.block:
         return
-    trial = library.trial > 0
-    if library_end_block(library) and config.follow:
-        learner.counters.changes.append(learner.tick)
-        library_clear(library)
-        learner.reservoir.seen = learner.holdout.seen = 0
-        learner.since_change = 0
-    elif not library.trial and (trial or library.blocks % SOLVE_EVERY == 0):
-        teach_solve(learner)
+    trial = change.trial > 0
+    library_end_block(library)
+    if change_end_block(change, library.solved) and config.follow:
+        _start_over(learner)
+    elif not change.trial and (trial or library.blocks % SOLVE_EVERY == 0):
+        targets_solve(learner)
 
 
-def teach_solve(learner: Learner) -> None:
-    """Look at the library anew, and take the change out of what the network has stored to learn."""
+def _start_over(learner: Learner) -> None:
+    """The dynamics have changed: the data are of another plant. The model stays until there is a better one."""
+    learner.counters.changes.append(learner.tick)
+    library_clear(learner.library)
+    change_clear(learner.change)
+    reservoir_clear(learner.reservoir)
+    reservoir_clear(learner.holdout)
+    learner.since_change = 0
+    learner.rate = learner.config.rate
+
+
+def targets_solve(learner: Learner) -> None:
+    """Solve the library once more, and take what moved out of the targets that the network has stored."""
     library, config = learner.library, learner.config
     before = library.coefficients.copy()
     if not config.columns or not library_solve(library, config.forced, config.threshold):
         return
-    change = library.coefficients - before
-    assert learner.network_nodes
-    columns = config.states + config.inputs
-    start = config.network_nodes * columns
+    moved = library.coefficients - before
     for store in (learner.reservoir, learner.holdout):
-        entries = store.entries[: reservoir_count(store)]
-        if len(entries) == 0 or not change.any():
-            continue
-        assert learner.scales
-        rows = entries[:, :start].reshape(-1, columns)
-        x, u = rows[:, : config.states] * learner.scales.x, rows[:, config.states :] * learner.scales.u
-        design = design_rows(learner, x, u)
-        design = design.reshape(len(entries), config.network_nodes, len(config.on), -1)
-        weights = learner.network_nodes.weights[:, list(config.on)]
-        entries[:, start : start + len(config.on)] -= np.einsum("qi,bqik,k->bi", weights, design, change)
+        if reservoir_count(store) and moved.any():
+            _take_out_moved(learner, store, moved)
 
 
-def teach_judge(learner: Learner) -> None:
-    """Keep the network for a state only where it predicts held-back blocks better than the library alone."""
-    config = learner.config
-    if not config.hidden or not config.columns or reservoir_count(learner.holdout) == 0:
-        return
-    learner.network_on = earned(held_back_gain(learner, learner.average))
-
-
-def earned(gain: Array) -> Array:
-    """Whether the mean over parts, the first axis, is clearly above 0; fewer than two parts cannot tell."""
-    if len(gain) < 2:
-        return np.zeros(gain.shape[1:], dtype=bool)
-    return np.asarray(gain.mean(axis=0) > EARNED * gain.std(axis=0, ddof=1) / np.sqrt(len(gain)))
-
-
-def held_back_gain(learner: Learner, params: Array) -> Array:
-    """(parts of held-back blocks, residual states): mean squared rest without this network, minus that with it."""
-    config, count = learner.config, reservoir_count(learner.holdout)
-    entries = learner.holdout.entries[:count]
-    nodes, rest = network_batch(learner, entries)
-    assert learner.network_nodes
-    answer = mlp_forward(params, config.sizes, nodes.reshape(-1, nodes.shape[-1]))[-1]
-    weights = learner.network_nodes.weights[:, list(config.on)]
-    answer = np.einsum("bqi,qi->bi", answer.reshape(count, config.network_nodes, -1), weights)
-    gain = rest**2 - (rest - answer) ** 2
-    tags = entries[:, -1]
-    return np.array([gain[tags == tag].mean(axis=0) for tag in np.unique(tags)]).reshape(-1, len(config.on))
-
-
-def network_batch(learner: Learner, entries: Array) -> tuple[Array, Array]:
-    """What the network sees at the nodes (batch, q, inputs), and what is left for it to learn."""
-    config = learner.config
+def _take_out_moved(learner: Learner, store: Reservoir, moved: Array) -> None:
+    """Take what moved in the library out of every stored target."""
+    config, setup = learner.config, learner.setup
+    assert setup and learner.network_nodes
+    entries = store.entries[: reservoir_count(store)]
     columns = config.states + config.inputs
     start = config.network_nodes * columns
-    nodes = entries[:, :start].reshape(len(entries), config.network_nodes, columns)
-    return nodes[:, :, list(config.sees)], entries[:, start : start + len(config.on)]
+    rows = entries[:, :start].reshape(-1, columns)
+    x, u = rows[:, : config.states] * setup.scales.x, rows[:, config.states :] * setup.scales.u
+    design = design_rows(learner, x, u).reshape(len(entries), config.network_nodes, len(config.on), -1)
+    weights = learner.network_nodes.weights[:, list(config.on)]
+    entries[:, start : start + len(config.on)] -= np.einsum("qi,bqik,k->bi", weights, design, moved)
 
 
 def _node_states(learner: Learner, coefficients: Array, nodes: Nodes) -> tuple[Nodes, Array, Array]:
@@ -159,8 +154,8 @@ def design_rows(learner: Learner, x: Array, u: Array) -> Array:
     """(rows, residual states, columns): parameters first, then the terms of each residual state in its own block."""
     config, known = learner.config, learner.known
     count = len(config.on)
-    assert learner.scales
-    unit = learner.scales.dx[list(config.on)]
+    assert learner.setup
+    unit = learner.setup.scales.dx[list(config.on)]
     sensitivity = known.sensitivity(x, u)
     terms = known.terms(x, u)
     parameters = sensitivity.shape[-1]
@@ -172,12 +167,14 @@ def design_rows(learner: Learner, x: Array, u: Array) -> Array:
     return design / unit[:, None]
 
 
-def _library_at(learner: Learner, x: Array, u: Array, weights: Array) -> Array:
+def targets_library_at(learner: Learner, x: Array, u: Array, weights: Array) -> Array:
+    """What the library adds at nodes, weighted by residual state."""
     if not learner.config.columns:
         return np.zeros(len(learner.config.on))
     return np.einsum("qi,qik,k->i", weights, design_rows(learner, x, u), learner.library.coefficients)
 
 
 def scaled_row(learner: Learner, x: Array, u: Array) -> Array:
-    assert learner.scales
-    return np.concatenate([x / learner.scales.x, u / learner.scales.u], axis=1)
+    """States and inputs in units of their scales."""
+    assert learner.setup
+    return np.concatenate([x / learner.setup.scales.x, u / learner.setup.scales.u], axis=1)

@@ -9,11 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tinyude.reference.config import Config
-from tinyude.reference.signal.angle import turn_window
-from tinyude.reference.signal.gates import Gates, gates_median, gates_noise
+from tinyude.reference.paper.median_gate import MedianGate, median_gate_accept
+from tinyude.reference.paper.taps import taps_finish
+from tinyude.reference.signal.angle import angle_wrap_window
+from tinyude.reference.signal.gates import gates_accept
 from tinyude.reference.signal.noise import Noise, noise_ready, noise_sigma
 from tinyude.reference.signal.ring import Ring, ring_row, ring_window
-from tinyude.reference.signal.window import Window, window_centre, window_fit, window_make
+from tinyude.reference.signal.setup import Scales, Setup
+from tinyude.reference.signal.window import (
+    Window,
+    window_at,
+    window_derivative_gain,
+    window_fit,
+    window_make,
+)
 
 Array = NDArray[Any]
 SMALLEST = 5  # half width in samples of the shortest dense window
@@ -23,14 +32,8 @@ MOST = 0.85  # this many where a rate is not measured: second derivatives gain m
 SHORT = 2  # the candidate, short enough for any motion, whose misfit tells how far the noise scatters
 HEARD = 16  # windows that tell the level roughly: the log of the upper decile of misfit over noise; 0.4 if white
 UNEVEN, MOTION = 0.8, 3.5  # levels above which noise is uneven (it grows with speed, say), and beyond which it is none
-
-
-@dataclass
-class Scales:
-    x: Array  # RMS of each state
-    dx: Array  # s1
-    ddx: Array  # s2
-    u: Array  # RMS of each input
+WATCHED = 800  # windows that are looked at together,
+REJECTED = 600  # and those of them that must be rejected for the window to be the wrong one
 
 
 @dataclass
@@ -43,7 +46,9 @@ class Calibration:
     excess: float = 0.0  # mean log of misfit over noise, shortest candidate
     level: float = 0.0  # upper decile of that log of the SHORT candidate, found step by step
     heard: int = 0  # windows that it was found from
-    turn: int = 0
+    next: int = 0  # candidate that is tried next
+    watched: int = 0  # windows since the last look at how many are rejected,
+    rejected: int = 0  # those of them with a misfit or a jump
 
 
 def calibrate_init(config: Config) -> Calibration:
@@ -64,14 +69,14 @@ def window_jets(config: Config, window: Window, coefficients: Array) -> tuple[Ar
     jets = np.empty((3, config.states))
     for state, (channel, order) in enumerate(zip(config.channel, config.order, strict=True)):
         for derivative in range(3):
-            jets[derivative, state] = window_centre(window, coefficients[:, channel], order + derivative)
+            jets[derivative, state] = window_at(window, coefficients[:, channel], 0.0, order + derivative)
     return jets[0], jets[1], jets[2]
 
 
-def calibrate_window(cal: Calibration, config: Config, ring: Ring, noise: Noise, gates: Gates, clean: int) -> None:
-    """Try one candidate on the newest samples, the candidates in turn; `clean` ticks back nothing is bad."""
-    index = cal.turn % len(cal.windows)
-    cal.turn += 1
+def calibrate_window(cal: Calibration, config: Config, ring: Ring, noise: Noise, gate: MedianGate, clean: int) -> None:
+    """Try one candidate on the newest samples, a different one at each call; `clean` ticks back nothing is bad."""
+    index = cal.next
+    cal.next = (index + 1) % len(cal.windows)
     window = cal.windows[index]
     if min(ring.pushed, clean) <= 2 * window.reach:
         return
@@ -79,19 +84,19 @@ def calibrate_window(cal: Calibration, config: Config, ring: Ring, noise: Noise,
     coefficients, misfit, segments = window_fit(window, samples)
     sigma = noise_sigma(noise)
     if config.dense:
-        refused = gates_noise(window, misfit, segments, sigma * calibrate_scatter(cal), noise.step) is not None
+        rejected = gates_accept(window, misfit, segments, sigma * calibrate_scatter(cal), noise.step) is not None
         excess = float(np.log(np.clip((misfit / (sigma**2 * window.freedom)).max(), 1e-3, 1e30)))
         if index == 0:
             cal.excess += (excess - cal.excess) / (cal.tried[0] + 1)
         if index == SHORT and noise_ready(noise):
             _learn_level(cal, excess)
     else:
-        refused = config.gated and gates_median(gates, window, misfit, samples, sigma) is not None
+        rejected = config.gated and median_gate_accept(gate, window, misfit, samples, sigma) is not None
     cal.input_squares += ring_row(ring, 0)[config.channels :] ** 2
     cal.tried[index] += 1
-    if not refused:
+    if not rejected:
         cal.passed[index] += 1
-        cal.squares[index] += np.square(window_jets(config, window, turn_window(coefficients, config.circular)))
+        cal.squares[index] += np.square(window_jets(config, window, angle_wrap_window(coefficients, config.wrap)))
 
 
 def _learn_level(cal: Calibration, excess: float) -> None:
@@ -119,19 +124,24 @@ def calibrate_choose(cal: Calibration, config: Config) -> tuple[Window, float, i
     return cal.windows[index], float(np.exp(0.5 * cal.excess)) if coloured else calibrate_scatter(cal), index
 
 
-def calibrate_finish(cal: Calibration, config: Config, noise: Noise) -> tuple[Window, Scales, float, float]:
-    """The window, the scales, the second-order weight, and a factor on sigma."""
+def calibrate_finish(cal: Calibration, config: Config, noise: Noise) -> Setup:
+    """Window, factor on sigma and scales."""
     window, sigma_scale, index = calibrate_choose(cal, config)
-    scales = _scales(cal, config, noise, index)
-    if config.dense or not config.adaptive:
-        return window, scales, config.second_order, sigma_scale
-    window = window_make(config.taps, _tap_spacing(config, scales, noise), config.poly, config.sample_period)
-    return (
-        window,
-        scales,
-        config.second_order if calibrate_snr2(config, window, scales, noise) >= config.snr_gate else 0.0,
-        1.0,
-    )
+    return taps_finish(config, noise, Setup(window, _scales(cal, config, noise, index), sigma_scale))
+
+
+def calibrate_watch(cal: Calibration, reason: str | None) -> bool:
+    """Count how a window fared. True: nearly all were rejected for long, so the stream needs another window.
+
+    The motion is faster, or the sensor worse. Scales are kept then, because the model is in units of them.
+    """
+    cal.watched += 1
+    cal.rejected += reason in ("misfit", "jump")
+    if cal.watched < WATCHED:
+        return False
+    wrong = cal.rejected > REJECTED
+    cal.watched = cal.rejected = 0
+    return wrong
 
 
 def _scales(cal: Calibration, config: Config, noise: Noise, index: int) -> Scales:
@@ -142,25 +152,8 @@ def _scales(cal: Calibration, config: Config, noise: Noise, index: int) -> Scale
     rms = np.empty_like(mean)
     for state, (channel, order) in enumerate(zip(config.channel, config.order, strict=True)):
         for derivative in range(3):
-            row = window.derivative_row(order + derivative) / window.seconds ** (order + derivative)
-            own = sigma[channel] ** 2 * float(row @ row)
+            own = sigma[channel] ** 2 * window_derivative_gain(window, order + derivative)
             rms[derivative, state] = np.sqrt(max(mean[derivative, state] - own, 0.05 * mean[derivative, state]))
     rms = np.where(rms > 0.0, rms, 1.0)
     inputs = np.sqrt(cal.input_squares / max(int(cal.tried.sum()), 1))
     return Scales(rms[0], rms[1], rms[2], np.where(inputs > 0.0, inputs, 1.0))
-
-
-def _tap_spacing(config: Config, scales: Scales, noise: Noise) -> int:
-    """The paper's rule (eq. dt_opt), kept within the ring."""
-    sigma = noise_sigma(noise)
-    relative = float(np.mean([sigma[c] / scales.x[i] for i, c in enumerate(config.channel)]))
-    pace = float(np.sqrt((scales.ddx**2).sum() / (scales.dx**2).sum()))
-    seconds = 0.09 / pace * (relative / 0.01) ** 0.2
-    return int(np.clip(round(seconds / config.sample_period), 1, config.max_half // config.taps))
-
-
-def calibrate_snr2(config: Config, window: Window, scales: Scales, noise: Noise) -> float:
-    """Signal-to-noise ratio of the second derivative, the worst channel (eq. snr2_def)."""
-    sigma = noise_sigma(noise)
-    row = np.sqrt(np.sum(window.derivative_row(2) ** 2)) / window.seconds**2
-    return float(min(scales.ddx[i] / (row * sigma[c]) for i, c in enumerate(config.channel)))

@@ -28,6 +28,10 @@ def repair_init(columns: int) -> Repair:
     return Repair(np.zeros((2 * REACH + 1, columns)))
 
 
+def repair_clear(repair: Repair) -> None:
+    repair.held = 0
+
+
 def repair_push(
     repair: Repair, row: NDArray[np.float64], sigma: NDArray[np.float64] | None
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]] | None:

@@ -42,15 +42,6 @@ def legendre(tau: Array | float, count: int, derivative: int = 0) -> Array:
     return table[derivative]
 
 
-def antiderivative(tau: Array, count: int, times: int) -> Array:
-    """L_j integrated `times` times, up to polynomials of lower degree than `times` (last axis: j)."""
-    table = legendre(tau, count + times)
-    for _ in range(times):
-        lower = np.concatenate([np.zeros((*tau.shape, 1)), table[..., :-2]], axis=-1)
-        table = (table[..., 1:] - lower) / (2 * np.arange(table.shape[-1] - 1) + 1.0)
-    return table
-
-
 @dataclass(frozen=True)
 class Window:
     half: int
@@ -67,11 +58,8 @@ class Window:
 
     @property
     def freedom(self) -> int:
+        """Degrees of freedom of the misfit."""
         return 2 * self.half - self.poly
-
-    def derivative_row(self, derivative: int) -> Array:
-        """Samples to derivative at the centre, in units of tau."""
-        return legendre(0.0, self.poly + 1, derivative) @ self.rows
 
 
 def window_make(half: int, spacing: int, poly: int, period: float) -> Window:
@@ -92,60 +80,28 @@ def window_fit(window: Window, samples: Array) -> tuple[Array, Array, Array]:
     return coefficients, (residual**2).sum(axis=0), (sums**2 / np.diff(edges)[:, None]).sum(axis=0)
 
 
+def window_basis(window: Window, tau: Array | float, derivative: int) -> Array:
+    """The basis at tau (last axis: coefficients), or its time derivative."""
+    return legendre(tau, window.poly + 1, derivative) / window.seconds**derivative
+
+
 @cache
 def _centre(poly: int, derivative: int) -> Array:
     return legendre(0.0, poly + 1, derivative)
 
 
-def window_centre(window: Window, coefficients: Array, derivative: int) -> float:
-    """A time derivative of one channel's polynomial at the window's centre (eqs. x_hat to ddx_hat)."""
-    return float(_centre(window.poly, derivative) @ coefficients) / window.seconds**derivative
+def window_at(window: Window, coefficients: Array, tau: float, derivative: int) -> float:
+    """The fitted polynomial of one channel, or its time derivative, at tau (0: the centre, eqs. x_hat to ddx_hat)."""
+    basis = legendre(tau, window.poly + 1, derivative) if tau else _centre(window.poly, derivative)
+    return float(basis @ coefficients) / window.seconds**derivative
 
 
-@dataclass(frozen=True)
-class Nodes:
-    """Points of the window at which a field is evaluated, and its weights once filtered by the derivative rows."""
-
-    values: tuple[Array, ...]  # by derivative: (q, poly + 1), coefficients to node values
-    weights: Array  # (q, states): weight of node q in the target of state i
-    ticks: NDArray[np.intp]  # (q,): ticks before the window's newest sample, for inputs held between samples
+def window_derivative_row(window: Window, derivative: int) -> Array:
+    """Samples to derivative at the centre, in units of tau."""
+    return legendre(0.0, window.poly + 1, derivative) @ window.rows
 
 
-def _node_values(window: Window, tau: Array, orders: tuple[int, ...]) -> tuple[Array, ...]:
-    return tuple(legendre(tau, window.poly + 1, d) / window.seconds**d for d in range(max(orders) + 1))
-
-
-def nodes_centre(window: Window, orders: tuple[int, ...]) -> Nodes:
-    """The window's centre alone: the paper's matching."""
-    return Nodes(_node_values(window, np.zeros(1), orders), np.ones((1, len(orders))), np.array([window.reach]))
-
-
-def nodes_gauss(window: Window, count: int, orders: tuple[int, ...]) -> Nodes:
-    """Gauss points with weights that reproduce what the derivative row does to any polynomial of degree < count.
-
-    Applied to samples of x, a derivative row of order d gives exactly the integral of a kernel times x^(d)
-    (summation by parts). Its moments are the row applied to the d-fold antiderivatives of L_j.
-    """
-    tau, gauss = np.polynomial.legendre.leggauss(count)
-    taps = np.arange(-window.half, window.half + 1) / window.half
-    values = legendre(tau, count) * (np.arange(count) + 0.5)
-    weights = np.empty((count, len(orders)))
-    for state, order in enumerate(orders):
-        moments = window.derivative_row(order + 1) @ antiderivative(taps, count, order + 1)
-        weights[:, state] = gauss * (values @ moments)
-    ticks = np.ceil((1.0 - tau) * window.reach).astype(np.intp)
-    return Nodes(_node_values(window, tau, orders), weights, np.minimum(ticks, 2 * window.reach))
-
-
-def nodes_intervals(window: Window, orders: tuple[int, ...]) -> Nodes:
-    """The middle of every sampling interval: exact for inputs that are constant between samples."""
-    half = window.half
-    tau = (np.arange(-half, half) + 0.5) / half
-    weights = np.empty((2 * half, len(orders)))
-    for state, order in enumerate(orders):
-        kernel = -np.cumsum(window.derivative_row(order + 1))[:-1]  # summation by parts: constant on each interval
-        for _ in range(order):
-            knots = -np.concatenate([[0.0], np.cumsum(kernel)]) / half
-            kernel = (knots[:-1] + knots[1:]) / 2.0
-        weights[:, state] = kernel / half
-    return Nodes(_node_values(window, tau, orders), weights, 2 * half - np.arange(2 * half))
+def window_derivative_gain(window: Window, derivative: int) -> float:
+    """Noise variance of that derivative per unit of sensor noise variance, in units of time."""
+    row = window_derivative_row(window, derivative) / window.seconds**derivative
+    return float(row @ row)

@@ -5,29 +5,29 @@ import sympy as sp
 import tinyude as tu
 from tinyude.physics.library import harmonic
 from tinyude.reference.network.mlp import mlp_forward, mlp_layers
-from tinyude.reference.network.restart import around_init
 from tinyude.reference.numeric.rng import rng_seed
+from tinyude.training.restart import restart_weights
 
 OMEGA = sp.Symbol("omega")
 WITHOUT_HARMONICS = [1, OMEGA, OMEGA * sp.Abs(OMEGA), sp.tanh(5 * OMEGA)]
 
 
 @pytest.mark.parametrize("columns", [[1], [0, 2]])
-def test_around_init_sets_steps_evenly_round_the_circle(columns: list[int]) -> None:
+def test_restart_weights_sets_steps_evenly_over_the_angle(columns: list[int]) -> None:
     sizes, scales = (3, 16, 16, 1), np.array([1.7, 0.9])[: len(columns)]
-    weight, bias = next(mlp_layers(around_init(sizes, columns, scales, rng_seed(0)), sizes))
-    for turn, column in enumerate(columns):
-        slope = weight[turn :: len(columns), column] / scales[turn]  # per radian
-        places = -bias[turn :: len(columns)] / slope
+    weight, bias = next(mlp_layers(restart_weights(sizes, columns, scales, rng_seed(0)), sizes))
+    for angle, column in enumerate(columns):
+        slope = weight[angle :: len(columns), column] / scales[angle]  # per radian
+        places = -bias[angle :: len(columns)] / slope
         steps = 16 // len(columns)
         np.testing.assert_allclose(places, np.pi * ((2 * np.arange(steps) + 1) / steps - 1.0), atol=1e-12)
         np.testing.assert_allclose(np.abs(slope), 1.0 / np.diff(places).mean())
 
 
-def test_around_init_starts_as_small_as_ever() -> None:
+def test_restart_weights_starts_as_small_as_ever() -> None:
     sizes = (2, 16, 16, 1)
     x = np.stack(np.meshgrid(np.linspace(-1.8, 1.8, 20), np.linspace(-2.0, 2.0, 20)), axis=-1).reshape(-1, 2)
-    assert np.abs(mlp_forward(around_init(sizes, [0], np.ones(1), rng_seed(0)), sizes, x)[-1]).max() < 0.5
+    assert np.abs(mlp_forward(restart_weights(sizes, [0], np.ones(1), rng_seed(0)), sizes, x)[-1]).max() < 0.5
 
 
 @pytest.mark.parametrize(("terms", "expected"), [(WITHOUT_HARMONICS, False), ([sp.sin(6 * OMEGA)], True), ([], False)])
@@ -54,9 +54,9 @@ COGGING, SMOOTH = tu.systems.pendulum("A", residual="cogging"), tu.systems.pendu
         (COGGING, {"library": None}, 2),
         (COGGING, {}, 1),  # harmonics are in the library
         (COGGING, {"preset": "paper-v2"}, 1),
-        (SMOOTH, {"library": None}, 1),  # does not go round in ten seconds
+        (SMOOTH, {"library": None}, 1),  # less than one revolution in ten seconds
     ],
-    ids=["no harmonics", "harmonics", "paper", "no turn"],
+    ids=["no harmonics", "harmonics", "paper", "no revolution"],
 )
 def test_ude_starts_twice_only_where_there_is_reason_to(plant: tu.systems.System, settings: dict, starts: int) -> None:
     t, Y = plant.stream(noise=0.01, seed=0, seconds=10.0 if plant is SMOOTH else 30.0)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import tinyude as tu
-from tinyude.reference.network.last_layer import settle
+from tinyude.reference.network.last_layer import last_layer_solve
 from tinyude.reference.network.loss import loss_first
 from tinyude.reference.network.mlp import Array, mlp_count, mlp_forward, mlp_layers
 
@@ -23,42 +23,42 @@ def last_layer(params: Array) -> Array:
     return np.column_stack([weight, bias])
 
 
-def test_settle_finds_the_least_of_squares_and_ridge() -> None:
+def test_last_layer_solve_finds_the_least_of_squares_and_ridge() -> None:
     params, nodes, weights, target = problem()
-    settled = params.copy()
-    settle(settled, SIZES, nodes, weights, target)
+    solved = params.copy()
+    last_layer_solve(solved, SIZES, nodes, weights, target)
     answer = mlp_forward(params, SIZES, nodes.reshape(-1, 2))[-1].reshape(WINDOWS, NODES, 2)
     noise = np.mean((target - np.einsum("bqi,qi->bi", answer, weights)) ** 2, axis=0)
-    slope = WINDOWS * last_layer(loss_first(settled, SIZES, nodes, weights, target)[1])
-    pull = 2.0 * noise[:, None] * (last_layer(settled) - last_layer(params))
+    slope = WINDOWS * last_layer(loss_first(solved, SIZES, nodes, weights, target)[1])
+    pull = 2.0 * noise[:, None] * (last_layer(solved) - last_layer(params))
     assert np.abs(slope + pull).max() < 1e-10 * np.abs(pull).max()
 
 
-def test_settle_leaves_hidden_layers_alone() -> None:
+def test_last_layer_solve_leaves_hidden_layers_alone() -> None:
     params, nodes, weights, target = problem()
-    settled = params.copy()
-    settle(settled, SIZES, nodes, weights, target)
-    moved = settled != params
+    solved = params.copy()
+    last_layer_solve(solved, SIZES, nodes, weights, target)
+    moved = solved != params
     assert moved[-last_layer(params).size :].all() and not moved[: -last_layer(params).size].any()
 
 
-def test_settle_does_nothing_where_nothing_is_left() -> None:
+def test_last_layer_solve_does_nothing_where_nothing_is_left() -> None:
     params, nodes, _, _ = problem()
-    settled = params.copy()
+    solved = params.copy()
     answer = mlp_forward(params, SIZES, nodes[:, 0])[-1]
-    settle(settled, SIZES, nodes[:, :1], np.ones((1, 2)), answer)
-    assert np.array_equal(settled, params)
+    last_layer_solve(solved, SIZES, nodes[:, :1], np.ones((1, 2)), answer)
+    assert np.array_equal(solved, params)
 
 
 @pytest.mark.parametrize("precision", ["float64", "float32"])
-def test_settle_makes_a_short_training_better(precision: str) -> None:
+def test_last_layer_solve_makes_a_short_training_better(precision: str) -> None:
     plant = tu.systems.pendulum("A")
     times, samples = plant.stream(noise=0.01, seed=0, seconds=8.0)
 
-    def error(settled: bool) -> float:
+    def error(solved: bool) -> float:
         ude = tu.UDE(
-            plant.physics, library=None, skip=False, updates=150, precision=precision, settings={"settle": settled}
+            plant.physics, library=None, skip=False, updates=150, precision=precision, settings={"last_layer": solved}
         )
         return plant.field_error(ude.fit(samples, t=times).predict)
 
-    assert error(settled=True) < 0.5 * error(settled=False)
+    assert error(solved=True) < 0.5 * error(solved=False)

@@ -1,0 +1,13 @@
+/* The paper's windows: eleven spaced taps. Their spacing by the stream's time scale and noise (eq. dt_opt), and whether
+ * the second derivative rises far enough above its noise for the second-order term (eqs. snr2_def, snrgate).
+ */
+#ifndef TU_TAPS_H
+#define TU_TAPS_H
+
+#include "signal/noise.h"
+#include "signal/setup.h"
+
+/* Completes a calibration whose window and scales are found. With dense windows only the ratio snr2 is filled in. */
+void tu_taps_finish(const tu_config *config, const tu_noise *noise, tu_setup *setup);
+
+#endif

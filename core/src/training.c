@@ -1,0 +1,123 @@
+/* Algorithm 1 of the paper, second half: tu_learner_step makes updates; and how training ends. */
+#include "network/holdout.h"
+#include "network/last_layer.h"
+#include "network/loss.h"
+#include "numeric/finite.h"
+#include "paper/second_order.h"
+#include "regression/targets.h"
+
+#include <string.h>
+
+/* Loss of a minibatch; its gradient to learner->grad. */
+static tu_real loss_gradient(tu_learner *l)
+{
+    const tu_config *config = l->config;
+    tu_batch batch = {&l->reservoir, &l->rng, l->indices, config->batch, config->states + config->inputs, config->sees};
+    int whole = config->sees_count == batch.columns;
+    for (int i = 0; whole && i < batch.columns; i++) {
+        whole = config->sees[i] == i;
+    }
+    batch.sees = whole ? NULL : config->sees;
+    if (l->setup.second_order > 0) {
+        return tu_second_order_gradient(l, &batch);
+    }
+    const tu_real *weights = config->network_nodes == 1 ? NULL : l->network_nodes.weights;
+    return tu_loss_first(&l->net, l->params, &batch, config->network_nodes, weights, l->loss_scratch, l->grad);
+}
+
+/* One update: a minibatch, its exact gradient, clip, Adam, average. Skipped while there is too little data. */
+static void step(tu_learner *l)
+{
+    const tu_config *config = l->config;
+    size_t bytes = (size_t)l->adam.count * sizeof(tu_real);
+    l->counters.updates++;
+    l->since_change++;
+    if (!config->hidden_count || tu_reservoir_count(&l->reservoir) < (uint32_t)config->batch) {
+        return;
+    }
+    tu_real loss = loss_gradient(l);
+    tu_real norm = tu_clip(l->grad, l->adam.count, TU_CLIP_NORM);
+    if (!tu_finite(loss) || !tu_finite(norm)) {
+        memcpy(l->params, l->average, bytes);
+        tu_adam_init(&l->adam, l->adam.first, l->adam.second, l->adam.count);
+        l->counters.rolled_back++;
+        return;
+    }
+    if (config->adam) {
+        tu_real rate = tu_cosine_rate(l->since_change - 1, (uint32_t)config->updates, l->rate, config->rate_floor);
+        tu_adam_step(&l->adam, l->params, l->grad, rate);
+    } else {
+        tu_sgd_step(l->params, l->grad, l->adam.count, l->rate);
+    }
+    if (config->decay > 0) {
+        tu_ema_update(l->average, l->params, l->adam.count, l->since_change - 1, config->decay);
+    } else {
+        memcpy(l->average, l->params, bytes);
+    }
+    l->loss = loss;
+    l->loss_sum += loss;
+    l->loss_count++;
+}
+
+void tu_learner_step(tu_learner *l, uint32_t count)
+{
+    for (; count > 0; count--) {
+        step(l);
+    }
+}
+
+uint32_t tu_learner_updates_left(const tu_learner *l)
+{
+    uint32_t all = (uint32_t)l->config->updates;
+    return l->since_change < all ? all - l->since_change : 0;
+}
+
+void tu_learner_solve(tu_learner *l)
+{
+    if (l->calibrated) {
+        tu_targets_solve(l);
+    }
+}
+
+void tu_learner_judge(tu_learner *l)
+{
+    if (l->calibrated) {
+        tu_holdout_judge(l);
+    }
+}
+
+void tu_learner_conclude(tu_learner *l)
+{
+    if (l->calibrated) {
+        tu_last_layer_finish(l);
+        tu_holdout_judge(l);
+    }
+}
+
+void tu_learner_finish(tu_learner *l)
+{
+    tu_learner_solve(l);
+    tu_learner_step(l, l->calibrated ? tu_learner_updates_left(l) : 0);
+    tu_learner_conclude(l);
+}
+
+int tu_learner_set_network(tu_learner *l, const tu_real *weights, tu_real rate)
+{
+    size_t bytes = (size_t)l->adam.count * sizeof(tu_real);
+    int usable = tu_usable(rate) && rate >= 0;
+    for (int i = 0; i < l->adam.count; i++) {
+        usable &= tu_usable(weights[i]);
+    }
+    if (!usable || !l->adam.count) {
+        return TU_BAD_CONFIG;
+    }
+    memcpy(l->params, weights, bytes);
+    memcpy(l->average, weights, bytes);
+    tu_adam_init(&l->adam, l->adam.first, l->adam.second, l->adam.count);
+    for (int i = 0; i < l->config->on_count; i++) {
+        l->network_on[i] = 1;
+    }
+    l->since_change = 0;
+    l->rate = rate;
+    return TU_OK;
+}

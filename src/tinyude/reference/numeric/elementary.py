@@ -1,0 +1,20 @@
+"""Angle wrapping and its constant; NumPy has the other functions of the core's elementary.h."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+TWO_PI = 2.0 * np.pi
+FAR = 1e6  # revolutions; further out one is lost in the rounding of the angle
+
+
+def angle_wrap(angle: Array | float) -> Array:
+    """Angles (rad) wrapped to [-pi, pi]; as they are beyond 1e6 revolutions."""
+    angle = np.asarray(angle, dtype=np.float64)
+    turns = angle / TWO_PI
+    whole = np.trunc(turns + np.copysign(0.5, turns))
+    return np.asarray(angle - np.where(np.abs(turns) < FAR, whole, 0.0) * TWO_PI)

@@ -1,0 +1,18 @@
+"""Mean and standard error of numbers: the one place that computes them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+def statistics_error(values: Array) -> Array:
+    """Standard error of the mean over the first axis; 0 of fewer than two numbers."""
+    count = len(values)
+    if count < 2:
+        return np.zeros(np.shape(values)[1:])
+    return np.asarray(np.std(values, axis=0, ddof=1) / np.sqrt(count))

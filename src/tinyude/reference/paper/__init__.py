@@ -1,0 +1,1 @@
+"""What only the paper presets use: the median gate, tap spacing, the second-order loss."""

@@ -1,0 +1,76 @@
+"""A second start for a network that sees a wrapped angle: its first layer begins with steps spread over [-pi, pi].
+
+From small random weights a network finds what changes slowly with the angle and misses what changes fast, as cogging
+does. From steps it finds both, and more of the noise. Held-out windows choose between the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tinyude.reference.config import Config
+from tinyude.reference.network.holdout import holdout_better, holdout_gain
+from tinyude.reference.network.mlp import Array, mlp_init, mlp_layers
+from tinyude.reference.numeric.elementary import TWO_PI
+from tinyude.reference.numeric.rng import Rng, rng_seed
+from tinyude.reference.signal.nodes import nodes_centre, nodes_gauss
+from tinyude.reference.signal.window import window_make
+from tinyude.training.operations import Operations
+
+SLOW = 0.05  # of the learning rate: the steps are in place
+ELSEWHERE = 0.1  # of the usual slope, along everything but the angles
+STREAM = 1  # of random numbers, beside the learner's own
+
+
+def restart(engine: Operations, config: Config, train: Callable[[], object]) -> None:
+    """Train another network from steps, and keep the one with the smaller hold-out error; the first when in doubt.
+
+    Does nothing where the network sees no wrapped angle, or where nothing is held out.
+    """
+    state = engine.state()
+    columns = [column for column, seen in enumerate(config.sees) if seen in config.angles]
+    if not columns or not len(state["holdout"]) or len(state["reservoir"]) < config.batch:
+        return
+    first = np.array(state["average"], dtype=np.float64)
+    for part in list(mlp_layers(first, config.sizes))[-1]:
+        part[np.asarray(state["network_on"]) == 0] = 0.0  # as the model uses it: that is what the second one must beat
+    scales = np.asarray(state["x_scale"])[[config.sees[c] for c in columns]]
+    weights = restart_weights(config.sizes, columns, scales, rng_seed(config.seed, STREAM))
+    engine.set_network(weights, SLOW * config.rate)
+    train()
+    engine.conclude()
+    state = engine.state()
+    gain = _gain(config, state, state["average"]) - _gain(config, state, first)
+    if not holdout_better(gain.sum(axis=1)):
+        engine.set_network(first, config.rate)
+        engine.judge()
+
+
+def restart_weights(sizes: Sequence[int], columns: Sequence[int], scales: Array, rng: Rng) -> Array:
+    """Weights as ever, but for the first layer: its units are shared out to the angles, in rad scales[i] * column i.
+
+    A unit's step is as wide as its distance to the next one.
+    """
+    params = mlp_init(sizes, rng)
+    weight, bias = next(mlp_layers(params, sizes))
+    weight *= ELSEWHERE
+    units, angles = sizes[1], len(columns)
+    for unit in range(units):
+        place, angle = divmod(unit, angles)
+        steps = (units - angle + angles - 1) // angles
+        sign = -1.0 if place % 2 else 1.0
+        weight[unit, columns[angle]] = sign * steps * scales[angle] / TWO_PI
+        bias[unit] = -0.5 * sign * (2 * place + 1 - steps)
+    return params
+
+
+def _gain(config: Config, state: Mapping[str, Any], params: Array) -> Array:
+    """Hold-out gain of a network, by part and residual state."""
+    window = window_make(int(state["window_half"]), int(state["window_spacing"]), config.poly, config.sample_period)
+    single = config.network_nodes == 1
+    nodes = nodes_centre(window, config.order) if single else nodes_gauss(window, config.network_nodes, config.order)
+    entries = np.asarray(state["holdout"], dtype=np.float64)
+    return holdout_gain(config, nodes.weights[:, list(config.on)], entries, np.asarray(params, dtype=np.float64))

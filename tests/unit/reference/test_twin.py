@@ -1,0 +1,105 @@
+"""reference/ mirrors core/src folder by folder, file by file, function by function: C `tu_ring_push` is `ring_push`."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+CORE, REFERENCE = ROOT / "core" / "src", ROOT / "src" / "tinyude" / "reference"
+PUBLIC = ROOT / "core" / "include" / "tinyude.h"
+LEARNER_FILES = ("learner", "training", "start", "view", "state")  # what tinyude.h declares as tu_learner_*
+
+# C functions without a namesake, by what their names contain, and why.
+NO_TWIN = {
+    r"_carve$|_bytes$|_memory$|_scratch$|_work$|_work_carve$": "memory of the arena; NumPy allocates",
+    r"^tu_config_(check|net|physics_nodes)$": "ranges and sizes of fixed memory; Config has `sizes`",
+    r"^tu_ring_(slot|at|last)$": "slots of the ring; `ring_row` and `ring_window` index it",
+    r"^tu_reservoir_(gather|spread|add)$": "columns of entries; NumPy indexes them",
+    r"^tu_mlp_(block|offset|pad|weights|transposed)$": "layout of a block of activations",
+    r"^tu_nodes_(basis|ticks)$|^tu_loss_columns$|^tu_library_(column|dot)$": "index arithmetic; NumPy has whole arrays",
+    r"^tu_learner_(begin|advance|cost)$": "slices of learner_push, for a board's main loop",
+    r"^tu_statistics_add$|^tu_calibrate_clear$": "running form of what the twin computes at once, or makes anew",
+}
+# Headers without a module, and why.
+NO_MODULE = {
+    "numeric/arena.h": "memory of the arena",
+    "numeric/real.h": "number type and compiler",
+    "numeric/finite.h": "`usable` is in signal/ring.py, the rest is NumPy's",
+    "numeric/cholesky.h": "NumPy's linear algebra",
+    "network/dense.h": "register tiles; NumPy's matrix product",
+    "regression/library_sums.h": "packing of symmetric sums; whole matrices here",
+}
+NUMPY_HAS = "numeric/elementary.h"  # all but what its twin defines
+
+
+def headers() -> list[str]:
+    paths = (path.relative_to(CORE) for path in CORE.rglob("*.h"))
+    return sorted(path.as_posix() for path in paths if path.parts[0] != "service")
+
+
+def declared(header: Path) -> list[str]:
+    """Names of the functions that a header declares or defines."""
+    text = re.sub(r"/\*.*?\*/|^#.*?$", "", header.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    return re.findall(r"^[A-Za-z_][\w \*]*?\b(tu_\w+)\(", text, flags=re.MULTILINE)
+
+
+def defined(module: Path) -> set[str]:
+    """Functions of a module, and for each of its classes `<class>_<method>`."""
+    names = set()
+    for node in ast.parse(module.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef):
+            names.add(node.name)
+        elif isinstance(node, ast.ClassDef):
+            names |= {f"{node.name.lower()}_{part.name}" for part in node.body if isinstance(part, ast.FunctionDef)}
+    return names
+
+
+def needs_twin(name: str) -> bool:
+    return not any(re.search(pattern, name) for pattern in NO_TWIN)
+
+
+@pytest.mark.parametrize("header", headers())
+def test_twin_every_function_of_a_header_has_its_namesake(header: str) -> None:
+    module = (REFERENCE / header).with_suffix(".py")
+    if header in NO_MODULE:
+        assert not module.exists()
+        return
+    names = defined(module)
+    if header == "state.h":
+        names |= set().union(*(defined(REFERENCE / f"{file}.py") for file in LEARNER_FILES))
+    missing = [name for name in declared(CORE / header) if needs_twin(name) and name.removeprefix("tu_") not in names]
+    if header == NUMPY_HAS:
+        assert names == {"angle_wrap"} and "tu_angle_wrap" not in missing
+        return
+    assert not missing
+
+
+def test_twin_every_operation_of_a_learner_has_its_namesake() -> None:
+    names = set().union(*(defined(REFERENCE / f"{file}.py") for file in LEARNER_FILES))
+    operations = [name for name in declared(PUBLIC) if name.startswith("tu_learner_")]
+    assert len(operations) > 10
+    assert not [name for name in operations if needs_twin(name) and name.removeprefix("tu_") not in names]
+
+
+def test_twin_every_module_has_its_file_in_the_core() -> None:
+    modules = {path.relative_to(REFERENCE).with_suffix("") for path in REFERENCE.rglob("*.py")}
+    files = {path.relative_to(CORE).with_suffix("") for path in CORE.rglob("*.[ch]")}
+    assert {path.as_posix() for path in modules - files if path.name != "__init__"} == set()
+
+
+def test_twin_exceptions_are_used() -> None:
+    every = [name for header in headers() for name in declared(CORE / header)] + declared(PUBLIC)
+    for pattern in NO_TWIN:
+        assert any(re.search(pattern, name) for name in every), pattern
+    assert set(NO_MODULE) <= set(headers())
+
+
+def test_core_has_at_most_sixteen_entries() -> None:
+    assert len([path for path in CORE.iterdir() if not path.name.startswith(".")]) <= 16
+
+
+def test_core_lines_have_at_most_120_characters() -> None:
+    for path in (*CORE.rglob("*.[ch]"), PUBLIC):
+        assert max(map(len, path.read_text(encoding="utf-8").splitlines())) <= 120, path
