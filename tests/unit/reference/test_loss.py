@@ -4,6 +4,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tinyude.reference.network import loss as loss_module
 from tinyude.reference.network.loss import loss_first
 from tinyude.reference.network.mlp import Array, mlp_backward, mlp_count, mlp_forward, mlp_jvp
 from tinyude.reference.paper import second_order as second_order_module
@@ -125,7 +126,7 @@ def test_loss_first_check_notices_a_wrong_sign(monkeypatch: pytest.MonkeyPatch, 
     sizes = (2, 4, 2)
     params, nodes, weights, target = draw(sizes, 1.0, (5, 3, 2), (3, 2), (5, 2))
     monkeypatch.setattr(
-        second_order_module, "mlp_backward", lambda *args: (-mlp_backward(*args)[0], mlp_backward(*args)[1])
+        loss_module, "mlp_backward", lambda *args: (-mlp_backward(*args)[0], mlp_backward(*args)[1])
     )
     assert disagreement(lambda p: loss_first(p, sizes, nodes, weights, target), params, complex_step) > 1.0
 
