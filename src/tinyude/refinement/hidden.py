@@ -44,7 +44,7 @@ def hidden_figures(stream: Stream, values: Array, inputs: Array, physics: Physic
     return {
         "samples": stream.count,
         "window": {"half_width_samples": 0, "half_width_seconds": 0.0, "samples": 0, "spacing": 1, "order": 0},
-        **dict.fromkeys(("windows", "accepted", "filled", "outliers", "updates", "rolled_back", "window_revisions"), 0),
+        **dict.fromkeys(("windows", "accepted", "filled", "outliers", "updates", "rolled_back", "recalibrations"), 0),
         **dict.fromkeys(("static_bytes", "chip_bytes"), 0),
         "rejected": {},
         "memory": {},

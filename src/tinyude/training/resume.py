@@ -46,7 +46,6 @@ def resumed_session(model: Model, config: Config, state: Mapping[str, Any], engi
         config,
         second_order=0.0,
         library_terms=len(model.terms),
-        around=False,
         reservoir=min(config.reservoir, LIVE_RESERVOIR) if config.hidden else config.reservoir,
     )
     made, name = make_engine(engine, precision, live, model.physics, list(model.terms))

@@ -125,9 +125,7 @@ def test_second_order_loss_check_notices_a_flow_held_fixed(
 def test_loss_first_check_notices_a_wrong_sign(monkeypatch: pytest.MonkeyPatch, complex_step: Derivative) -> None:
     sizes = (2, 4, 2)
     params, nodes, weights, target = draw(sizes, 1.0, (5, 3, 2), (3, 2), (5, 2))
-    monkeypatch.setattr(
-        loss_module, "mlp_backward", lambda *args: (-mlp_backward(*args)[0], mlp_backward(*args)[1])
-    )
+    monkeypatch.setattr(loss_module, "mlp_backward", lambda *args: (-mlp_backward(*args)[0], mlp_backward(*args)[1]))
     assert disagreement(lambda p: loss_first(p, sizes, nodes, weights, target), params, complex_step) > 1.0
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from tinyude.reference.signal.gates import noise_limits
+from tinyude.reference.signal.gates import gates_limits
 from tinyude.reference.signal.window import SEGMENTS, Window, window_make
 from tinyude.training.batch.samples import Noise, untouchable
 
@@ -106,7 +106,7 @@ def _cover(
 def _judge(window: Window, samples: Array, centre: Array, noise: Noise) -> tuple[Array, Array, Array, Array]:
     """Coefficients; whether the misfit and the segment sums of all channels pass; the misfit by channel."""
     coefficients, misfit, segments = _fit(window, samples, centre)
-    most_misfit, most_segments = noise_limits(window, noise.sigma, noise.step)
+    most_misfit, most_segments = gates_limits(window, noise.sigma, noise.step)
     steady = (segments <= most_segments).all(axis=1) | (window.half < SEGMENTED)
     return coefficients, np.asarray((misfit <= most_misfit).all(axis=1)), np.asarray(steady), misfit
 
@@ -120,7 +120,7 @@ def _judge_wider(window: Window, samples: Array, centre: Array, noise: Noise, pe
     fits = (centre >= wider.half) & (centre < len(samples) - wider.half)
     ratio = np.zeros((len(centre), samples.shape[1]))
     _, misfit, segments = _fit(wider, samples, centre[fits])
-    most_misfit, most_segments = noise_limits(wider, noise.sigma, noise.step)
+    most_misfit, most_segments = gates_limits(wider, noise.sigma, noise.step)
     ratio[fits] = np.nan_to_num(np.maximum(misfit / most_misfit, segments / most_segments), nan=0.0)
     return ratio
 
