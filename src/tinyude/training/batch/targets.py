@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from scipy.linalg import cholesky_banded
 from scipy.linalg.lapack import dtbtrs
 
-from tinyude.reference.signal.window import Nodes, Window, legendre, nodes_gauss
+from tinyude.reference.signal.nodes import Nodes, nodes_gauss
+from tinyude.reference.signal.window import Window, legendre, window_derivative_row
 from tinyude.training.batch.windows import LONGEST, Batch
 
 Array = NDArray[Any]
@@ -212,7 +213,7 @@ def nodes_held(window: Window, orders: tuple[int, ...]) -> tuple[Nodes, Array]:
     weights = np.empty((count, len(orders)))
     tau = (bounds[:-1] + bounds[1:]) / (2.0 * half) - 1.0
     for state, order in enumerate(orders):
-        kernel = -np.cumsum(window.derivative_row(order + 1))[:-1]
+        kernel = -np.cumsum(window_derivative_row(window, order + 1))[:-1]
         for _ in range(order):
             knots = -np.concatenate([[0.0], np.cumsum(kernel)]) / half
             kernel = (knots[:-1] + knots[1:]) / 2.0
