@@ -81,7 +81,7 @@ def _check_roles(model: Model, config: Config) -> None:
             raise TinyUDEError(f"{name} is {list(roles)}; each may be there once")
     if not config.on:
         raise TinyUDEError("the residual acts on no state")
-    for name, highest in (("rate_channel", config.channels), ("circular", 1)):
+    for name, highest in (("rate_channel", config.channels), ("wrap", 1)):
         roles = getattr(config, name)
         if len(roles) not in (0, config.channels) or not all(0 <= role <= highest for role in roles):
             raise TinyUDEError(f"{name} is {list(roles)}, which does not belong to {config.channels} channels")

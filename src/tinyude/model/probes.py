@@ -20,7 +20,8 @@ from tinyude.model.simulation import free_runs
 from tinyude.model.windows import good_windows, window_jets
 from tinyude.physics import Physics
 from tinyude.reference.config import Config
-from tinyude.reference.signal.window import Window, legendre, nodes_gauss, window_make
+from tinyude.reference.signal.nodes import nodes_gauss
+from tinyude.reference.signal.window import Window, legendre, window_make
 
 Array = NDArray[Any]
 
