@@ -24,6 +24,10 @@ class Budget:
     def __init__(self, seconds: float) -> None:
         self.seconds, self.spent = seconds, 0.0
 
+    def renew(self, seconds: float) -> None:
+        """So much more from now on."""
+        self.seconds, self.spent = seconds, 0.0
+
     @property
     def over(self) -> bool:
         return self.spent > self.seconds

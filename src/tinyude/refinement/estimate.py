@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tinyude.refinement.field import Field
 from tinyude.refinement.filter import Noise, Passed, Plan
-from tinyude.refinement.gating import GATE, MOST_REJECTED, cut_at_jumps, rejected_rows
+from tinyude.refinement.gating import GATE, MOST_REJECTED, cut_at_jumps, rejected_rows, spread_over
 from tinyude.refinement.gauss_newton import Filter, Solution, gauss_newton
 from tinyude.refinement.noise import GRID, fit_noise, mean_squares, robust_log_likelihood
 from tinyude.refinement.starts import Sensing, with_starts
@@ -20,6 +20,7 @@ from tinyude.refinement.unknowns import Unknowns
 
 Array = NDArray[Any]
 MakeFilter = Callable[[Field, Batch, Plan], Filter]
+COARSE_ROWS = 5_000  # on which values far from the truth are moved first
 NOISE_ROWS = 6_000  # rows that the search for the noise looks at
 FEW_REJECTED = 0.02  # share of rows
 CONTINUED = 4  # rounds of noise and unknowns for each process noise of a continuation
@@ -94,7 +95,11 @@ def estimate(
     as far as the likelihood allows. At 0 every row counts in full.
     """
     whole = batch_of(with_starts(stretches, setup.sensing))
-    now = _exact(setup, field, unknowns, whole) or _with_noise(setup, _begin(setup, field, unknowns, whole))
+    now = _exact(setup, field, unknowns, whole)
+    if now is None and whole.rows > 2 * COARSE_ROWS:
+        unknowns = estimate(setup, field, unknowns, spread_over(stretches, COARSE_ROWS, 3)).unknowns
+        now = _exact(setup, field, unknowns, whole)
+    now = now or _with_noise(setup, _begin(setup, field, unknowns, whole))
     for _ in range(rounds):
         before = now = replace(now, solution=_solve(setup, now))
         now = _with_noise(setup, _cut_anew(setup, now, whole))
@@ -133,6 +138,23 @@ def continuation(setup: Setup, found: Estimate) -> list[Estimate]:
                 break
         path.append(found)
     return path
+
+
+def polished(setup: Setup, found: Estimate, stretches: Sequence[Stretch], rounds: int = 8) -> Estimate:
+    """The same fit over these stretches, its process noise kept, until it rests or the work is spent."""
+    now = replace(found, batch=batch_of(with_starts(stretches, setup.sensing)))
+    best = found
+    for _ in range(rounds):
+        now = replace(now, solution=_solve(setup, now))
+        ratio = mean_squares(now.solution.passed)
+        if not np.all(np.isfinite(ratio)):
+            return best
+        best = now
+        if setup.spent() or (now.solution.converged and np.all(np.abs(ratio - 1.0) < SAME_NOISE)):
+            break
+        measurement = np.maximum(now.noise.measurement * np.clip(ratio, 0.01, 100.0), setup.floor)
+        now = replace(now, noise=Noise(measurement, now.noise.process))
+    return best
 
 
 def simulation_fit(setup: Setup, field: Field, unknowns: Unknowns, stretches: Sequence[Stretch]) -> Estimate:

@@ -48,15 +48,15 @@ class Incomplete:
         self, hybrids: Mapping[str, Hybrid], terms: Sequence[sp.Expr]
     ) -> tuple[dict[str, Hybrid], dict[str, Estimate]]:
         """Every structure in its best fit, and further ones with terms that the windows did not find."""
-        ways = {name: self._ways(own) for name, own in hybrids.items()}
-        found = {name: self._best(tried) for name, tried in ways.items()}
-        made = dict(hybrids)
-        if self.parts.enough and terms:
-            base = "parameters" if "parameters" in hybrids else "known"
-            last = ways[base][-1]  # of a structure with unknowns the least squares of simulated stretches
-            model = hybrids[base].moved(last.unknowns.values)
-            for count, (own, result) in enumerate(self._additions(model, last, terms), 1):
-                made[f"{count} term{'s' * (count > 1)}"], found[f"{count} term{'s' * (count > 1)}"] = own, result
+        made, found = dict(hybrids), {}
+        base = "parameters" if "parameters" in hybrids else "known"
+        for name, own in hybrids.items():
+            ways = self._ways(own)
+            found[name] = self._best(ways)
+            if name == base and self.parts.enough and terms:
+                for addition in self._additions(own.moved(ways[-1].unknowns.values), ways[-1], terms):
+                    label = f"{len(made) - len(hybrids) + 1} more"
+                    made[label], found[label] = addition
         order = [n for n in made if n not in ("network", "windows")] + [n for n in ("network", "windows") if n in made]
         return {name: made[name] for name in order}, found
 
@@ -78,11 +78,12 @@ class Incomplete:
 
     def _ways(self, own: Hybrid) -> list[Estimate]:
         """A structure fitted in several ways: likeliest, with less process noise, by simulation."""
-        ways = [estimate_on(self.setup, own.field, own.unknowns, self.first)]
-        if self.parts.enough and len(own.unknowns) and not self.setup.spent():
-            ways += continuation(self.setup, ways[0])
-            ways += [simulation_fit(self.setup, own.field, start, self.whole) for start in self._starts(own)]
-        return ways
+        likeliest = estimate_on(self.setup, own.field, own.unknowns, self.first)
+        if not (self.parts.enough and len(own.unknowns)):
+            return [likeliest]
+        fits = [simulation_fit(self.setup, own.field, start, self.whole) for start in self._starts(own)]
+        fits.sort(key=_misfit, reverse=True)
+        return [likeliest, *([] if self.setup.spent() else continuation(self.setup, likeliest)), *fits]
 
     def _best(self, ways: Sequence[Estimate]) -> Estimate:
         """The way with the smallest held-back free-run error."""
@@ -100,3 +101,9 @@ class Incomplete:
         if not np.allclose(values, own.unknowns.values):
             starts.append(replace(own.unknowns, values=values))
         return starts
+
+
+def _misfit(found: Estimate) -> float:
+    """Mean squared innovation, in the units of the channels."""
+    passed = found.solution.passed
+    return float(np.nanmean(passed.innovations**2)) if np.isfinite(passed.cost) else np.inf

@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from tinyude.model.candidate import Candidate
 from tinyude.model.model import Model
+from tinyude.model.parts import Terms
 from tinyude.physics import Physics
 from tinyude.physics.holds import Hold
 from tinyude.refinement.budget import Budget, CountedFilter, row_seconds
 from tinyude.refinement.choose import choose
 from tinyude.refinement.compiled import make_filter
-from tinyude.refinement.estimate import Estimate, Setup, estimate, estimate_on
+from tinyude.refinement.estimate import Estimate, Setup, estimate, estimate_on, polished
 from tinyude.refinement.field import Field
 from tinyude.refinement.filter import Plan
 from tinyude.refinement.gating import spread_over
@@ -36,7 +37,8 @@ Array = NDArray[Any]
 Progress = Callable[[float], None]
 STEP = 0.2  # of the field's fastest time scale: longest Runge-Kutta step (RK4 errs by 3e-6 of it)
 FIXED = ("known", "windows")  # candidates of which nothing is refined
-PASSES, MANY_PASSES = 25, 80  # over the rows: for a model that explains them, and for one that does not
+FIRST_SHARE = 0.6  # of the work for the richest structure; the rest begins anew
+PASSES, MANY_PASSES = 25, 250  # over the rows: for a model that explains them, and for one that does not
 WHITE = (0.5, 1.6)  # mean squared innovation of a model that explains the rows up to sensor noise
 
 
@@ -112,7 +114,8 @@ def refine(
     progress : callable, optional
         Told the share done.
     """
-    setup = make_setup(model, records, sensors, Budget(seconds))
+    budget = Budget(FIRST_SHARE * seconds)
+    setup = make_setup(model, records, sensors, budget)
     structures = _structures(model, given)
     hybrids = {name: _fixed(m) if name in FIXED else hybrid(m) for name, m in structures.items()}
     richest = [name for name in structures if name not in FIXED or len(structures) == 1][-1]
@@ -124,6 +127,7 @@ def refine(
         found = {n: first if n == richest else _beside(setup, n, h, first) for n, h in hybrids.items()}
         parts = held_back(first.batch)
     else:
+        budget.renew(seconds)
         few = affordable_rows(hybrids[richest].field, seconds, MANY_PASSES)
         batch = batch_of(with_starts(spread_over(first.batch.stretches, few), setup.sensing))
         parts = held_back(batch)
@@ -135,6 +139,12 @@ def refine(
     chosen = choose(candidates, parts.enough, white)
     best = next(c for c in chosen if c.best)
     own, result = hybrids[best.name], found[best.name]
+    if not white and best.name not in FIXED:
+        budget.renew(seconds)
+        jumps = len(result.batch.stretches) > len(everything)
+        result = polished(setup, result, first.batch.stretches if jumps else stretches)
+        best = replace(best, model=own.moved(result.unknowns.values))
+        chosen = [best if c.best else c for c in chosen]
     final = covariance_of(setup, own, result, best.model) if best.name not in FIXED else _certain(best)
     return Refined(final, chosen, setup, result, parts, white or not parts.enough)
 
@@ -157,7 +167,7 @@ def _structures(model: Model, given: Physics) -> dict[str, Model]:
         made["parameters"] = bare
     if model.coefficients.any():
         made["terms"] = without_parts(model, terms=True)
-    if model.kernel is not None or model.network_on.any():
+    if any(not isinstance(part, Terms) for part in model.parts):
         made["network"] = model
     if model.parts or model.physics != given:
         made["windows"] = model

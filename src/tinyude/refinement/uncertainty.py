@@ -46,12 +46,18 @@ def unknown_covariance(setup: Setup, result: Estimate) -> Array:
     """
     unknowns, passed = result.unknowns, result.solution.passed
     matrix, _ = unknowns.system(result.solution.information, np.zeros(len(unknowns)))
-    inverse = np.linalg.pinv(matrix, hermitian=True)
+    inverse = _scaled_inverse(matrix)
     ratio = max(1.0, float(passed.squares.sum() / max(passed.counts.sum(), 1.0)))
     inverse = inverse * ratio
     widening = _jackknife(setup, result, inverse)
     scale = unknowns.scale * widening
     return np.asarray(inverse * np.outer(scale, scale))
+
+
+def _scaled_inverse(matrix: Array) -> Array:
+    """The inverse of a symmetric matrix whose entries may differ by many orders of magnitude."""
+    size = np.sqrt(np.maximum(np.diag(matrix), 1e-300))
+    return np.asarray(np.linalg.pinv(matrix / np.outer(size, size), rcond=1e-12, hermitian=True) / np.outer(size, size))
 
 
 def _jackknife(setup: Setup, result: Estimate, inverse: Array) -> Array:
