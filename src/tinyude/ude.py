@@ -320,7 +320,8 @@ class UDE(Fitted, BaseEstimator):  # type: ignore[misc]
                     f"The stream holds {', '.join(Y.names)}; it must hold {', '.join(names)} and inputs."
                 )
             return Y
-        return as_stream(Y, t, u, names, self.physics.inputs, shortest, turns(self.wraps, names))
+        mixed = bool(self.refine) and self.preset == "default" and shortest is None
+        return as_stream(Y, t, u, names, self.physics.inputs, shortest, turns(self.wraps, names), mixed)
 
     def _session(self, stream: Stream, started: float, live: bool = False) -> Session:
         """Everything decided before the first sample."""

@@ -79,6 +79,8 @@ def _estimator(rig: PhysicsFile, preset: str, seed: int, updates: int | None) ->
         on=rig.residual_on,
         sees=rig.residual_sees,
         updates=updates,
+        hold=rig.holds or "auto",
+        unmeasured=rig.unmeasured or None,
         random_state=seed,
     )
 

@@ -72,8 +72,12 @@ def as_stream(
     inputs: Sequence[str],
     shortest: int | None = None,
     wraps: Mapping[str, float] | None = None,
+    several_rates: bool = False,
 ) -> Stream:
-    """One record or a list of them, with a sample period or time stamps, as a Stream."""
+    """One record or a list of them, with a sample period or time stamps, as a Stream.
+
+    several_rates: runs may have other sample rates than most; they are then in `sources` alone.
+    """
     several = isinstance(Y, list | tuple) and len(Y) > 0 and (has_columns(Y[0]) or np.ndim(Y[0]) >= 1)
     records = list(Y) if several else [Y]
     times = list(t) if several and isinstance(t, list | tuple) else [t] * len(records)
@@ -91,7 +95,7 @@ def as_stream(
         if len(held) != len(samples):
             raise TinyUDEError(f"u has {len(held)} rows and Y has {len(samples)}; they must be sampled together.")
         sources.append(_array_source(samples, held, time, [(wraps or {}).get(name, 0.0) for name in channels]))
-    return make_stream(sources, channels, live=shortest is not None)
+    return make_stream(sources, channels, live=shortest is not None, several_rates=several_rates)
 
 
 def turns(wraps: Sequence[str] | Mapping[str, float] | None, channels: Sequence[str]) -> dict[str, float]:
@@ -130,13 +134,16 @@ def prepared(pieces: Iterable[Piece], turns: Sequence[float]) -> Iterator[Piece]
         yield Piece(samples, piece.inputs, piece.stamps)
 
 
-def make_stream(sources: Sequence[Source], names: Sequence[str], live: bool = False) -> Stream:
+def make_stream(
+    sources: Sequence[Source], names: Sequence[str], live: bool = False, several_rates: bool = False
+) -> Stream:
     """Look through all the data once: the period, what is wrong with them, and the checks that they pass.
 
     Live: a stretch of a stream that may well stand still.
     """
-    period = _common_period(sources)
-    stream = Stream(period, _Runs(sources, period), tuple(names), sources=sources)
+    every = sources
+    period, sources = _most_common_period(sources) if several_rates else (_common_period(sources), sources)
+    stream = Stream(period, _Runs(sources, period), tuple(names), sources=every)
     survey = _Survey(stream)
     kept: list[Run] = []
     for source in sources:
@@ -159,6 +166,14 @@ def make_stream(sources: Sequence[Source], names: Sequence[str], live: bool = Fa
     if not live:
         survey.check()
     return stream
+
+
+def _most_common_period(sources: Sequence[Source]) -> tuple[float, list[Source]]:
+    """The period that most sources share, and these sources."""
+    periods = [s.period if s.stamps is None else _period(find_period(s.stamps())) for s in sources]
+    alike = [[k for k, other in enumerate(periods) if abs(other - p) <= 0.01 * p] for p in periods]
+    best = max(range(len(periods)), key=lambda k: len(alike[k]))
+    return periods[best], [sources[k] for k in alike[best]]
 
 
 def _common_period(sources: Sequence[Source]) -> float:

@@ -60,14 +60,13 @@ def describe(model: Model, diagnostics: Mapping[str, Any]) -> str:
     for index in model.on:
         state = model.physics.states[index]
         found = [entry for entry in diagnostics["terms"] if entry["state"] == state]
-        words = ", ".join(
-            f"{entry['coefficient']:.4g} * {entry['term']} [{entry['low']:.4g}, {entry['high']:.4g}]" for entry in found
-        )
+        words = ", ".join(_with_interval(entry) for entry in found)
         share = diagnostics["network"].get(state, 0.0)
         rest = f"{_carrier(model, index)} carries {share:.0%} of it" if share > 0.0 else _remainder(diagnostics, state)
         lines.append(f"residual of {state}: {words + '; ' if words else ''}{rest}")
     for name, value, low, high in diagnostics["parameters"]:
-        lines.append(f"parameter {name} = {value:.5g} [{low:.5g}, {high:.5g}]")
+        digits = max(5, _digits(value, 0.3 * (high - low)))
+        lines.append(f"parameter {name} = {value:.{digits}g} [{low:.{digits}g}, {high:.{digits}g}]")
     if any("[" in line for line in lines):
         lines.append(f"intervals: {CONFIDENCE:.0%}, given these terms and their shapes{_beside(diagnostics)}")
     return "\n".join([*lines, *verdict_lines(diagnostics)])
@@ -103,9 +102,22 @@ def _beside(diagnostics: Mapping[str, Any]) -> str:
     return ", with the network as it is" if any(share > 0.0 for share in diagnostics["network"].values()) else ""
 
 
+def _digits(value: float, error: float) -> int:
+    """Significant digits of a value that are worth showing: to a tenth of its error, four at least."""
+    if not (error > 0.0 and value != 0.0 and np.isfinite(error)):
+        return 4
+    return int(np.clip(np.ceil(np.log10(abs(value) / error)) + 1, 4, 9))
+
+
+def _with_interval(entry: Mapping[str, Any]) -> str:
+    digits = _digits(entry["coefficient"], entry["error"])
+    value, low, high = (f"{entry[key]:.{digits}g}" for key in ("coefficient", "low", "high"))
+    return f"{value} * {entry['term']} [{low}, {high}]"
+
+
 def _signed(entry: Mapping[str, Any]) -> str:
     value, term = entry["coefficient"], entry["term"]
-    number = f"{abs(value):.4g}"
+    number = f"{abs(value):.{_digits(value, entry['error'])}g}"
     return f"{'-' if value < 0.0 else '+'} {number if term == '1' else f'{number}*{term}'}"
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tinyude.errors import TinyUDEError
+from tinyude.physics.holds import Hold
 from tinyude.physics.kinematics import residual_states
 from tinyude.physics.physics import Parameter, Physics
 
@@ -20,12 +21,14 @@ _TABLES: dict[str, tuple[str, ...] | None] = {
     "measured": None,
     "inputs": None,
     "parameters": None,
+    "unmeasured": None,
     "time": ("column", "period", "scale"),
     "residual": ("on", "sees"),
     "angles": ("wrap",),
 }
 _PARAMETER_KEYS = ("value", "learn", "min", "max")
-_SIGNAL_KEYS = ("column", "scale", "wraps")
+_SIGNAL_KEYS = ("column", "scale", "wraps", "hold", "shift")
+_UNMEASURED_KEYS = ("guess", "spread")
 MAX_FILE = 200_000  # bytes
 TURN = 2.0 * math.pi
 
@@ -37,6 +40,7 @@ class Signal:
     column: str
     scale: float = 1.0
     wraps: float = 0.0  # the turn by which an angle jumps; 0: it does not
+    hold: Hold | None = None  # what an input does between samples; None: found by the fit
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,8 @@ class PhysicsFile:
     residual_sees: tuple[str, ...]  # the states and inputs the network is given
     wrapped: dict[str, float] = field(default_factory=dict)  # measured angles that jump, and by how much
     scales: dict[str, float] = field(default_factory=dict)  # what the values of a column are multiplied by
+    holds: dict[str, Hold] = field(default_factory=dict)  # what inputs do between samples, where the file says so
+    unmeasured: dict[str, tuple[float, float]] = field(default_factory=dict)  # guess and spread of unseen states
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -82,6 +88,10 @@ def load_physics_file(path: str | Path) -> PhysicsFile:
     A signal can say more than its column: theta = { column = "angle", scale = 0.0174533, wraps = true } is read in
     degrees and jumps by a full turn, which is undone; wraps = 360 is a turn of 360 (after scaling). Time stamps in
     milliseconds: [time] column = "t", scale = 0.001. [angles] wrap = ["theta"] is another way to say wraps = true.
+
+    An input may say what it does between samples: tau = { column = "torque", hold = "linear" } (held, linear or cubic;
+    shift = 1: logged a sample late). Otherwise the fit finds out. A state that is neither measured nor the rate of a
+    measured one takes a guess: [unmeasured] x1 = { guess = 4.0, spread = 2.0 }.
 
     By default the network acts on every state whose rate is not just another state, and sees all states and inputs;
     every state is measured in a column of its own name, and the time is in the column "time".
@@ -119,7 +129,8 @@ def _physics_file(data: Mapping[str, Any]) -> PhysicsFile:
         inputs=list(inputs),
         parameters={name: _parameter(value, name) for name, value in tables["parameters"].items()},
     )
-    measured = _measured(tables["measured"], physics)
+    unmeasured = {name: _guess(value, name, physics) for name, value in tables["unmeasured"].items()}
+    measured = _measured(tables["measured"], physics, unmeasured)
     wrapped = _names(tables["angles"].get("wrap", []), tuple(measured), "angles.wrap")
     time, time_scale = _time(tables["time"])
     given = tables["residual"].get("on")
@@ -134,6 +145,8 @@ def _physics_file(data: Mapping[str, Any]) -> PhysicsFile:
         residual_on=acted_on,
         residual_sees=_names(tables["residual"].get("sees", list(seen)), seen, "residual.sees"),
         wrapped=dict.fromkeys(wrapped, TURN) | {name: s.wraps for name, s in measured.items() if s.wraps},
+        holds={name: signal.hold for name, signal in inputs.items() if signal.hold is not None},
+        unmeasured=unmeasured,
         scales={s.column: s.scale for s in (*measured.values(), *inputs.values(), Signal(str(time), time_scale))},
     )
     _refuse_shared_columns(made)
@@ -177,9 +190,18 @@ def _signal(value: Any, where: str) -> Signal:
     turn = wraps * TURN if isinstance(wraps, bool) else _factor(wraps, f"{where}.wraps")
     if turn < 0.0 or (turn and where.startswith("inputs")):
         raise TinyUDEError(f"{where}.wraps is {wraps!r}; only a measured angle wraps, by true or a positive turn.")
-    return Signal(
-        _column(value.get("column"), f"{where}.column"), _factor(value.get("scale", 1.0), f"{where}.scale"), turn
-    )
+    hold = _hold(value, where) if "hold" in value or "shift" in value else None
+    scale = _factor(value.get("scale", 1.0), f"{where}.scale")
+    return Signal(_column(value.get("column"), f"{where}.column"), scale, turn, hold)
+
+
+def _hold(value: Mapping[str, Any], where: str) -> Hold:
+    if not where.startswith("inputs"):
+        raise TinyUDEError(f"{where} has a hold; only inputs do something between samples.")
+    try:
+        return Hold(value.get("hold", "held"), value.get("shift", 0))
+    except TinyUDEError as error:
+        raise TinyUDEError(f"{where}: {error}") from None
 
 
 def _factor(value: Any, where: str) -> float:
@@ -199,7 +221,22 @@ def _parameter(value: Any, name: str) -> Parameter:
         raise TinyUDEError(f"parameters.{name}: {error}") from None
 
 
-def _measured(table: Mapping[str, Any], physics: Physics) -> dict[str, Signal]:
+def _guess(value: Any, name: str, physics: Physics) -> tuple[float, float]:
+    """Guess and spread of a state that is not measured."""
+    _refuse_unknown([name], physics.states, "state in [unmeasured]")
+    if not isinstance(value, dict) or set(value) != set(_UNMEASURED_KEYS):
+        raise TinyUDEError(f"unmeasured.{name} is {value!r}; write {name} = {{ guess = 4.0, spread = 2.0 }}.")
+    guess, spread = value["guess"], value["spread"]
+    if isinstance(guess, bool) or not isinstance(guess, int | float) or not math.isfinite(guess):
+        raise TinyUDEError(f"unmeasured.{name}.guess is {guess!r}; give a number.")
+    if _factor(spread, f"unmeasured.{name}.spread") < 0.0:
+        raise TinyUDEError(f"unmeasured.{name}.spread is {spread!r}; give a number above 0.")
+    return float(guess), float(spread)
+
+
+def _measured(
+    table: Mapping[str, Any], physics: Physics, unmeasured: Mapping[str, tuple[float, float]]
+) -> dict[str, Signal]:
     """Where each measured state is; one that is left out must be the rate of a measured state."""
     if not table:
         return {name: Signal(name) for name in physics.states}
@@ -208,10 +245,11 @@ def _measured(table: Mapping[str, Any], physics: Physics) -> dict[str, Signal]:
     rate_of = dict(zip(physics.states, physics.kinematic, strict=True))
     rates = {physics.states[rate] for name in measured if (rate := rate_of[name]) is not None}
     for name in physics.states:
-        if name not in measured and name not in rates:
+        if name not in measured and name not in rates and name not in unmeasured:
             raise TinyUDEError(
-                f"The state {name} is not measured, nor is it the rate of a measured state; "
-                f"add its column to [measured], or a measured state whose rate is exactly {name}."
+                f"The state {name} is not measured, nor is it the rate of a measured state; add its column to "
+                f"[measured], a measured state whose rate is exactly {name}, or to [unmeasured] what you guess: "
+                f"{name} = {{ guess = 4.0, spread = 2.0 }}."
             )
     return measured
 

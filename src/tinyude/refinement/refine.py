@@ -38,6 +38,8 @@ Progress = Callable[[float], None]
 STEP = 0.2  # of the field's fastest time scale: longest Runge-Kutta step (RK4 errs by 3e-6 of it)
 FIXED = ("known", "windows")  # candidates of which nothing is refined
 FIRST_SHARE = 0.6  # of the work for the richest structure; the rest begins anew
+LEAST_ROWS = 600
+MOST_STEPS = 4  # of Runge-Kutta from row to row
 PASSES, MANY_PASSES = 25, 250  # over the rows: for a model that explains them, and for one that does not
 WHITE = (0.5, 1.6)  # mean squared innovation of a model that explains the rows up to sensor noise
 
@@ -120,7 +122,7 @@ def refine(
     hybrids = {name: _fixed(m) if name in FIXED else hybrid(m) for name, m in structures.items()}
     richest = [name for name in structures if name not in FIXED or len(structures) == 1][-1]
     everything = stretches_of(records, sensors.holds, model.physics.n_states)
-    stretches = spread_over(everything, affordable_rows(hybrids[richest].field, seconds, PASSES))
+    stretches = spread_over(everything, affordable_rows(setup, hybrids[richest].field, records, seconds, PASSES))
     first = estimate(setup, hybrids[richest].field, hybrids[richest].unknowns, stretches)
     white = _explained(first)
     if white:
@@ -128,7 +130,7 @@ def refine(
         parts = held_back(first.batch)
     else:
         budget.renew(seconds)
-        few = affordable_rows(hybrids[richest].field, seconds, MANY_PASSES)
+        few = affordable_rows(setup, hybrids[richest].field, records, seconds, MANY_PASSES)
         batch = batch_of(with_starts(spread_over(first.batch.stretches, few), setup.sensing))
         parts = held_back(batch)
         search = Incomplete(setup, given, parts, spread_over(everything, few), replace(first, batch=batch))
@@ -154,9 +156,11 @@ def _beside(setup: Setup, name: str, own: Hybrid, first: Estimate) -> Estimate:
     return estimate_on(setup, own.field, own.unknowns, first, search=name != "windows")
 
 
-def affordable_rows(field: Field, seconds: float, passes: int) -> int:
+def affordable_rows(setup: Setup, field: Field, records: Sequence[Record], seconds: float, passes: int) -> int:
     """Rows over which so many passes take no longer than so many seconds."""
-    return max(1_500, int(seconds / (passes * row_seconds(field))))
+    period = float(np.median(np.concatenate([np.diff(r.times) for r in records])))
+    steps = max(1.0, period / setup.plan.longest_step)
+    return max(LEAST_ROWS, int(seconds / (passes * steps * row_seconds(field))))
 
 
 def _structures(model: Model, given: Physics) -> dict[str, Model]:
@@ -224,8 +228,8 @@ def make_setup(model: Model, records: Sequence[Record], sensors: Sensors, budget
     rate = np.zeros(len(spread))
     rate[list(model.on)] = np.maximum(size, 1e-3 * spread)[list(model.on)]
     sensing = Sensing(sensors.channel, sensors.order, sigma, spread, guess)
-    longest = STEP / max(float(np.quantile(fastest, 0.95)), 1e-12)
-    shortest = min(float(np.median(np.diff(r.times))) for r in records) / 16.0
+    longest = STEP / max(float(np.median(fastest)), 1e-12)
+    shortest = min(float(np.median(np.diff(r.times))) for r in records) / MOST_STEPS
     plan = Plan(sensing.measured, max(longest, shortest), 4.0 * spread**2)
     if budget is None:
         return Setup(sensing, plan, rate, floor**2, make_filter)

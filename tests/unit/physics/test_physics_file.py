@@ -133,3 +133,30 @@ def test_load_physics_file_reads_scales_and_turns(load) -> None:  # type: ignore
     )
     assert rig.wrapped == {"theta": 360.0} and rig.columns == ("t", "angle", "current")
     assert rig.scales == {"angle": 0.5, "current": -0.02, "t": 0.001}
+
+
+def test_load_physics_file_reads_holds_and_unmeasured_states(tmp_path: Path) -> None:
+    path = tmp_path / "tanks.toml"
+    path.write_text(
+        '[states]\nx1 = "-k*sqrt(x1) + u"\nx2 = "k*sqrt(x1) - k*sqrt(x2)"\n[measured]\nx2 = "level"\n'
+        '[inputs]\nu = { column = "pump", hold = "linear", shift = 1 }\n[parameters]\nk = 0.05\n'
+        "[unmeasured]\nx1 = { guess = 4.0, spread = 2.0 }\n[time]\nperiod = 4.0\n"
+    )
+    made = load_physics_file(path)
+    assert made.unmeasured == {"x1": (4.0, 2.0)}
+    assert made.holds["u"].kind == "linear" and made.holds["u"].shift == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("[unmeasured]\nomega = { guess = 1.0, spread = 0.0 }", "spread"),
+        ("[unmeasured]\nomega = 3.0", "guess = 4.0"),
+        ('[inputs]\ntau = { column = "t", hold = "quintic" }', "held, linear, cubic"),
+    ],
+)
+def test_load_physics_file_says_what_a_hold_and_a_guess_take(tmp_path: Path, line: str, told: str) -> None:
+    path = tmp_path / "rig.toml"
+    path.write_text(f'[states]\ntheta = "omega"\nomega = "-theta"\n{line}\n')
+    with pytest.raises(TinyUDEError, match=told):
+        load_physics_file(path)

@@ -1,0 +1,115 @@
+"""Refinement of whole fits: parameters, jumps, states that are not measured, the choice among candidates."""
+
+import numpy as np
+import pytest
+
+import tinyude as tu
+from tinyude.errors import TinyUDEError
+from tinyude.model.candidate import Candidate
+from tinyude.refinement.choose import choose
+
+
+def oscillator(times: np.ndarray, damping: float, start: tuple[float, float] = (1.0, 0.0)) -> np.ndarray:
+    """Exact states of x'' = -4 x - damping x'."""
+    rate = np.sqrt(4.0 - 0.25 * damping**2)
+    a, b = start[0], (start[1] + 0.5 * damping * start[0]) / rate
+    wave = a * np.cos(rate * times) + b * np.sin(rate * times)
+    slope = rate * (-a * np.sin(rate * times) + b * np.cos(rate * times))
+    return np.exp(-0.5 * damping * times)[:, None] * np.column_stack([wave, slope - 0.5 * damping * wave])
+
+
+@pytest.fixture(scope="module")
+def runs() -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Six decays at uneven times, two of them sampled half as often; windows take the other four."""
+    rng = np.random.default_rng(5)
+    times = [(0.08 if k > 3 else 0.04) * (np.arange(200) + rng.uniform(-0.2, 0.2, 200)) for k in range(6)]
+    starts = np.random.default_rng(6).uniform(-2.0, 2.0, (6, 2))
+    clean = [oscillator(t, 0.3, tuple(start)) for t, start in zip(times, starts, strict=True)]
+    return times, [x + 0.01 * rng.standard_normal(x.shape) for x in clean]
+
+
+def physics(damping: float = 0.1, **options: float) -> tu.Physics:
+    c = tu.Parameter(damping, learn=True, **options)
+    return tu.Physics(["x", "v"], ["v", "-4*x - c*v"], parameters={"c": c})
+
+
+def test_refine_finds_a_parameter_within_its_interval(runs) -> None:
+    times, samples = runs
+    ude = tu.UDE(physics(0.9, min=0.0), hidden=(), library=[]).fit(samples, t=times)
+    [(name, value, low, high)] = ude.parameters_
+    assert name == "c" and low < 0.3 < high and high - low < 0.02
+    assert abs(value - 0.3) < 0.01
+    assert next(c for c in ude.candidates_ if c.best).name == "parameters"
+    assert ude.diagnostics_["refinement"]["process_noise"] == 0.0
+
+
+def test_refine_is_repeatable_and_can_be_left_out(runs) -> None:
+    times, samples = runs
+    first, again = (tu.UDE(physics(), hidden=(), library=[]).fit(samples, t=times) for _ in range(2))
+    assert first.parameters_ == again.parameters_
+    plain = tu.UDE(physics(), hidden=(), library=[], refine=False).fit(samples[:4], t=times[:4])
+    assert not hasattr(plain, "candidates_")
+    with pytest.raises(TinyUDEError, match="thorough"):
+        tu.UDE(physics(), hidden=(), library=[], refine="much").fit(samples, t=times)
+
+
+def test_refine_gives_smoothed_states_with_intervals(runs) -> None:
+    times, samples = runs
+    states = tu.UDE(physics(), hidden=(), library=[]).fit(samples, t=times).states_
+    start = np.random.default_rng(6).uniform(-2.0, 2.0, (6, 2))[4]
+    own = states.run == 4  # one that windows did not see
+    truth = oscillator(states.times[own], 0.3, tuple(start))
+    low, high = states.interval(0.99)
+    inside = (low[own] < truth) & (truth < high[own])
+    assert inside.mean() > 0.8 and np.abs(states.values[own] - truth).max() < 0.01
+
+
+def test_refine_identifies_with_a_state_that_is_not_measured() -> None:
+    """Two tanks of which only the lower one is seen."""
+    rng = np.random.default_rng(1)
+    t = 4.0 * np.arange(400)
+    u = 3.0 + np.repeat(rng.uniform(-1.5, 1.5, 40), 10)
+    true = tu.Physics(["x1", "x2"], ["u*0.05 - 0.06*sqrt(x1)", "0.06*sqrt(x1) - 0.05*sqrt(x2)"], inputs=["u"])
+    x, states = np.array([5.0, 5.0]), []
+    for k in range(400):
+        states.append(x)
+        for _ in range(40):
+            x = x + 0.1 * true.field(x, u[k : k + 1])
+    level = np.array(states)[:, 1] + 0.01 * rng.standard_normal(400)
+    guess = {name: tu.Parameter(0.1, learn=True, min=0.0) for name in ("a", "b")}
+    told = tu.Physics(["x1", "x2"], ["u*0.05 - a*sqrt(x1)", "a*sqrt(x1) - b*sqrt(x2)"], inputs=["u"], parameters=guess)
+    ude = tu.UDE(told, measured=["x2"], unmeasured={"x1": (4.0, 2.0)}, hold="held", library=[]).fit(level, t=4.0, u=u)
+    found = {name: value for name, value, _, _ in ude.parameters_}
+    assert found["a"] == pytest.approx(0.06, rel=0.02) and found["b"] == pytest.approx(0.05, rel=0.02)
+    assert t[-1] == 1596.0 and np.abs(ude.states_.values[50:, 0] - np.array(states)[50:, 0]).max() < 0.3
+
+
+def test_fit_says_that_an_unseen_state_takes_a_guess() -> None:
+    told = tu.Physics(["x1", "x2"], ["-x1", "x1 - x2"])
+    with pytest.raises(TinyUDEError, match="unmeasured="):
+        tu.UDE(told, measured=["x2"]).fit(np.linspace(1.0, 2.0, 100), t=0.1)
+    with pytest.raises(TinyUDEError, match="refine=True"):
+        tu.UDE(told, measured=["x2"], unmeasured={"x1": (1.0, 1.0)}, refine=False).fit(np.arange(100.0), t=0.1)
+
+
+def candidate(name: str, evidence: float, scores: list[float]) -> Candidate:
+    return Candidate(name, None, evidence, np.array(scores))  # type: ignore[arg-type]
+
+
+def best(candidates: list[Candidate], by_free_runs: bool, by_evidence: bool) -> str:
+    return next(c.name for c in choose(candidates, by_free_runs, by_evidence) if c.best)
+
+
+def test_choose_keeps_the_simplest_within_one_standard_error() -> None:
+    known = candidate("known", 0.0, [0.50, 0.52, 0.48, 0.51, 0.49])
+    terms = candidate("terms", 5.0, [0.20, 0.21, 0.19, 0.20, 0.20])
+    network = candidate("network", 9.0, [0.19, 0.23, 0.16, 0.22, 0.19])
+    assert best([known, terms, network], True, False) == "terms"
+    assert best([known, terms, network], False, False) == "network"  # too few stretches: evidence alone
+
+
+def test_choose_refuses_learning_that_hurts() -> None:
+    known = candidate("known", 0.0, [0.10, 0.12, 0.09, 0.11, 0.10])
+    terms = candidate("terms", 50.0, [0.30, 0.35, 0.28, 0.33, 0.31])
+    assert best([known, terms], True, False) == "known"
+    assert best([known, terms], True, True) == "known"
