@@ -25,6 +25,7 @@ COMMANDS = {
     "reproduce": "Compute tables and figures of the paper.",
     "bench": "Count instructions, time this machine, compare with budgets.",
     "export": "Write a fitted model as a package for a board.",
+    "monitor": "Watch a board learn, record it, send it a model.",
     "size": "Tell RAM by array, flash and stack of a learner on a board.",
 }
 

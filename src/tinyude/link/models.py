@@ -1,0 +1,49 @@
+"""A board's model as a small JSON file, and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tinyude.errors import TinyUDEError
+from tinyude.link.history import History
+from tinyude.link.messages import Array
+
+FORMAT = "tinyude-board-model"
+NumbersOf = Callable[[bytes, History], tuple[Array, int]]  # a file's bytes, for this board: numbers and fingerprint
+
+
+def model_json(history: History, numbers: Array) -> dict[str, Any]:
+    """What a board has learned: the numbers that it goes on from, and its equation to read."""
+    assert history.hello is not None
+    return {
+        "format": FORMAT,
+        "version": 1,
+        "board": history.board,
+        "fingerprint": history.hello.fingerprint,
+        "states": history.states,
+        "inputs": history.inputs,
+        "terms": history.equation(),
+        "numbers": [float(f"{value:.9g}") for value in numbers],
+    }
+
+
+def read_model_json(data: bytes) -> tuple[Array, int]:
+    """The numbers and fingerprint of such a file.
+
+    Raises
+    ------
+    TinyUDEError
+        When it is none.
+    """
+    try:
+        told = json.loads(data)
+        numbers, fingerprint = np.asarray(told["numbers"], np.float32), int(told["fingerprint"])
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise TinyUDEError("This is no model of a board; give a .tinyude file or what a board sent.") from None
+    if told.get("format") != FORMAT or numbers.ndim != 1 or not np.isfinite(numbers).all():
+        raise TinyUDEError("This is no model of a board; give a .tinyude file or what a board sent.")
+    return numbers, fingerprint

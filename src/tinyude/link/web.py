@@ -1,0 +1,184 @@
+"""The monitor as a local web page: one page, one stream, five commands.
+
+Local only unless told otherwise. Requests whose Host or Origin is not this server's are refused (another site's page
+must not reach it); commands need the token, and so does everything else where the server is open to other machines.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import secrets
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.applications import Starlette
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.routing import Route, WebSocketRoute
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from tinyude.errors import TinyUDEError
+from tinyude.link.board import BoardLink
+from tinyude.link.models import NumbersOf, model_json
+from tinyude.link.stream import fresh_rows, introduction, standing, trends
+
+_EVERY = 0.2  # s between messages of the stream
+_TRENDS_EVERY = 20  # messages
+_LARGEST_MODEL = 16 << 20  # bytes
+_UPLOT = Path(__file__).parents[1] / "report" / "uplot"
+_POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self'; img-src data:"
+
+
+def is_local(host: str) -> bool:
+    """Whether a server on this address is out of other machines' reach."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+class Guard:
+    """Who may ask what."""
+
+    def __init__(self, host: str, port: int, token: str | None = None) -> None:
+        self.local, self.port = is_local(host), port
+        self.token = token or secrets.token_urlsafe(16)
+        self._hosts = {host, "localhost", "127.0.0.1", "::1"} if self.local else None
+
+    def refusal(self, connection: HTTPConnection, command: bool) -> str | None:
+        """Why a request is refused; None: it is not."""
+        host = urlsplit(f"//{connection.headers.get('host', '')}")
+        if self._hosts is not None and host.hostname not in self._hosts:
+            return "foreign host"
+        origin = connection.headers.get("origin")
+        if origin is not None and urlsplit(origin).netloc != host.netloc:
+            return "foreign origin"
+        given = connection.headers.get("x-tinyude-token") or connection.query_params.get("token", "")
+        if (command or not self.local) and not secrets.compare_digest(given.encode(), self.token.encode()):
+            return "token missing or wrong"
+        return None
+
+
+def make_app(link: BoardLink, guard: Guard, numbers_of: NumbersOf) -> Starlette:
+    """The page of a board.
+
+    Parameters
+    ----------
+    link
+        The board, whose thread runs already.
+    guard
+        Whom to let in.
+    numbers_of
+        Reads an uploaded model file: its numbers and fingerprint.
+    """
+
+    async def page(request: Request) -> Response:
+        if refused := guard.refusal(request, command=False):
+            return _refuse(refused)
+        return HTMLResponse(render_page(link.history.board), headers={"content-security-policy": _POLICY})
+
+    async def fetch_model(request: Request) -> Response:
+        def action() -> dict[str, Any]:
+            return model_json(link.history, link.fetch_model())
+
+        name = f'attachment; filename="{link.history.board}.json"'
+        return await _answer(request, guard, link, action, {"content-disposition": name})
+
+    async def send_model(request: Request) -> Response:
+        if refused := guard.refusal(request, command=True):
+            return _refuse(refused)
+        if int(request.headers.get("content-length", _LARGEST_MODEL + 1)) > _LARGEST_MODEL:
+            return JSONResponse({"error": "The file is larger than any model."}, 413)
+        body = await request.body()
+
+        def action() -> dict[str, Any]:
+            numbers, fingerprint = numbers_of(body, link.history)
+            link.send_model(numbers, fingerprint)
+            return {"sent": len(numbers)}
+
+        return await _answer(request, guard, link, action)
+
+    async def save(request: Request) -> Response:
+        return await _answer(request, guard, link, link.save)
+
+    async def reset(request: Request) -> Response:
+        return await _answer(request, guard, link, link.reset)
+
+    async def live(socket: WebSocket) -> None:
+        if guard.refusal(socket, command=False):
+            await socket.close(code=1008)
+            return
+        await socket.accept()
+        with suppress(WebSocketDisconnect):
+            await _stream(socket, link)
+
+    return Starlette(
+        routes=[
+            Route("/", page),
+            Route("/model", fetch_model, methods=["GET"]),
+            Route("/model", send_model, methods=["POST"]),
+            Route("/save", save, methods=["POST"]),
+            Route("/reset", reset, methods=["POST"]),
+            WebSocketRoute("/live", live),
+        ]
+    )
+
+
+def render_page(board: str) -> str:
+    """The page, whole: no request goes anywhere else."""
+    folder = Path(__file__).parent / "page"
+    templates = Environment(loader=FileSystemLoader(folder), undefined=StrictUndefined, autoescape=True)
+    return templates.get_template("monitor.html.jinja").render(
+        board=board,
+        style=(folder / "monitor.css").read_text(encoding="utf-8"),
+        script=(folder / "monitor.js").read_text(encoding="utf-8"),
+        uplot=(_UPLOT / "uPlot.iife.min.js").read_text(encoding="utf-8"),
+        uplot_style=(_UPLOT / "uPlot.min.css").read_text(encoding="utf-8"),
+    )
+
+
+async def _answer(
+    request: Request,
+    guard: Guard,
+    link: BoardLink,
+    action: Callable[[], Any],
+    headers: dict[str, str] | None = None,
+) -> Response:
+    """Carries a command out in the link's thread."""
+    if refused := guard.refusal(request, command=True):
+        return _refuse(refused)
+    try:
+        result = await asyncio.wait_for(asyncio.wrap_future(link.later(action)), 30.0)
+    except TinyUDEError as error:
+        return JSONResponse({"error": str(error)}, 409)
+    except TimeoutError:
+        return JSONResponse({"error": "The board did not answer within 30 s."}, 504)
+    return JSONResponse(result if result is not None else {"done": True}, headers=headers)
+
+
+def _refuse(why: str) -> Response:
+    return JSONResponse({"error": f"Refused: {why}."}, 403)
+
+
+async def _stream(socket: WebSocket, link: BoardLink) -> None:
+    seen, told, count = 0, None, 0
+    receive: Awaitable[Any] = asyncio.ensure_future(socket.receive())  # only to learn of the end
+    while True:
+        with link.lock:
+            hello = introduction(link)
+            messages = [hello] if hello != told else []
+            messages += [fresh_rows(link.history, seen), standing(link)]
+            if count % _TRENDS_EVERY == 0 or hello != told:
+                messages.append(trends(link.history))
+            seen, told = link.history.rows_seen, hello
+        for message in messages:
+            await socket.send_json(message)
+        count += 1
+        done, _ = await asyncio.wait([receive], timeout=_EVERY)  # type: ignore[type-var]
+        if done:
+            return

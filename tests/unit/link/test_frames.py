@@ -1,0 +1,60 @@
+"""Frames over a clean line and over a damaged one."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tinyude.link.frames import LONGEST, Frame, FrameReader, cobs_decode, cobs_encode, decode_frame, encode_frame
+
+
+@given(st.binary(max_size=700))
+def test_cobs_decode_returns_what_was_encoded(data: bytes) -> None:
+    stuffed = cobs_encode(data)
+    assert 0 not in stuffed
+    assert cobs_decode(stuffed) == data
+
+
+@given(st.binary(max_size=300))
+def test_decode_frame_survives_any_bytes(data: bytes) -> None:
+    frame = decode_frame(data)
+    assert frame is None or isinstance(frame, Frame)
+
+
+def test_frame_reader_joins_pieces_of_any_size() -> None:
+    frames = [Frame(3, n, bytes(range(n % 200))) for n in range(50)]
+    line = b"".join(map(encode_frame, frames))
+    reader = FrameReader()
+    assert [frame for start in range(0, len(line), 7) for frame in reader.feed(line[start : start + 7])] == frames
+    assert (reader.damaged, reader.lost) == (0, 0)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_frame_reader_loses_only_damaged_frames(seed: int) -> None:
+    """Bit errors and lost bytes; a frame that arrives is one that was sent, bit for bit."""
+    rng = np.random.default_rng(seed)
+    frames = [Frame(3, n, rng.bytes(40)) for n in range(400)]
+    harmed, line = set(), bytearray()
+    for n, frame in enumerate(frames):
+        sent = bytearray(encode_frame(frame))
+        if rng.random() < 0.1:
+            harmed |= {n, n + 1}  # a lost 0 takes the next frame along
+            place = int(rng.integers(len(sent)))
+            if rng.random() < 0.5:
+                sent[place] ^= 1 << int(rng.integers(8))
+            else:
+                del sent[place]
+        line += sent
+    reader = FrameReader()
+    got = reader.feed(bytes(line))
+    assert {frame.sequence for frame in got} >= set(range(400)) - harmed
+    assert all(frame == frames[frame.sequence] for frame in got)
+    assert reader.damaged > 0
+    assert reader.lost == got[-1].sequence - got[0].sequence + 1 - len(got)
+
+
+def test_frame_reader_keeps_little_of_endless_noise() -> None:
+    reader = FrameReader()
+    for _ in range(100):
+        assert reader.feed(b"\x55" * 1000) == []
+    assert len(reader._rest) <= 2 * LONGEST
