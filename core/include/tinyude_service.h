@@ -55,7 +55,7 @@ typedef struct tu_term {
 enum tu_sensor_flag {
     TU_SENSOR_MISSING = 1, /* more than one sample in ten of the last minute was not finite */
     TU_SENSOR_STUCK = 2,   /* repeats itself where its noise should have moved it */
-    TU_SENSOR_ASTRAY = 4   /* its last samples were too far from any prediction to be used */
+    TU_SENSOR_ASTRAY = 4   /* more than one sample in ten was too far from its prediction to be noise */
 };
 
 typedef struct tu_health {

@@ -1,11 +1,6 @@
 #include "service/fifo.h"
 
-/* What was written before is seen before what is written after, on a second core too. */
-#if defined(__GNUC__)
-#define BARRIER() __sync_synchronize()
-#else
-#define BARRIER()
-#endif
+#include "service/barrier.h"
 
 void tu_fifo_carve(tu_fifo *fifo, tu_arena *arena, int columns, int depth)
 {
@@ -33,7 +28,7 @@ int tu_fifo_push(tu_fifo *fifo, const tu_real *row)
     }
     fifo->ticks[in] = tick;
     fifo->deepest = waiting > fifo->deepest ? waiting : fifo->deepest;
-    BARRIER();
+    TU_BARRIER();
     fifo->in = next;
     return 1;
 }
@@ -46,12 +41,12 @@ int tu_fifo_pop(tu_fifo *fifo, tu_real *row, uint32_t *tick)
     if (out == fifo->in) {
         return 0;
     }
-    BARRIER();
+    TU_BARRIER();
     for (int i = 0; i < fifo->columns; i++) {
         row[i] = fifo->rows[out * fifo->columns + i];
     }
     *tick = fifo->ticks[out];
-    BARRIER();
+    TU_BARRIER();
     fifo->out = out + 1 < fifo->slots ? out + 1 : 0;
     return 1;
 }

@@ -31,14 +31,15 @@ void tu_observer_carve(tu_observer *o, tu_arena *arena, const tu_config *config)
     o->expected = tu_arena_reals(arena, config->channels);
     o->ratio = tu_arena_reals(arena, config->channels);
     o->astray = tu_arena_ints(arena, config->channels);
+    o->far = tu_arena_reals(arena, config->channels);
     o->work = tu_arena_reals(arena, 7 * n + 2 * n * n);
     o->steps = 0;
-    o->started = o->phase = 0;
+    o->started = o->summed = 0;
 }
 
 void tu_observer_clear(tu_observer *o)
 {
-    o->started = o->phase = 0;
+    o->started = o->summed = 0;
     tu_clear(o->inputs, o->config->inputs);
 }
 
@@ -99,8 +100,9 @@ static void transition(tu_observer *o, tu_snapshot *s, const tu_real *scale, tu_
             for (int k = 0; k < n; k++) {
                 square += jacobian[i * n + k] * jacobian[k * n + j];
             }
-            phi[i * n + j] = (i == j) + jacobian[i * n + j] + TU_R(0.5) * square;
+            phi[i * n + j] = jacobian[i * n + j] + TU_R(0.5) * square;
         }
+        phi[i * n + i] += 1;
     }
 }
 
@@ -165,8 +167,10 @@ static void correct(tu_observer *o, int state, tu_real sigma, tu_real sample)
     tu_real score = e * e / s;
     tu_real share = tu_larger(o->forget, TU_R(1.0) / ((tu_real)o->steps + 1)); /* a plain mean until a minute is full */
     o->ratio[c] += share * ((score < MOST ? score : MOST) - o->ratio[c]);
+    o->far[c] -= share * o->far[c];
     o->astray[c] = score < FAR ? 0 : o->astray[c] + 1;
     if (o->astray[c]) {
+        o->far[c] += share;
         return;
     }
     for (int i = 0; i < n; i++) {
@@ -193,33 +197,41 @@ static int is_lost(const tu_observer *o)
     return lost;
 }
 
-int tu_observer_push(tu_observer *o, tu_snapshot *snapshot, const tu_real *sigma, const tu_real *row)
+/* One step: predict, compare, correct. */
+static void step(tu_observer *o, tu_snapshot *snapshot, const tu_real *x_scale, const tu_real *sigma, const tu_real *row)
 {
     const tu_config *c = o->config;
-    const tu_real *model = tu_snapshot_model(snapshot), *x_scale = model ? model + TU_SNAPSHOT_SCALES : NULL;
     int n = c->states;
     tu_real *dx = o->work, *phi = dx + 7 * n, *jacobian = phi + n * n;
-    if (model && !o->started) {
-        begin(o, x_scale, sigma, row);
-        o->phase = 0;
-    } else if (model && ++o->phase == o->every) {
-        for (int i = 0; i < c->inputs; i++) {
-            o->inputs[i] /= (tu_real)o->every;
+    for (int i = 0; i < c->inputs; i++) {
+        o->inputs[i] /= (tu_real)(o->summed > 0 ? o->summed : 1);
+    }
+    move(o, snapshot, dx);
+    transition(o, snapshot, x_scale, dx, phi, jacobian);
+    spread(o, x_scale, x_scale + n + c->inputs, phi, jacobian);
+    for (int i = 0; i < n; i++) {
+        if (c->order[i] == 0) {
+            correct(o, i, sigma[c->channel[i]], row[c->channel[i]]);
         }
-        move(o, snapshot, dx);
-        transition(o, snapshot, x_scale, dx, phi, jacobian);
-        spread(o, x_scale, x_scale + n + c->inputs, phi, jacobian);
-        for (int i = 0; i < n; i++) {
-            if (c->order[i] == 0) {
-                correct(o, i, sigma[c->channel[i]], row[c->channel[i]]);
-            }
-        }
-        o->phase = 0;
-        o->steps += o->steps < UINT32_MAX;
-        o->started = !is_lost(o);
+    }
+    o->steps += o->steps < UINT32_MAX;
+    o->started = !is_lost(o);
+}
+
+int tu_observer_push(tu_observer *o, tu_snapshot *snapshot, const tu_real *sigma, const tu_real *row, int due)
+{
+    const tu_config *c = o->config;
+    const tu_real *model = tu_snapshot_model(snapshot);
+    int predicted = model && due && o->started;
+    if (predicted) {
+        step(o, snapshot, model + TU_SNAPSHOT_SCALES, sigma, row);
+    } else if (model && due) {
+        begin(o, model + TU_SNAPSHOT_SCALES, sigma, row);
     }
     for (int i = 0; i < c->inputs; i++) { /* held from this sample on */
-        o->inputs[i] = (o->phase ? o->inputs[i] : 0) + (tu_usable(row[c->channels + i]) ? row[c->channels + i] : 0);
+        tu_real input = tu_usable(row[c->channels + i]) ? row[c->channels + i] : 0;
+        o->inputs[i] = due ? input : o->inputs[i] + input;
     }
-    return model && o->started && o->phase == 0 && o->steps > 0;
+    o->summed = due ? 1 : o->summed + 1;
+    return predicted;
 }

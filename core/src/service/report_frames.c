@@ -135,12 +135,10 @@ static void report(tu_service *s, int sampled)
 {
     tu_reporter *r = &s->reporter;
     tu_health health;
-    if (sampled && --r->row_left == 0) {
-        r->row_left = r->row_ticks;
+    if (sampled && s->tick % r->row_ticks == 0) {
         send_row(s);
     }
-    if (sampled && --r->status_left == 0) {
-        r->status_left = r->status_ticks;
+    if (sampled && s->tick % r->status_ticks == 0) {
         tu_service_health(s, &health);
         tell_events(s, &health);
         send_health(s, &health);
@@ -158,8 +156,8 @@ void tu_service_report(tu_service *s, const tu_line *line, uint32_t row_ticks, u
     tu_reporter *r = &s->reporter;
     r->line = *line;
     r->storage = storage;
-    r->row_left = r->row_ticks = row_ticks ? row_ticks : 1;
-    r->status_left = r->status_ticks = status_ticks ? status_ticks : 1;
+    r->row_ticks = row_ticks ? row_ticks : 1;
+    r->status_ticks = status_ticks ? status_ticks : 1;
     r->part_kind = TU_FRAME_NAME;
     r->part = 0; /* who listens from the start needs no question */
     s->report = report;

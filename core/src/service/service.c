@@ -5,9 +5,7 @@
 
 #include <string.h>
 
-/* A whole service on a 32-bit chip, so that an arena's size is the same wherever it is asked for. */
-enum { SERVICE_BYTES = 1024 };
-typedef char tu_service_must_fit[sizeof(tu_service) <= SERVICE_BYTES || sizeof(void *) > 4 ? 1 : -1];
+typedef char tu_service_must_fit[sizeof(tu_service) <= TU_SERVICE_STATE_BYTES || sizeof(void *) > 4 ? 1 : -1];
 
 enum { LEAST_COST = 1 }; /* thousands of instructions of any slice */
 static const tu_real MINUTE = TU_R(60.0);
@@ -15,7 +13,7 @@ static const tu_real MINUTE = TU_R(60.0);
 static void carve(tu_service *s, tu_arena *arena, const tu_plan *plan)
 {
     const tu_config *config = plan->config;
-    tu_arena_take(arena, sizeof(tu_service) > SERVICE_BYTES ? sizeof(tu_service) : SERVICE_BYTES);
+    tu_arena_take(arena, sizeof(tu_service) > TU_SERVICE_STATE_BYTES ? sizeof(tu_service) : TU_SERVICE_STATE_BYTES);
     tu_fifo_carve(&s->fifo, arena, config->channels + config->inputs, plan->fifo_depth);
     tu_snapshot_carve(&s->snapshot, arena, config);
     tu_observer_carve(&s->observer, arena, config);
@@ -62,6 +60,7 @@ int tu_service_restart(tu_service *s, const tu_model *model)
     s->snapshot.begun = s->snapshot.whole;
     tu_observer_clear(&s->observer);
     tu_clear(s->observer.ratio, plan->config->channels);
+    tu_clear(s->observer.far, plan->config->channels);
     s->observer.steps = 0;
     if (status == TU_OK && model) {
         tu_service_publish(s);
@@ -120,7 +119,10 @@ static void count_missing(tu_service *s)
     tu_real share = config->sample_period / MINUTE;
     share = share < TU_R(0.05) ? share : TU_R(0.05);
     for (int c = 0; c < config->channels; c++) {
-        s->missing[c] += share * ((tu_usable(s->row[c]) ? 0 : TU_R(1.0)) - s->missing[c]);
+        s->missing[c] -= share * s->missing[c];
+        if (!tu_usable(s->row[c])) {
+            s->missing[c] += share;
+        }
     }
 }
 
@@ -138,7 +140,8 @@ static int take_sample(tu_service *s)
         interrupt_stream(s, missing);
     }
     count_missing(s);
-    s->predicted = tu_observer_push(&s->observer, &s->snapshot, s->learner->noise.sigma, s->row);
+    int due = s->tick % (uint32_t)s->observer.every == 0;
+    s->predicted = tu_observer_push(&s->observer, &s->snapshot, s->learner->noise.sigma, s->row, due);
     tu_learner_begin(s->learner, s->row);
     s->busy = 1;
     return 1;

@@ -9,6 +9,9 @@
 
 #define TU_FRAME_BYTES 224 /* of a frame before it is stuffed: head, body, CRC */
 
+/* What a service takes on a 32-bit chip: the size of its arena is the same wherever it is asked for. */
+#define TU_SERVICE_STATE_BYTES 1024
+
 /* What was last told of the learner, so that a difference is an event. */
 typedef struct {
     uint32_t flags[TU_MAX_STATES];
@@ -21,7 +24,6 @@ typedef struct {
     tu_line line;
     const tu_storage *storage;
     uint32_t row_ticks, status_ticks;
-    uint32_t row_left, status_left; /* ticks to the next one */
     uint32_t sequence;
     uint32_t dropped; /* frames that found no room on the line */
     int part;         /* of what is sent at length: the next name or piece of the model; -1: nothing is */

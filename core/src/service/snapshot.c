@@ -2,12 +2,7 @@
 
 #include "config.h"
 #include "numeric/elementary.h"
-
-#if defined(__GNUC__)
-#define BARRIER() __sync_synchronize()
-#else
-#define BARRIER()
-#endif
+#include "service/barrier.h"
 
 enum { HALF, SPACING, SIGMA_SCALE, SCALES = TU_SNAPSHOT_SCALES };
 
@@ -54,13 +49,13 @@ void tu_snapshot_carve(tu_snapshot *s, tu_arena *arena, const tu_config *config)
 tu_real *tu_snapshot_begin(tu_snapshot *s)
 {
     s->begun = s->whole + 1;
-    BARRIER();
+    TU_BARRIER();
     return s->models[(s->whole + 1) % 2];
 }
 
 void tu_snapshot_publish(tu_snapshot *s)
 {
-    BARRIER();
+    TU_BARRIER();
     s->whole = s->begun;
 }
 
@@ -201,7 +196,7 @@ int tu_snapshot_residual(tu_snapshot *s, const tu_real *x, const tu_real *u, tu_
             return TU_NOT_READY;
         }
         residual_of(s, s->models[whole % 2], x, u, residual);
-        BARRIER();
+        TU_BARRIER();
     } while (s->begun - whole > 1);
     return TU_OK;
 }
