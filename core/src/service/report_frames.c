@@ -135,10 +135,10 @@ static void report(tu_service *s, int sampled)
 {
     tu_reporter *r = &s->reporter;
     tu_health health;
-    if (sampled && s->tick % r->row_ticks == 0) {
+    if (sampled && tu_service_due(s, &r->row_left, r->row_ticks)) {
         send_row(s);
     }
-    if (sampled && s->tick % r->status_ticks == 0) {
+    if (sampled && tu_service_due(s, &r->status_left, r->status_ticks)) {
         tu_service_health(s, &health);
         tell_events(s, &health);
         send_health(s, &health);
@@ -158,6 +158,8 @@ void tu_service_report(tu_service *s, const tu_line *line, uint32_t row_ticks, u
     r->storage = storage;
     r->row_ticks = row_ticks ? row_ticks : 1;
     r->status_ticks = status_ticks ? status_ticks : 1;
+    r->row_left = s->step_left ? s->step_left : 1; /* with the observer's steps: rows come with predictions */
+    r->status_left = r->status_ticks;
     r->part_kind = TU_FRAME_NAME;
     r->part = 0; /* who listens from the start needs no question */
     s->report = report;

@@ -96,6 +96,17 @@ int tu_service_push(tu_service *s, const tu_real *row) { return tu_fifo_push(&s-
 
 void tu_service_skip(tu_service *s, uint32_t ticks) { tu_fifo_skip(&s->fifo, ticks); }
 
+int tu_service_due(const tu_service *s, uint32_t *left, uint32_t every)
+{
+    if (s->elapsed < *left) {
+        *left -= s->elapsed;
+        return 0;
+    }
+    uint32_t past = (s->elapsed - *left) % every; /* ticks since it was due */
+    *left = every - past;
+    return past == 0;
+}
+
 /* Ticks are missing before this sample: one that the learner can fill, or a gap. */
 static void interrupt_stream(tu_service *s, uint32_t missing)
 {
@@ -136,11 +147,12 @@ static int take_sample(tu_service *s)
     uint32_t missing = tick - s->due;
     s->tick += (uint64_t)missing + (s->tick || s->due ? 1u : 0u);
     s->due = tick + 1;
+    s->elapsed = missing + 1;
     if (missing) {
         interrupt_stream(s, missing);
     }
     count_missing(s);
-    int due = s->tick % (uint32_t)s->observer.every == 0;
+    int due = tu_service_due(s, &s->step_left, (uint32_t)s->observer.every);
     s->predicted = tu_observer_push(&s->observer, &s->snapshot, s->learner->noise.sigma, s->row, due);
     tu_learner_begin(s->learner, s->row);
     s->busy = 1;

@@ -24,6 +24,7 @@ typedef struct {
     tu_line line;
     const tu_storage *storage;
     uint32_t row_ticks, status_ticks;
+    uint32_t row_left, status_left; /* ticks to the next one */
     uint32_t sequence;
     uint32_t dropped; /* frames that found no room on the line */
     int part;         /* of what is sent at length: the next name or piece of the model; -1: nothing is */
@@ -49,6 +50,8 @@ struct tu_service {
     tu_real *missing; /* by channel: share of samples of the last minute that were not finite */
     uint64_t tick;    /* of that sample, since the start */
     uint32_t due;     /* the tick that would follow on the last one */
+    uint32_t elapsed; /* ticks from the sample before to this one */
+    uint32_t step_left; /* ticks to the next step of the observer */
     int busy;         /* the learner is at work on a sample */
     int predicted;    /* the observer made a step with this sample */
     uint32_t gaps, saves, save_errors, restarts;
@@ -59,6 +62,9 @@ struct tu_service {
     void (*report)(struct tu_service *service, int sampled); /* NULL: nobody listens */
     tu_reporter reporter;
 };
+
+/* Whether what comes every so many ticks falls on this sample; left: ticks to the next time. */
+int tu_service_due(const tu_service *service, uint32_t *left, uint32_t every);
 
 /* Makes the learner's model the one that predictions use. */
 void tu_service_publish(tu_service *service);

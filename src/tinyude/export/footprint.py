@@ -17,7 +17,7 @@ from tinyude.export.sources import environment
 from tinyude.export.stack import deepest_stack, read_call_graph
 
 HOT = ("dense.c", "dense_gradient.c")  # of the core: training spends its time there; build files optimise them further
-STACK_RESERVED = 2048  # the export's Makefile reserves so much
+STACK_RESERVED = 3072  # the export's Makefile reserves so much
 _ROOM = 1 << 24  # memory of a board that everything fits
 
 
@@ -54,7 +54,7 @@ def build_image(chip: Chip, core: str, folder: Path, inference_only: bool = Fals
     if board(core).toolchain is ARM:
         _make(folder, core)
     else:
-        _build_bare(folder, core, elf)
+        _build_bare(folder, core, elf, learns=not inference_only)
     return elf
 
 
@@ -65,9 +65,9 @@ def _make(folder: Path, core: str) -> None:
     call(["make", "--silent", f"-j{os.cpu_count() or 1}", *settings], folder)
 
 
-def _build_bare(folder: Path, core: str, elf: Path) -> None:
+def _build_bare(folder: Path, core: str, elf: Path, learns: bool) -> None:
     """As the Makefile does, with the compiler of another processor."""
-    (folder / "startup.c").write_text(environment().get_template("bare.c.jinja").render())
+    (folder / "startup.c").write_text(environment().get_template("bare.c.jinja").render(learns=learns))
     inner = sorted((folder / "src" / "tinyude").glob("*.c"))
     hot = [path for path in inner if path.name in HOT]
     outer = [*folder.glob("*.c"), *folder.glob("src/*.c"), *map(firmware_file, board(core).toolchain.completed_by)]

@@ -6,7 +6,7 @@ from tinyude import __version__, native
 from tinyude.errors import TinyUDEError
 from tinyude.export.chip import Chip
 from tinyude.export.estimate import Estimate, estimates
-from tinyude.export.sources import check_prefix, chip_facts, environment, learner_files, predictor_files
+from tinyude.export.sources import check_prefix, chip_facts, environment, learner_files, predictor_files, service_facts
 
 LONGEST_LAG = 16  # samples, of the difference that stands for a rate in an example
 _CORES: dict[str, str | tuple[str, ...]] = {"cortex-m": "cortex-m", "esp-idf": ("esp32", "rv32")}  # others: any
@@ -67,6 +67,8 @@ def export_files(chip: Chip, target: str, prefix: str, inference_only: bool = Fa
         "sources": sorted(path.removeprefix("src/") for path in files if path.endswith(".c")),
         "memory": {} if inference_only else native.memory(chip.config, "float32"),
         "estimates": _estimates_for(target, chip, inference_only),
+        "service": {} if inference_only else service_facts(chip),
+        "pins": [f"A{i}" for i in range(len(chip.measured))],
         "lag": min(chip.start.window_half, LONGEST_LAG) if chip.start else LONGEST_LAG,
     }
     around = {"README.md": "README.md.jinja", **TARGETS[target]}

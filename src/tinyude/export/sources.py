@@ -18,9 +18,12 @@ from tinyude.codegen.templates import source_environment
 from tinyude.errors import TinyUDEError
 from tinyude.export.chip import Chip
 from tinyude.export.core_files import core_files
+from tinyude.export.wire import fifo_depth, fingerprint, parameter_base
+from tinyude.model.equations import interval_factor
 from tinyude.physics import Physics
 from tinyude.physics.programs import program
 
+SERVICE_VERSION = 1  # of tinyude_service.h
 CORE = "tinyude/"  # where the core lies beside the generated files
 # <prefix>.h must not stand in for a header that C, C++ or the core has.
 _TAKEN = {
@@ -51,7 +54,7 @@ def check_prefix(prefix: str) -> None:
 def learner_files(chip: Chip, prefix: str) -> dict[str, str]:
     """`src/` of a learner: its configuration, its physics, its model and the core."""
     arena = native.memory(chip.config, "float32")["total"]
-    facts = chip_facts(chip, prefix)
+    facts = chip_facts(chip, prefix) | {"service": service_facts(chip)}
     files = {
         f"src/{prefix}.h": _render("learner.h.jinja", facts),
         f"src/{prefix}.c": _render("learner.c.jinja", facts),
@@ -100,6 +103,23 @@ def chip_facts(chip: Chip, prefix: str) -> dict[str, Any]:
         "measured": chip.measured,
         "rates": _rates(chip),
         "texts": _texts(chip.physics),
+    }
+
+
+def service_facts(chip: Chip) -> dict[str, Any]:
+    """What the service around a learner is told of it."""
+    depth = fifo_depth(chip)
+    return {
+        "version": SERVICE_VERSION,
+        "depth": depth,
+        "bytes": native.service_bytes(chip.config, depth),
+        "host_bytes": native.service_bytes(chip.config, depth, on_chip=False),
+        "save_bytes": native.NativeLearner(chip.config, chip.programs, "float32").save_bytes,
+        "fingerprint": fingerprint(chip),
+        "interval": interval_factor(chip.config.groups),
+        "parameters": chip.physics.learned,
+        "base": parameter_base(chip),
+        "terms": [str(term) for term in chip.terms],
     }
 
 

@@ -10,7 +10,10 @@ from tinyude.native.core import (
     build_info,
     host_bytes,
     memory,
+    service_bytes,
 )
 from tinyude.native.filter import NativeFilter
 
-__all__ = ["NativeFilter", "NativeKnown", "NativeLearner", "available", "build_info", "host_bytes", "memory"]
+__all__ = [
+    "NativeFilter", "NativeKnown", "NativeLearner", "available", "build_info", "host_bytes", "memory", "service_bytes",
+]  # fmt: skip

@@ -84,6 +84,12 @@ def host_bytes(config: Config, precision: str = "float32") -> int:
     return int(core.lib.tu_learner_bytes(_native_config(core, config))) - memory(config, precision)["total"]
 
 
+def service_bytes(config: Config, fifo_depth: int, on_chip: bool = True) -> int:
+    """What the service around a learner takes beside its arena, with so many samples that may wait."""
+    core = loaded("float32")
+    return int(core.lib.tu_host_service_bytes(_native_config(core, config), fifo_depth, on_chip)) + 7 & ~7
+
+
 class NativeKnown:
     """The known part as tapes that the core runs by itself."""
 
@@ -175,6 +181,11 @@ class NativeLearner(Operations):
         """Samples in order: (count, channels + inputs)."""
         samples = _rows(rows, self._columns, "rows", self._dtype)
         self.call("push_many", self._ffi.from_buffer("tu_real[]", samples), len(samples))
+
+    @property
+    def save_bytes(self) -> int:
+        """What a saved state takes: one of two slots."""
+        return int(self._lib.tu_host_save_bytes(self._learner))
 
     def residual(self, x: ArrayLike, u: ArrayLike | None = None) -> NDArray[np.float64]:
         """N(x, u) of the averaged model at rows of states and inputs: (rows, residual states); 0 until calibrated."""

@@ -1,5 +1,8 @@
 #include "host.h"
 
+#include "service/image.h"
+#include "service/service_state.h"
+
 void tu_tape_rows(const tu_tape *tape, const tu_real *x, const tu_real *u, size_t rows, tu_real *registers,
                   tu_real *out)
 {
@@ -23,6 +26,17 @@ int tu_residual_rows(tu_learner *learner, const tu_config *config, const tu_real
     }
     return status;
 }
+
+size_t tu_host_service_bytes(const tu_config *config, int32_t fifo_depth, int on_chip)
+{
+    tu_plan plan = {0};
+    plan.config = config;
+    plan.fifo_depth = fifo_depth;
+    size_t bytes = tu_service_bytes(&plan), own = sizeof(tu_service);
+    return on_chip && own > TU_SERVICE_STATE_BYTES ? bytes - (own - TU_SERVICE_STATE_BYTES) : bytes;
+}
+
+uint32_t tu_host_save_bytes(tu_learner *learner) { return tu_image_bytes(learner); }
 
 int tu_host_has_v3(void)
 {

@@ -60,6 +60,11 @@ static void print_predictions(void)
     }
 }
 
+#if defined __arm__ && defined LEARNS
+void sample(void);
+void sample(void) {} /* the export's start-up code asks for it */
+#endif
+
 int main(void)
 {
 #ifdef LEARNS
@@ -71,7 +76,9 @@ int main(void)
     print_predictions();
 #ifdef LEARNS
     for (int i = 0; i < ROWS; i++) {
-        model_push(rows[i]);
+        (void)model_push(rows[i]);
+        while (model_work(7)) {
+        }
     }
     print_predictions();
 #endif

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-static const uint8_t A0 = 14;
+static const uint8_t A0 = 14, A1 = 15, A2 = 16;
 
 class Print {
 public:

@@ -22,4 +22,21 @@ typedef struct {
 void k_timer_start(struct k_timer *timer, k_timeout_t duration, k_timeout_t period);
 uint32_t k_timer_status_sync(struct k_timer *timer);
 
+struct k_thread {
+    int stub;
+};
+
+typedef struct k_thread *k_tid_t;
+typedef char k_thread_stack_t;
+typedef void (*k_thread_entry_t)(void *p1, void *p2, void *p3);
+
+#define K_THREAD_STACK_DEFINE(name, size) static k_thread_stack_t name[size]
+#define K_THREAD_STACK_SIZEOF(name) sizeof(name)
+#define K_PRIO_COOP(x) (-(x))
+#define K_NO_WAIT ((k_timeout_t){0})
+
+k_tid_t k_thread_create(struct k_thread *thread, k_thread_stack_t *stack, size_t stack_size, k_thread_entry_t entry,
+                        void *p1, void *p2, void *p3, int prio, uint32_t options, k_timeout_t delay);
+int32_t k_sleep(k_timeout_t timeout);
+
 #endif
