@@ -114,6 +114,7 @@ def test_generated_c_has_float_literals_only(chip: Chip, inference_only: bool) -
     generated = "\n".join(text for path, text in files.items() if re.fullmatch(r"src/rig\w*\.[ch]", path))
     code = re.sub(r"/\*.*?\*/", "", generated, flags=re.DOTALL)
     code = re.sub(r"KNOWN\(\S+, \S+\)", "", code)  # picks the float one
+    code = re.sub(r'"[^"\n]*"', "", code)  # names of terms
     assert re.findall(r"\d\.\d+(?:e[+-]?\d+)?f", code)
     assert not re.findall(r"\b\d+\.\d*(?:e[+-]?\d+)?(?![\df])", code)
 
