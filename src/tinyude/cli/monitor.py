@@ -28,9 +28,7 @@ def monitor(
     send: Annotated[Path | None, typer.Option(help="Send this model (.tinyude or .json) to the board first.")] = None,
     fetch: Annotated[Path | None, typer.Option(help="Fetch the board's model as this JSON file, and stop.")] = None,
     web: Annotated[bool, typer.Option("--web", help="Show a page in the browser instead.")] = False,
-    host: Annotated[
-        str, typer.Option(help="Address of the page; any but this machine needs the token.")
-    ] = "127.0.0.1",
+    host: Annotated[str, typer.Option(help="Address of the page; any but this machine needs the token.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port of the page.")] = 8123,
     token: Annotated[str | None, typer.Option(help="Token for commands; a random one unless given.")] = None,
     baud: Annotated[int, typer.Option(help="Of a serial port.")] = 115_200,

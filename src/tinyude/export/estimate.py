@@ -20,6 +20,7 @@ class Processor:
 
     name: str
     learner: int  # that starts from nothing, its example and libraries included
+    stack: int  # of a learner's program
     start: int  # further, to start from a model
     predictor: int  # likewise with example and libraries
     network: int  # further, for a predictor's network
@@ -30,12 +31,12 @@ class Processor:
 
 
 PROCESSORS = {
-    "cortex-m4": Processor("Cortex-M4F", 63_400, 1_100, 700, 450, 12, 7.73, 27.2, 87.7),
-    "cortex-m0plus": Processor("Cortex-M0+, no FPU", 88_600, 1_300, 4_700, 600, 15, 604.0, 1546.0, -337.0),
-    "esp32": Processor("ESP32", 85_200, 1_600, 1_700, 1_500, 20),
-    "rv32imac": Processor("ESP32-C3, no FPU", 90_500, 2_000, 4_900, 900, 24, 599.0, 948.0, 0.0),
+    "cortex-m4": Processor("Cortex-M4F", 70_900, 2_304, 1_100, 700, 450, 12, 7.73, 27.2, 87.7),
+    "cortex-m0plus": Processor("Cortex-M0+, no FPU", 96_900, 2_432, 1_300, 4_700, 600, 15, 604.0, 1546.0, -337.0),
+    "esp32": Processor("ESP32", 95_700, 2_752, 1_600, 1_700, 1_500, 20),
+    "rv32imac": Processor("ESP32-C3, no FPU", 99_100, 2_560, 2_000, 4_900, 900, 24, 599.0, 948.0, 0.0),
 }
-LEARNER_STACK, PREDICTOR_STACK, NETWORK_STACK = 1_280, 224, 48
+PREDICTOR_STACK, NETWORK_STACK = 224, 48
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ def _learner(chip: Chip, processor: Processor) -> Estimate:
     if config.hidden and processor.weight:
         one = processor.weight * mlp_count(config.sizes) + processor.unit * sum(config.hidden) + processor.rest
         update = round(config.batch * config.network_nodes * one)
-    return Estimate(processor.name, flash, LEARNER_STACK, update)
+    return Estimate(processor.name, flash, processor.stack, update)
 
 
 def _predictor(chip: Chip, processor: Processor) -> Estimate:
