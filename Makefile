@@ -8,7 +8,7 @@ C_FILES = $(shell git ls-files '*.c' '*.h')
 CHECKERS := $(VENV)/checkers
 COMPILED := pyproject.toml setup.py $(shell find core/include core/src src/tinyude/native -name '*.[ch]')
 
-.PHONY: demo check test lint format wheel bench reproduce clean
+.PHONY: demo check test lint format docs wheel bench reproduce clean
 
 demo: $(VENV)/installed
 	$(BIN)/tinyude demo
@@ -32,6 +32,13 @@ format: $(VENV)/installed-dev
 	$(BIN)/ruff format
 	$(BIN)/clang-format -i $(C_FILES)
 
+# The site, warnings as errors; doxygen reads the C header.
+docs: $(VENV)/installed-docs
+	mkdir -p build/docs
+	doxygen docs/Doxyfile
+	$(BIN)/sphinx-build -W --keep-going -q -j 2 -b html docs build/docs/html
+	$(BIN)/python tools/check_links.py build/docs/html
+
 # Source archive and wheel; the wheel is tried in an environment of its own with no compiler on its path.
 wheel: $(VENV)/installed-dev
 	rm -rf dist $(VENV)/bare
@@ -52,6 +59,10 @@ clean:
 # Editable: Python sources are read where they are, C sources are compiled again when one changes.
 $(VENV)/installed: $(VENV)/made $(COMPILED)
 	$(INSTALL) --no-build-isolation --editable .
+	touch $@
+
+$(VENV)/installed-docs: $(VENV)/installed-dev
+	$(INSTALL) --no-build-isolation --editable '.[docs]'
 	touch $@
 
 $(VENV)/installed-dev: $(VENV)/made $(COMPILED)

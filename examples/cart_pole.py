@@ -1,4 +1,6 @@
-"""A cart with a pole hanging from it, and the friction of both: four states, two of them measured.
+"""
+A cart with a pole hanging from it, and the friction of both: four states, two of them measured
+===============================================================================================
 
 Known: the frictionless equations of motion. Measured: the cart's position and the pole's angle, 200 Hz, and the force.
 Missing: friction of the wheels and of the pivot. It reaches both accelerations through the mass matrix. Which shapes it
@@ -6,6 +8,8 @@ can have there is physics, so they are given as the library; which are there, an
 
     python examples/cart_pole.py [PICTURE.png]
 """
+
+# sphinx_gallery_thumbnail_path = "images/example_cart_pole.png"
 
 import numpy as np
 from _plant import free_run_error, picture, run, sensors

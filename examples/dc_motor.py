@@ -1,10 +1,14 @@
-"""A DC motor with unknown friction and an unbalanced load, from its encoder and the voltage it was given.
+"""
+A DC motor with unknown friction and an unbalanced load, from its encoder and the voltage it was given
+======================================================================================================
 
 Known: the motor's constants. Measured: the shaft's angle alone, 500 Hz; the speed is its rate. Missing: viscous and dry
 friction, and the weight that hangs on the shaft. A soft and a sharp tanh together make the dry friction.
 
     python examples/dc_motor.py [PICTURE.png]
 """
+
+# sphinx_gallery_thumbnail_path = "images/example_dc_motor.png"
 
 import numpy as np
 from _plant import free_run_error, picture, run, sensors

@@ -1,4 +1,6 @@
-"""Predators that get full: Lotka-Volterra's equations with a missing saturation, found and then named.
+"""
+Predators that get full: Lotka-Volterra's equations with a missing saturation, found and then named
+===================================================================================================
 
 Known: growth, death, and predation in proportion to prey and predators. Measured: both in a tank, counted every half
 hour in four experiments. Missing: where there is plenty, a predator eats less than in proportion. No simple term has
@@ -7,6 +9,8 @@ the constant in it.
 
     python examples/lotka_volterra.py [PICTURE.png]
 """
+
+# sphinx_gallery_thumbnail_path = "images/example_lotka_volterra.png"
 
 import numpy as np
 from _plant import free_run_error, picture, run, sensors

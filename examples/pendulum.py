@@ -1,9 +1,13 @@
-"""A pendulum with damping that nobody wrote down: the smallest example.
+"""
+A pendulum with damping that nobody wrote down: the smallest example
+====================================================================
 
 Known: gravity. Measured: angle and rate, 1 % noise, 20 seconds. Missing: -0.4 omega.
 
     python examples/pendulum.py [PICTURE.png]
 """
+
+# sphinx_gallery_thumbnail_path = "images/example_pendulum.png"
 
 import numpy as np
 from _plant import free_run_error, picture, run, sensors

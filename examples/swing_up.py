@@ -1,10 +1,14 @@
-"""Swing a pendulum up with model predictive control: with the learned friction, and with the known physics alone.
+"""
+Swing a pendulum up with model predictive control: with the learned friction, and with the known physics alone
+==============================================================================================================
 
 Known: gravity, inertia and the torque, too weak to lift the pendulum at once. Missing: friction, -1.5 omega.
 The model goes to do-mpc as a CasADi function. Needs `pip install tinyude[casadi] do-mpc`.
 
     python examples/swing_up.py [PICTURE.png]
 """
+
+# sphinx_gallery_thumbnail_path = "images/example_swing_up.png"
 
 import sys
 import warnings

@@ -24,7 +24,7 @@ from tinyude.cli.app import app, load_command
 from tinyude.physics.file import load_physics_file
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = (ROOT, ROOT / "docs", ROOT / "examples", ROOT / "firmware")
+FOLDERS = (ROOT, ROOT / "docs", ROOT / "docs" / "guides", ROOT / "examples", ROOT / "firmware")
 DOCUMENTS = [path for folder in FOLDERS for path in sorted(folder.glob("*.md"))]
 FENCE = re.compile(r"^```(\w*)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 COMMANDS = {name: load_command(name) for name in app_module.COMMANDS}
