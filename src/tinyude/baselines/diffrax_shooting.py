@@ -37,7 +37,7 @@ class DiffraxShooting(MultipleShooting):
     `diagnostics_["seconds"]` is the descent alone, `diagnostics_["compile_seconds"]` what XLA took before it.
     """
 
-    def fit(self, Y: Any, t: Any = 1e-3, u: Any = None, progress: Progress | None = None) -> Self:
+    def fit(self, Y: Any, t: Any, u: Any = None, progress: Progress | None = None) -> Self:
         if lacking := missing():
             raise TinyUDEError(f"DiffraxShooting needs {', '.join(lacking)}; pip install 'tinyude[bench]'.")
         if self.physics.n_inputs:

@@ -77,7 +77,7 @@ class GreyBox:
         self.physics, self.measured, self.unmeasured = physics, measured, dict(unmeasured or {})
         self.hold, self.segment, self.evaluations = hold, segment, evaluations
 
-    def fit(self, Y: Any, t: Any = 1e-3, u: Any = None) -> GreyBox:
+    def fit(self, Y: Any, t: Any, u: Any = None) -> GreyBox:
         """Move the parameters to where simulated segments are nearest to the measured ones."""
         physics = self.physics
         if not physics.learned:

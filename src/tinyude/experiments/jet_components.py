@@ -49,7 +49,7 @@ def run_training(config: Config) -> Result:
         updates=config["updates"],
         engine=config["engine"],
         random_state=config["seed"],
-    ).fit(samples)
+    ).fit(samples, t=1.0 / system.rate)
     learner = first.config_
     engine, _ = make_engine(config["engine"], "float64", learner, system.physics, [])
     engine.push(samples[: learner.calibration])

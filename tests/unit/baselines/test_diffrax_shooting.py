@@ -44,11 +44,11 @@ def test_fit_descends_and_counts_compilation_apart() -> None:
 def test_fit_names_what_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(diffrax_shooting, "missing", lambda: ["diffrax"])
     with pytest.raises(TinyUDEError, match=r"needs diffrax; pip install 'tinyude\[bench\]'"):
-        DiffraxShooting(pendulum().physics).fit(np.zeros((100, 2)))
+        DiffraxShooting(pendulum().physics).fit(np.zeros((100, 2)), t=1e-3)
 
 
 def test_fit_refuses_inputs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(diffrax_shooting, "missing", list)
     driven = Physics(["x"], ["-x + u"], inputs=["u"])
     with pytest.raises(TinyUDEError, match=r"takes no inputs \(u\)"):
-        DiffraxShooting(driven).fit(np.zeros((100, 1)), u=np.zeros((100, 1)))
+        DiffraxShooting(driven).fit(np.zeros((100, 1)), t=1e-3, u=np.zeros((100, 1)))

@@ -20,6 +20,6 @@ def test_grey_box_fits_parameters_by_simulation() -> None:
 def test_grey_box_says_when_there_is_nothing_to_fit() -> None:
     physics = tu.Physics(["x", "v"], ["v", "-x"])
     with pytest.raises(TinyUDEError, match="learn=True"):
-        tu.baselines.GreyBox(physics).fit(np.zeros((100, 2)) + np.arange(100)[:, None])
+        tu.baselines.GreyBox(physics).fit(np.zeros((100, 2)) + np.arange(100)[:, None], t=1e-3)
     with pytest.raises(TinyUDEError, match="not fitted"):
         tu.baselines.GreyBox(physics).simulate([0.0, 1.0], [0.0, 1.0])

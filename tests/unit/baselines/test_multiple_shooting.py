@@ -122,7 +122,7 @@ def test_windows_hold_the_input_of_each_stage():
 
 def test_redraw_gives_every_iteration_its_own_windows(record):
     _, y = record
-    still, fresh = (small(iterations=30, learning_rate=1e-12, redraw=redraw).fit(y) for redraw in (False, True))
+    still, fresh = (small(iterations=30, learning_rate=1e-12, redraw=redraw).fit(y, t=1e-3) for redraw in (False, True))
     assert np.ptp(still.history_["loss"]) < 1e-9 < np.ptp(fresh.history_["loss"])
     assert len(np.unique(fresh.history_["loss"])) == 30
 
@@ -150,13 +150,13 @@ def test_fit_never_joins_two_runs(record):
 def test_fit_reports_progress(record):
     _, y = record
     seen = []
-    small(iterations=3).fit(y, progress=lambda done, total: seen.append((done, total)))
+    small(iterations=3).fit(y, t=1e-3, progress=lambda done, total: seen.append((done, total)))
     assert seen == [(1, 3), (2, 3), (3, 3)]
 
 
 def test_on_confines_the_network_to_the_states_named(record):
     _, y = record
-    model = small(on=["omega"], iterations=5).fit(y)
+    model = small(on=["omega"], iterations=5).fit(y, t=1e-3)
     residual = model.residual(PLANT.grid())
     assert not residual[:, 0].any()
     assert residual[:, 1].all()
@@ -203,7 +203,7 @@ def test_simulate_says_when_and_why_it_diverges(fitted):
 def test_fit_says_when_training_diverges(record):
     _, y = record
     with pytest.raises(TinyUDEError, match=r"diverged at iteration \d+ with learning_rate 1e\+300"):
-        small(learning_rate=1e300).fit(y)
+        small(learning_rate=1e300).fit(y, t=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -241,4 +241,4 @@ def test_fit_refuses_bad_records_with_a_remedy(record, spoil, message):
 )
 def test_fit_refuses_bad_settings(record, setting):
     with pytest.raises(TinyUDEError, match=next(iter(setting))):
-        small(**setting).fit(record[1])
+        small(**setting).fit(record[1], t=1e-3)
