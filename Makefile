@@ -15,6 +15,7 @@ demo: $(VENV)/installed
 
 test: lint $(CHECKERS)/installed
 	tools/install_emulators.sh
+	tools/install_browser.sh
 	PATH="$$PATH:$(CURDIR)/$(CHECKERS)/bin" $(BIN)/pytest -n 2
 
 # Lint, types and the quick tests: under a minute.

@@ -18,6 +18,7 @@ from tinyude.model.diagnostics import adopt_verdict
 from tinyude.model.evidence import Evidence, collect_evidence, hidden_evidence
 from tinyude.model.findings import GOOD
 from tinyude.model.model import Model
+from tinyude.model.probes import noise_of
 from tinyude.model.program import model_program
 from tinyude.model.verdict import Verdict, combined, judge
 from tinyude.physics import Physics
@@ -210,7 +211,10 @@ class Fitted:
         found = self.diagnostics_
         if not hasattr(self, "config_"):
             return hidden_evidence(self.model_, stream, found)
-        return collect_evidence(self.model_, self.config_, self._state_, stream, found, given=self.physics, **options)
+        state = self._state_
+        if options.get("held_out"):  # another day's noise may be larger
+            state = state | {"sigma": np.maximum(state["sigma"], noise_of(stream))}
+        return collect_evidence(self.model_, self.config_, state, stream, found, given=self.physics, **options)
 
     def __dir__(self) -> list[str]:
         return [name for name in super().__dir__() if not name.startswith("_") or name.startswith("__")]

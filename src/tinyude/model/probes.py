@@ -84,6 +84,18 @@ def probe(config: Config, state: Mapping[str, Any], stream: Stream, most: int = 
         half = max(SHORTEST, int(half / 1.6))
 
 
+def noise_of(stream: Stream) -> Array:
+    """Sensor noise of every channel: what quartics over 7 and over 11 neighbours leave of the middle sample."""
+    found = []
+    for half in (3, 5):
+        window = window_make(half, 1, 4, stream.period)
+        projector = -window.basis[half] @ window.rows
+        projector[half] += 1.0
+        column = np.stack([np.convolve(c, projector[::-1], mode="valid") for c in stream.longest.samples.T], axis=-1)
+        found.append(1.4826 * np.nanmedian(np.abs(column), axis=0) / np.linalg.norm(projector))
+    return np.maximum(np.min(found, axis=0), 1e-6 * stream.rms)
+
+
 def _runs(stream: Stream) -> Sequence[Run]:
     """The runs of a record in memory, the longest run of a longer one."""
     return stream.runs if isinstance(stream.runs, list) else [stream.longest]

@@ -83,8 +83,8 @@ def judge(evidence: Evidence) -> Verdict:
 
 def combined(fitted: Verdict, unseen: Verdict) -> Verdict:
     """The verdict on a record that the fit has not seen, with what the fit itself gave reason to doubt."""
-    kinds = {(reason.kind, reason.text) for reason in unseen.reasons}
-    kept = [r for r in fitted.reasons if r.kind not in OF_THE_RECORD and (r.kind, r.text) not in kinds]
+    kinds = {reason.kind for reason in unseen.reasons}
+    kept = [reason for reason in fitted.reasons if reason.kind not in kinds.union(OF_THE_RECORD)]
     order = {BAD: 0, CAUTION: 1, NOTE: 2}
     found = tuple(sorted([*unseen.reasons, *kept], key=lambda reason: order[reason.severity]))
     status = _status(found)

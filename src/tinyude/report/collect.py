@@ -8,17 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tinyude.errors import TinyUDEError
+from tinyude.report.panels import page_panels
 from tinyude.report.sentences import diagnostics_table, sentences
+from tinyude.report.slices import SLICE_POINTS, inputs_at_windows, line_through, strongest, typical
 
 Array = NDArray[Any]
 Data = dict[str, Any]
 
 WINDOWS_SHOWN = 100  # of those in the record's excerpt
-SLICE_POINTS = 121
 PLANE_POINTS = 41
 RUN_POINTS = 1000
-BINS = 12  # for judging which state a residual depends on
 
 
 def collect(
@@ -29,11 +28,13 @@ def collect(
     truth: Callable[[Array], Array] | None = None,
     run: Data | None = None,
     units: Mapping[str, str] | None = None,
+    command: str = "",
+    subtitle: str = "",
 ) -> Data:
     """The report of a fitted UDE as a dictionary of arrays and text for `page.render`.
 
     `headline` are sentences to put first, `truth` is the true field where it is known, `run` a free run
-    (tinyude.model.validation), `units` the unit of each state.
+    (tinyude.model.validation), `units` the unit of each signal, `command` what made the page.
     """
     physics = ude.model_.physics
     channels = list(ude.measured or physics.states)
@@ -53,13 +54,13 @@ def collect(
     if history is not None and len(history["loss"]) > 1:
         data["history"] = history
     if record is not None and len(record["x"]) > 1:
-        inputs = _inputs(record, len(physics.inputs))
+        inputs = inputs_at_windows(record, len(physics.inputs))
         data["signals"] = _signals(ude, record, inputs, channels)
         data["residuals"] = _residuals(ude, record, inputs, truth)
         data["portrait"] = _portrait(ude, record, inputs)
     if run is not None:
         data["rollout"] = _thinned(run)
-    return data
+    return data | {"page": page_panels(ude, run, dict(units or {})), "command": command, "subtitle": subtitle}
 
 
 def _thinned(run: Mapping[str, Any]) -> Data:
@@ -67,14 +68,6 @@ def _thinned(run: Mapping[str, Any]) -> Data:
     stride = max(1, len(run["t"]) // RUN_POINTS)
     rows = {name: run[name][::stride] for name in ("t", "model", "reference", "known") if name in run}
     return {**run, **rows}
-
-
-def _inputs(record: Mapping[str, Any], count: int) -> Array | None:
-    """The inputs at the window centres, or None for a system without."""
-    if not count:
-        return None
-    latest = np.searchsorted(record["t"], record["window_t"], side="right") - 1
-    return np.asarray(record["u"])[latest]
 
 
 def _signals(ude: Any, record: Mapping[str, Any], inputs: Array | None, channels: list[str]) -> Data:
@@ -105,9 +98,9 @@ def _residuals(
     cloud = learned + dx - ude.predict(x, inputs)  # derivatives minus the known physics
     parts = []
     for index in [i for i in range(len(states)) if np.any(learned[:, i] != 0.0)]:
-        axis = _strongest(x, learned[:, index])
-        line = _line_through(x, axis, SLICE_POINTS)
-        held = _typical(inputs, SLICE_POINTS)
+        axis = strongest(x, learned[:, index])
+        line = line_through(x, axis, SLICE_POINTS)
+        held = typical(inputs, SLICE_POINTS)
         part = {
             "state": states[index],
             "against": states[axis],
@@ -124,62 +117,13 @@ def _residuals(
     return parts
 
 
-def slice_of(ude: Any, state: str | None = None, against: str | None = None) -> Data:
-    """The learned part of one rate along one state, with its interval and what single windows say."""
-    record, physics = getattr(ude, "record_", None), ude.model_.physics
-    if record is None or len(record["x"]) < 2:
-        raise TinyUDEError("There is no record to draw from; plots come with fit().")
-    for name in (state, against):
-        if name is not None and name not in physics.states:
-            raise TinyUDEError(f"{name!r} is not a state; the states are {', '.join(physics.states)}.")
-    x, inputs = record["x"], _inputs(record, len(physics.inputs))
-    learned = ude.residual(x, inputs)
-    moving = [i for i in ude.model_.on if np.any(learned[:, i] != 0.0)] or list(ude.model_.on)
-    index = moving[0] if state is None else physics.states.index(state)
-    axis = _strongest(x, learned[:, index]) if against is None else physics.states.index(against)
-    line, held = _line_through(x, axis, SLICE_POINTS), _typical(inputs, SLICE_POINTS)
-    curve = ude.residual(line, held)[:, index]
-    # Partial residuals: what a window says beyond the model, added to the curve there.
-    left = (record["dx"] - ude.predict(x, inputs))[:, index]
-    part = {
-        "state": physics.states[index],
-        "against": physics.states[axis],
-        "at": x[:, axis],
-        "data": left + np.interp(x[:, axis], line[:, axis], curve),
-        "axis": line[:, axis],
-        "learned": curve,
-    }
-    if hasattr(ude, "spread_") or ude.model_.covariance is not None:
-        part["low"], part["high"] = (end[:, index] for end in ude.residual_interval(line, held))
-    return part
-
-
-def _strongest(x: Array, values: Array) -> int:
-    """The state that explains most of the values: largest variance of their means over slices of equal counts."""
-    groups = min(BINS, len(x))
-    means = [[float(part.mean()) for part in np.array_split(values[np.argsort(column)], groups)] for column in x.T]
-    return int(np.argmax(np.var(means, axis=1)))
-
-
-def _line_through(x: Array, axis: int, points: int) -> Array:
-    """States along one axis over its visited range, the others at their median."""
-    line = np.tile(np.median(x, axis=0), (points, 1))
-    low, high = np.quantile(x[:, axis], [0.005, 0.995])
-    line[:, axis] = np.linspace(low, high, points)
-    return line
-
-
-def _typical(inputs: Array | None, count: int) -> Array | None:
-    return None if inputs is None else np.tile(np.median(inputs, axis=0), (count, 1))
-
-
 def _portrait(ude: Any, record: Mapping[str, Any], inputs: Array | None) -> Data:
     """The learned field over a plane of two states, a state and its rate where there are such."""
     physics = ude.model_.physics
     x = record["x"]
     if physics.n_states == 1:
-        line = _line_through(x, 0, SLICE_POINTS)
-        held = _typical(inputs, SLICE_POINTS)
+        line = line_through(x, 0, SLICE_POINTS)
+        held = typical(inputs, SLICE_POINTS)
         field = ude.predict(line, held)
         return {
             "names": list(physics.states),
@@ -195,7 +139,7 @@ def _portrait(ude: Any, record: Mapping[str, Any], inputs: Array | None) -> Data
     plane = np.tile(np.median(x, axis=0), (PLANE_POINTS, PLANE_POINTS, 1))
     plane[..., first], plane[..., second] = np.meshgrid(*axes)
     flat = plane.reshape(-1, physics.n_states)
-    field = ude.predict(flat, _typical(inputs, len(flat))).reshape(plane.shape)
+    field = ude.predict(flat, typical(inputs, len(flat))).reshape(plane.shape)
     return {
         "names": [physics.states[first], physics.states[second]],
         "x": axes[0],

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tinyude.data.log import Log
 from tinyude.errors import TinyUDEError
 from tinyude.model.validation import free_run, validate
-from tinyude.report.collect import slice_of
+from tinyude.report.slices import inputs_at_windows, slice_of
 
 Array = NDArray[Any]
 MEASURED, MODEL, KNOWN = "#8a9099", "#0b63b5", "#c85200"
@@ -178,14 +178,6 @@ def correlation(a: Array, b: Array, lags: Sequence[int] | range) -> Array:
     size = float(np.linalg.norm(a) * np.linalg.norm(b)) or 1.0
     n = len(a)
     return np.array([float(a[max(k, 0) : n + min(k, 0)] @ b[max(-k, 0) : n - max(k, 0)]) / size for k in lags])
-
-
-def inputs_at_windows(record: Any, count: int) -> Array | None:
-    """The inputs at the window centres, or None for a system without."""
-    if not count:
-        return None
-    latest = np.searchsorted(record["t"], record["window_t"], side="right") - 1
-    return np.asarray(record["u"])[np.maximum(latest, 0)]
 
 
 def record_run(ude: Any, Y: Any = None, t: Any = None, u: Any = None, start: float = 0.0) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import json
 from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
@@ -13,24 +14,55 @@ from markupsafe import Markup
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
+from tinyude import __version__
 from tinyude.errors import printable
 from tinyude.report import figures
 from tinyude.report.sentences import INTERVAL
 
-PIXELS_PER_INCH = 160
+PIXELS_PER_INCH = 110
+NO_PANELS: dict[str, Any] = {
+    "verdict": None, "cards": [], "slices": [], "free_run": None, "equations": [], "terms": [], "network": {},
+    "horizon": None, "correlations": [], "poles": None, "coverage": None, "record": None, "candidates": [], "next": "",
+}  # fmt: skip
 
 
 def render(data: Mapping[str, Any]) -> str:
-    """The page as text; parts that the data lack are left out."""
+    """The page as text; parts that the data lack are left out.
+
+    Parameters
+    ----------
+    data : mapping
+        From `collect`.
+
+    Returns
+    -------
+    str
+        HTML that loads nothing from elsewhere.
+    """
     units = data.get("units", {})
     drawn = {
         "signals": _pixels(figures.signals({**data["signals"], "units": units})) if "signals" in data else None,
         "history": _strokes(figures.history(data["history"])) if "history" in data else None,
-        "residuals": _pixels(figures.residuals(data["residuals"], units)) if data.get("residuals") else None,
         "portrait": _pixels(figures.portrait({**data["portrait"], "units": units})) if "portrait" in data else None,
-        "rollout": _strokes(figures.rollout({**data["rollout"], "units": units})) if "rollout" in data else None,
     }
-    return _template().render(data=data, figures=drawn, interval=INTERVAL, newline=Markup("\n"))
+    data = {"command": "", "subtitle": "", **data, "page": NO_PANELS | data.get("page", {})}
+    series = {name: data["page"][name] for name in ("free_run", "record")}
+    return _template().render(
+        data=data,
+        figures=drawn,
+        interval=INTERVAL,
+        version=__version__,
+        series=Markup(json.dumps(series).replace("<", "\\u003c")),
+        style=_text("page.css"),
+        script=_text("page.js"),
+        uplot_css=_text("uplot/uPlot.min.css"),
+        uplot_js=_text("uplot/uPlot.iife.min.js"),
+    )
+
+
+def _text(name: str) -> Markup:
+    """A file of ours, which goes into the page as it is."""
+    return Markup(files("tinyude.report").joinpath(*name.split("/")).read_text(encoding="utf-8"))
 
 
 def _template() -> Template:

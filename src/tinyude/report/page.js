@@ -1,0 +1,59 @@
+"use strict";
+(() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const root = document.documentElement, charts = [];
+  const colour = (name) => getComputedStyle(root).getPropertyValue(name).trim();
+  const sync = { key: "run" };
+
+  function axes(log) {
+    const one = { stroke: () => colour("--soft"), grid: { stroke: () => colour("--grid"), width: 1 }, ticks: { show: false }, font: "11px system-ui" };
+    return [{ ...one, size: 28 }, { ...one, size: 52, ...(log ? { values: (u, v) => v.map((x) => x === null ? "" : Number(x.toPrecision(2)) + " %") } : {}) }];
+  }
+  function line(label, name, width, dash) {
+    return { label, stroke: () => colour(name), width, dash, points: { show: false }, value: (u, v) => v == null ? "–" : Number(v.toPrecision(4)) };
+  }
+  function shade(spans) {
+    return { hooks: { drawClear: [(u) => {
+      u.ctx.save(); u.ctx.fillStyle = colour("--amber-fill"); u.ctx.globalAlpha = 0.45;
+      for (const [a, b] of spans) {
+        const x0 = Math.max(u.valToPos(a, "x", true), u.bbox.left), x1 = Math.min(u.valToPos(b, "x", true), u.bbox.left + u.bbox.width);
+        if (x1 > x0) u.ctx.fillRect(x0, u.bbox.top, Math.max(x1 - x0, 2), u.bbox.height);
+      }
+      u.ctx.restore();
+    }] } };
+  }
+  function draw(place, title, x, columns, series, options) {
+    const chart = new uPlot({
+      width: place.clientWidth, height: options.height, series: [{ label: "t, s", value: (u, v) => v == null ? "–" : Number(v.toPrecision(5)) + " s" }, ...series],
+      scales: { x: { time: false }, y: options.log ? { distr: 3 } : {} }, axes: axes(options.log), plugins: [shade(options.spans || [])],
+      cursor: { sync, drag: { x: true, y: false } }, legend: { live: true },
+    }, [x, ...columns], place);
+    charts.push([chart, place, options.height]);
+  }
+  for (const place of document.querySelectorAll(".plot")) {
+    const kind = place.dataset.plot, index = Number(place.dataset.signal || 0);
+    if (kind === "run") {
+      const run = data.free_run, s = run.signals[index];
+      draw(place, s.name, run.t, [s.measured, s.known, s.model], [line(s.name + " measured", "--measured", 4), line("known alone", "--known", 1.3, [5, 3]), line("model", "--model", 1.8)], { height: run.signals.length > 1 ? 170 : 220, spans: run.outside });
+    } else if (kind === "error") {
+      const run = data.free_run, s = run.signals[0];
+      draw(place, "error", run.t, [s.known_error, s.error, run.t.map(() => run.noise[0])], [line("error, % of the spread: known alone", "--known", 1.2, [5, 3]), line("model", "--model", 1.6), line("sensor noise", "--measured", 1, [3, 3])], { height: 120, log: true, spans: run.outside });
+    } else {
+      const record = data.record, s = record.signals[index];
+      draw(place, s.name, record.t, [s.values], [line(s.name, s.input ? "--amber" : "--measured", 1.2)], { height: 110, spans: record.rejected.map((r) => [r.from, r.to]) });
+    }
+  }
+  addEventListener("resize", () => { for (const [chart, place, height] of charts) chart.setSize({ width: place.clientWidth, height }); });
+  const redraw = () => { for (const [chart] of charts) chart.redraw(false, true); };
+  document.getElementById("theme").onclick = () => {
+    const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+    root.dataset.theme = dark ? "light" : "dark"; redraw();
+  };
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+  for (const tab of document.querySelectorAll(".tabs button")) tab.onclick = () => {
+    for (const other of document.querySelectorAll(".tabs button")) other.setAttribute("aria-selected", String(other === tab));
+    for (const slice of document.querySelectorAll(".slice")) slice.hidden = slice.dataset.slice !== tab.dataset.slice;
+  };
+  const copy = document.getElementById("copy");
+  if (copy) copy.onclick = () => { navigator.clipboard.writeText(copy.previousElementSibling.textContent); copy.textContent = "Copied"; };
+})();

@@ -1,0 +1,393 @@
+"""The panels of the report page, from a fitted UDE to plain data and SVG; each may be missing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tinyude.errors import TinyUDEError
+from tinyude.model.dynamics import known_dynamics
+from tinyude.model.simulation import outside
+from tinyude.physics.typeset import term_mathml
+from tinyude.report.displays import correlation, record_run
+from tinyude.report.mathml import equation_mathml
+from tinyude.report.slices import inputs_at_windows, slice_of
+from tinyude.report.svg import Chart, scale_bar
+
+Array = NDArray[Any]
+Data = dict[str, Any]
+POINTS = 1200  # of a time plot
+CLOUD = 250
+ROLLING = 40  # stretches that a rolling error is made of
+BINS = 28
+
+
+def page_panels(ude: Any, run: Data | None, units: Mapping[str, str]) -> Data:
+    """Everything on the page beside its texts."""
+    verdict = ude.diagnostics_.get("verdict")
+    record = getattr(ude, "record_", None)
+    recorded = record is not None and len(record["x"]) > 1
+    return {
+        "verdict": verdict,
+        "cards": figure_cards(ude, verdict) if verdict else [],
+        "slices": slices(ude, units) if recorded else [],
+        "free_run": free_run_panel(ude, run, units) if recorded or run is not None else None,
+        "equations": equation_mathml(ude),
+        "terms": _terms(ude),
+        "network": {s: v for s, v in ude.diagnostics_["network"].items() if v > 0.0},
+        "horizon": horizon_svg(verdict) if verdict else None,
+        "correlations": correlation_panels(ude) if recorded else [],
+        "poles": poles_panel(ude) if recorded else None,
+        "coverage": coverage_panel(ude, run, units) if recorded else None,
+        "record": record_panel(ude, units) if recorded else None,
+        "candidates": ude.diagnostics_.get("refinement", {}).get("candidates", []),
+        "next": _next_step(verdict),
+    }
+
+
+def _next_step(verdict: Mapping[str, Any] | None) -> str:
+    """The first remedy, or how to judge, or what a good model is for."""
+    if verdict is None:
+        return "Judge it on another record: tinyude fit ... --validate LOG."
+    remedies = [r["remedy"] for r in verdict["reasons"] if r["severity"] != "note" and r["remedy"]]
+    if remedies:
+        return str(remedies[0])
+    if "fitted" not in verdict["figures"]:
+        return "Judge it on a record that the fit has not seen: tinyude fit ... --validate LOG."
+    return "Put it on a board with tinyude export, or use it for a controller with UDE.linearize."
+
+
+def _terms(ude: Any) -> list[Data]:
+    """Rows of the table, each with its interval as a small picture."""
+    rows = ude.terms_
+    reach = max((max(abs(r["low"]), abs(r["high"])) for r in rows), default=1.0)
+    shown = []
+    for row in rows:
+        centre = row["learned"]
+        width = max(abs(row["high"] - row["low"]) / max(abs(centre), 1e-300), 1e-3)
+        shown.append({**row, "math": term_mathml(row["term"]), "relative": min(width, 1.0), "reach": reach})
+    return shown
+
+
+def free_run_panel(ude: Any, run: Data | None, units: Mapping[str, str]) -> Data | None:
+    """Series of the free run for uPlot: every signal measured, by the model, and by the known physics alone."""
+    if run is None:
+        try:
+            run = record_run(ude)
+        except TinyUDEError:
+            return None
+    stride = max(1, len(run["t"]) // POINTS)
+    rows = slice(None, None, stride)
+    spread = np.nanstd(run["reference"], axis=0)
+    spread = np.where(spread > 0.0, spread, 1.0)
+    signals = []
+    for column, name in enumerate(run["names"]):
+        reference, model = run["reference"][:, column], run["model"][:, column]
+        known = run["known"][:, column] if "known" in run else np.full(len(model), np.nan)
+        span = 3.0 * (np.nanmax(reference) - np.nanmin(reference) or 1.0)
+        known = np.where(np.abs(known - np.nanmean(reference)) < span, known, np.nan)
+        signals.append({
+            "name": label(name, units),
+            "measured": _plain(reference[rows]),
+            "model": _plain(model[rows]),
+            "known": _plain(known[rows]),
+            "error": _plain(_rolling((model - reference) / spread[column])[rows]),
+            "known_error": _plain(_rolling((known - reference) / spread[column])[rows]),
+        })  # fmt: skip
+    noise = np.atleast_1d(ude.diagnostics_["noise"]) / spread
+    return {
+        "t": _plain(run["t"][rows]),
+        "signals": signals,
+        "noise": [float(100.0 * n) for n in noise[: len(signals)]],
+        "outside": _outside_spans(ude, run),
+        "total_error": float(run["total_error"]),
+        "reference_name": str(run["reference_name"]),
+        "warnings": list(run.get("warnings", ())),
+    }
+
+
+def _rolling(miss: Array) -> Array:
+    """RMS over a fortieth of the run, in per cent."""
+    width = max(3, len(miss) // ROLLING)
+    square = np.where(np.isfinite(miss), miss, 0.0) ** 2
+    mean = np.convolve(np.pad(square, width // 2, mode="edge"), np.ones(width) / width, mode="same")
+    rolled = 100.0 * np.sqrt(mean[width // 2 : width // 2 + len(miss)])
+    return np.where(np.isfinite(miss), np.maximum(rolled, 1e-4), np.nan)
+
+
+def _outside_spans(ude: Any, run: Data) -> list[tuple[float, float]]:
+    """Stretches of the run in which a measured state leaves the range of the fit."""
+    ranges, angles = ude.diagnostics_["visited"], ude.model_.physics.angles
+    rows = np.zeros(len(run["t"]), dtype=bool)
+    for _, _, where in outside(run["reference"], run["names"], ranges, angles):
+        rows[where] = True
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], rows, [False]]).astype(int)))
+    last = len(run["t"]) - 1
+    return [(float(run["t"][a]), float(run["t"][min(b, last)])) for a, b in zip(edges[::2], edges[1::2], strict=True)]
+
+
+def slices(ude: Any, units: Mapping[str, str]) -> list[Data]:
+    """What was learned, along every state."""
+    found = []
+    learned = [s for s in ude.model_.on if np.any(ude.residual(ude.record_["x"], _inputs(ude))[:, s] != 0.0)]
+    for state in learned[:3]:
+        first = slice_of(ude, ude.model_.physics.states[state])["against"]
+        for against in sorted(ude.model_.physics.states, key=lambda name: name != first)[:4]:
+            part = slice_of(ude, ude.model_.physics.states[state], against)
+            found.append({"state": part["state"], "against": against, "svg": _slice_svg(part, units)})
+    return found
+
+
+def _slice_svg(part: Data, units: Mapping[str, str]) -> str:
+    ends = [part[name] for name in ("learned", "low", "high") if name in part]
+    low, high = float(np.min(ends)), float(np.max(ends))
+    cloud = np.quantile(part["data"], [0.02, 0.98])
+    low, high = min(low, float(cloud[0])), max(high, float(cloud[1]))
+    margin = 0.08 * (high - low or 1.0)
+    unit = units.get(part["state"])
+    chart = Chart(
+        (float(part["axis"][0]), float(part["axis"][-1])), (low - margin, high + margin),
+        x_label=label(part["against"], units), size=(500.0, 330.0),
+        y_label=f"added to d({part['state']})/dt" + (f", {unit}/s" if unit else ""),
+        alt=f"What was learned in d({part['state']})/dt against {part['against']}: from {part['learned'][0]:.3g} at "
+        f"{part['axis'][0]:.3g} to {part['learned'][-1]:.3g} at {part['axis'][-1]:.3g}.",
+    )  # fmt: skip
+    chart.across(0.0, "axis")
+    stride = max(1, len(part["at"]) // CLOUD)
+    chart.dots(part["at"][::stride], part["data"][::stride], "windows")
+    if "low" in part:
+        chart.band(part["axis"], part["low"], part["high"], "interval")
+    chart.line(part["axis"], part["learned"], "model thick")
+    return chart.draw()
+
+
+def figure_cards(ude: Any, verdict: Mapping[str, Any]) -> list[Data]:
+    """The three figures at the top."""
+    figures, cards = verdict["figures"], []
+    run, left = figures.get("free_run"), figures.get("unexplained", {})
+    if run:
+        title = f"Free-run error over {run['seconds']:.3g} s, share of the spread"
+        cards.append(_card(title, run["noise"], run["error"], run["known"]))
+    if left:
+        state = max(left, key=lambda name: left[name]["share"])
+        found = left[state]
+        cards.append(_card(f"Unexplained share of d({state})/dt", found["noise"], found["share"], found["known"]))
+    unseen = "fitted" in figures
+    share = 1.0 - figures["outside"] if unseen else figures["windows_passed"]
+    title = f"Time in the recorded range, {figures['judged_on']}" if unseen else "Windows that pass the acceptance test"
+    cards.append(
+        {"title": title, "value": percent(share), "beside": "", "svg": _share_bar(share, title), "plain": True}
+    )
+    return cards
+
+
+def _card(title: str, noise: float, value: float, known: float) -> Data:
+    marks = [("noise", noise, "noise"), ("model", value, "model"), ("known alone", known, "known")]
+    told = ", ".join(f"{name} {percent(share)}" for name, share, _ in marks)
+    return {
+        "title": title, "value": percent(value), "beside": f"known physics alone {percent(known)}",
+        "svg": scale_bar(marks, f"{title}: {told}."), "plain": False,
+    }  # fmt: skip
+
+
+def _share_bar(share: float, alt: str) -> str:
+    width = 304.0 * min(max(share, 0.0), 1.0)
+    return (
+        f'<svg class="scale" viewBox="0 0 320 46" role="img" aria-label="{alt}: {percent(share)}.">'
+        f'<rect class="good" x="8" y="18" width="{width:.1f}" height="10" rx="2"/>'
+        f'<rect class="outside" x="{8 + width:.1f}" y="18" width="{304 - width:.1f}" height="10" rx="2"/></svg>'
+    )
+
+
+def horizon_svg(verdict: Mapping[str, Any]) -> str | None:
+    """Free-run error over the horizon: model, known alone, hold the last value, what noise explains."""
+    found = verdict["figures"].get("horizons")
+    if not found or len(found["seconds"]) < 2:
+        return None
+    t = np.array(found["seconds"])
+    rows = {name: 100.0 * np.maximum(np.array(found[name]), 1e-5) for name in ("model", "known", "hold", "expected")}
+    values = np.concatenate(list(rows.values()))
+    chart = Chart(
+        (t[0], t[-1]), (0.7 * values.min(), 1.4 * values.max()), x_label="horizon, s", y_label="error, % of the spread",
+        alt=f"Error at {t[-1]:.3g} s: model {rows['model'][-1]:.3g} %, known physics {rows['known'][-1]:.3g} %.",
+        log_x=True, log_y=True,
+    )  # fmt: skip
+    for name, kind in (("hold", "hold"), ("expected", "noise"), ("known", "known"), ("model", "model")):
+        chart.line(t, rows[name], kind)
+        chart.dots(t, rows[name], f"{kind} dot", 2.2)
+    return chart.draw()
+
+
+def correlation_panels(ude: Any) -> list[Data]:
+    """Autocorrelation of what stays unexplained, and its correlation with every input, model and known alone."""
+    record = ude.record_
+    inputs = _inputs(ude)
+    physics, index = ude.model_.physics, ude.model_.on[0]
+    if len(record["x"]) < 40:
+        return []
+    left = (record["dx"] - ude.predict(record["x"], inputs))[:, index]
+    alone = (record["dx"] - physics.field(record["x"], inputs))[:, index]
+    step = float(np.median(np.diff(record["window_t"])))
+    count = min(30, len(left) // 4)
+    bound = 2.58 / np.sqrt(len(left))
+    lags = step * np.arange(count + 1)
+    panels = [
+        _correlation_panel(
+            "Unexplained remainder: autocorrelation", "Near 0 beyond one window if only noise is left", lags,
+            [correlation(v, v, range(count + 1)) for v in (left, alone)], bound,
+        )
+    ]  # fmt: skip
+    both = range(-count, count + 1)
+    for column, name in enumerate(physics.inputs[:3]):
+        assert inputs is not None
+        crossed = [correlation(v, inputs[:, column], both) for v in (left, alone)]
+        title, note = f"Unexplained remainder against {name}", f"Zero if nothing of {name}'s effect is left over"
+        panels.append(_correlation_panel(title, note, step * np.array(both), crossed, bound))
+    return panels
+
+
+def _correlation_panel(title: str, note: str, lags: Array, rows: list[Array], bound: float) -> Data:
+    """rows: of the model, then of the known physics alone."""
+    own, known = rows
+    chart = Chart(
+        (float(lags[0]), float(lags[-1])), (-1.05, 1.05), x_label="lag, s", y_label="correlation",
+        alt=f"{title}: largest beyond lag 0 for the model {np.max(np.abs(own[1:])):.2f}.",
+    )  # fmt: skip
+    chart.box((float(lags[0]), float(lags[-1])), (-bound, bound), "interval")
+    chart.line(lags, known, "known")
+    chart.line(lags, own, "model")
+    return {"title": title, "note": note, "svg": chart.draw()}
+
+
+def poles_panel(ude: Any) -> Data | None:
+    """Poles of the linear fit at the visited states' middle, with and without the learned part."""
+    record, physics = ude.record_, ude.model_.physics
+    at = np.median(record["x"], axis=0)
+    inputs = _inputs(ude)
+    held = None if inputs is None else np.median(inputs, axis=0)
+    try:
+        A, _ = ude.linearize(at, held)
+    except TinyUDEError:
+        return None
+    known = _slope(known_dynamics(ude.physics).field, at, held)
+    rows = []
+    for name, matrix in (("known", known), ("model", A)):
+        if not np.all(np.isfinite(matrix)):
+            continue
+        for pole in sorted(np.linalg.eigvals(matrix), key=lambda p: (-abs(p.imag), p.real)):
+            if pole.imag >= 0.0:
+                size = abs(pole)
+                rows.append({
+                    "who": name, "real": float(pole.real), "imag": float(pole.imag), "hertz": size / (2.0 * np.pi),
+                    "damping": float(-pole.real / size) + 0.0 if size else 0.0,
+                })  # fmt: skip
+    values = np.array([[r["real"], r["imag"]] for r in rows] + [[r["real"], -r["imag"]] for r in rows] + [[0.0, 0.0]])
+    low, high = values.min(axis=0), values.max(axis=0)
+    margin = 0.15 * np.maximum(high - low, np.array([1e-9, 0.5]))
+    chart = Chart((low[0] - margin[0], high[0] + margin[0]), (low[1] - margin[1] - 1e-9, high[1] + margin[1] + 1e-9),
+                  x_label="real, 1/s", y_label="imaginary, rad/s", alt="Poles: " + "; ".join(
+                      f"{r['who']} {r['real']:.3g} ± {r['imag']:.3g}i" for r in rows))  # fmt: skip
+    chart.line([0.0, 0.0], [low[1] - margin[1], high[1] + margin[1]], "axis")
+    for row in rows:
+        for sign in (1.0, -1.0):
+            chart.crosses([row["real"]], [sign * row["imag"]], f"{row['who']} cross")
+    where = ", ".join(f"{n} = {v:.3g}" for n, v in zip(physics.states, at, strict=True))
+    return {"svg": chart.draw(), "rows": rows, "at": where}
+
+
+def _slope(field: Any, at: Array, held: Array | None) -> Array:
+    steps = 1e-6 * np.maximum(np.abs(at), 1.0)
+    columns = []
+    for index, step in enumerate(steps):
+        moved = np.zeros(len(at))
+        moved[index] = step
+        columns.append((field(at + moved, held) - field(at - moved, held)) / (2.0 * step))
+    return np.stack(columns, axis=-1)
+
+
+def coverage_panel(ude: Any, run: Data | None, units: Mapping[str, str]) -> Data | None:
+    """Where the accepted windows are, over a state and its rate, with the path of the held-out run."""
+    physics, x = ude.model_.physics, ude.record_["x"]
+    if physics.n_states < 2 or len(x) < 10:
+        return None
+    pairs = [(s, r) for s, r in enumerate(physics.kinematic) if r is not None and r != s]
+    first, second = pairs[0] if pairs else (0, 1)
+    counts, a, b = np.histogram2d(x[:, first], x[:, second], bins=BINS)
+    chart = Chart((a[0] - 0.1 * (a[-1] - a[0]), a[-1] + 0.1 * (a[-1] - a[0])),
+                  (b[0] - 0.1 * (b[-1] - b[0]), b[-1] + 0.1 * (b[-1] - b[0])), size=(640.0, 300.0),
+                  x_label=label(physics.states[first], units), y_label=label(physics.states[second], units),
+                  alt=f"Accepted windows cover {physics.states[first]} from {a[0]:.3g} to {a[-1]:.3g} and "
+                  f"{physics.states[second]} from {b[0]:.3g} to {b[-1]:.3g}.")  # fmt: skip
+    most = counts.max()
+    for i, j in zip(*np.nonzero(counts), strict=True):
+        chart.box((a[i], a[i + 1]), (b[j], b[j + 1]), "cell", 0.15 + 0.85 * float(np.sqrt(counts[i, j] / most)))
+    if run is not None:
+        names = list(run["names"])
+        states = [physics.states[k] for k in (first, second)]
+        if all(name in names for name in states):
+            stride = max(1, len(run["t"]) // 800)
+            path = [run["reference"][::stride, names.index(name)] for name in states]
+            chart.line(path[0], path[1], "path")
+    return {"svg": chart.draw()}
+
+
+def record_panel(ude: Any, units: Mapping[str, str]) -> Data | None:
+    """The excerpt of the fitted record, its inputs, and where windows were rejected."""
+    record = ude.record_
+    if len(record["t"]) < 2:
+        return None
+    names = list(ude.measured or ude.model_.physics.states)
+    inputs = list(ude.model_.physics.inputs)
+    columns = [*record["Y"].T, *record["u"].T[: len(inputs)]]
+    signals = [
+        {"name": label(n, units), "values": _plain(c), "input": k >= len(names)}
+        for k, (n, c) in enumerate(zip([*names, *inputs], columns, strict=True))
+    ]
+    return {"t": _plain(record["t"]), "signals": signals, "rejected": _rejected(record)}
+
+
+def _rejected(record: Mapping[str, Any]) -> list[Data]:
+    """Stretches of the excerpt without an accepted window, by what is wrong with their samples."""
+    t, times = np.asarray(record["t"]), np.asarray(record["window_t"])
+    if len(times) < 3:
+        return []
+    usual = float(np.median(np.diff(times)))
+    edges = np.concatenate([[t[0] - usual], times, [t[-1] + usual]])
+    spans = []
+    for a, b in pairwise(edges):
+        if b - a > 2.5 * usual:
+            rows = record["Y"][(t >= a) & (t <= b)]
+            if not np.isfinite(rows).all():
+                reason = "not a number"
+            elif len(rows) > 5 and np.any(np.mean(np.diff(rows, axis=0) == 0.0, axis=0) > 0.5):
+                reason = "stuck"
+            elif a < t[0] or b > t[-1]:
+                reason = "first and last window"
+            else:
+                reason = "misfit or jump"
+            spans.append({"reason": reason, "from": float(max(a, t[0])), "to": float(min(b, t[-1]))})
+    return spans
+
+
+def _inputs(ude: Any) -> Array | None:
+    return inputs_at_windows(ude.record_, ude.model_.physics.n_inputs)
+
+
+def label(name: str, units: Mapping[str, str]) -> str:
+    """The name with its unit."""
+    return f"{name}, {units[name]}" if units.get(name) else name
+
+
+def percent(share: float) -> str:
+    """Two digits, and no 1e+02."""
+    value = 100.0 * share
+    return f"{value:.0f} %" if value >= 99.5 else f"{value:.2g} %"
+
+
+def _plain(values: Array) -> list[float | None]:
+    """JSON knows no NaN; five digits are more than a screen shows."""
+    return [float(f"{v:.5g}") if np.isfinite(v) else None for v in np.asarray(values, dtype=np.float64)]

@@ -1,0 +1,11 @@
+#!/bin/sh
+# Chromium for the tests of the pages, from Debian's archive; they are skipped where it cannot be had.
+command -v chromium > /dev/null && exit 0
+if command -v apt-get > /dev/null; then
+    root=""
+    [ "$(id -u)" = 0 ] || root="sudo -n"
+    $root apt-get install --yes --no-install-recommends chromium > /dev/null || echo "No Chromium: the tests of the pages are skipped." >&2
+else
+    echo "No Chromium: the tests of the pages are skipped." >&2
+fi
+exit 0
