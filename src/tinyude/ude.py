@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from numbers import Integral
 from os import PathLike
 from typing import Any
@@ -28,10 +28,14 @@ from tinyude.physics import Physics
 from tinyude.physics.kinematics import measured_map, rate_channels, residual_states, seen_columns, wrapped_channels
 from tinyude.physics.library import MAX_COLUMNS, default_terms, given_terms, harmonic, linear_terms
 from tinyude.reference.config import Config
+from tinyude.reference.network.mlp import mlp_init
+from tinyude.reference.numeric.rng import rng_seed
 from tinyude.reference.signal.window import window_make
 from tinyude.refinement.apply import Options as RefineOptions
 from tinyude.refinement.apply import parameter_table, refine_fit, refined_figures, smoothed_states
 from tinyude.refinement.hidden import bare_model, hidden_figures
+from tinyude.training.batch.figures import batch_state, batch_visited
+from tinyude.training.batch.fit import Options, batch_fit
 from tinyude.training.data_defaults import rotating, rough_rms, two_way, window_order
 from tinyude.training.engines import make_engine
 from tinyude.training.presets import PRESETS, longest_half, make_config
@@ -55,7 +59,11 @@ PERIOD = 1e-3  # s between samples, when nobody says
 PARAMETER_PASSES = 8
 LIVE_SAMPLES = 40_000  # what a live stream is sized for when nobody says
 LOOKED_AT = 1_000  # windows behind the intervals and the warnings
+FEW_SEEN = 50  # windows of one length: fewer say little, and those of the fit are taken
 MAX_HIDDEN, MAX_UNITS = 3, 256
+HIDDEN = (16, 16)
+SHORTEST_HALF = 5  # samples, of a window that stands for a whole record
+NETWORKS = ("auto", "kernel", "mlp", None)
 REFINE_SECONDS = 2.0  # that refinement may take, or as long as the windows took
 POSTERIOR_GROUPS = 10**6  # a posterior's spread is known, not estimated from groups
 REASON_NAMES = ("across a gap", "non-finite", "stuck", "misfit", "jump")
@@ -64,11 +72,14 @@ REASON_NAMES = ("across a gap", "non-finite", "stuck", "misfit", "jump")
 class UDE(Fitted, BaseEstimator):  # type: ignore[misc]
     """A universal differential equation dx/dt = f_known(x, u) + N(x, u), trained from noisy samples without a solver.
 
-    physics: what is known. hidden: layer sizes of the network; () for none.
-    preset: "default", "paper-v2" or "paper-v1". library: "auto", a list of terms, or None for the network alone
-    (with a linear skip unless skip=False). measured: the sensed states, in the order of Y's columns; the others
-    are their derivatives. on / sees: where the residual acts and what the network sees. wraps: measured angles that
-    jump by a turn, which is undone: ["theta"] in radians, {"theta": 360} otherwise.
+    physics: what is known. network: "auto" or "kernel" (a kernel network where the evidence asks for one), "mlp" (the
+    perceptron of the streaming learner), or None. library: "auto", "rich", a list of terms, or None for the network
+    alone. preset: "default", "paper-v2" or "paper-v1". hidden: layer sizes of the perceptron; () for no network of any
+    kind. skip: a linear part beside a perceptron without a library. Giving hidden layers, updates, reservoir, batch,
+    settings, an engine or a precision of your own, or skip=False, asks for the streaming learner, as network="mlp"
+    does. measured: the sensed states, in the order of Y's columns; the others are their derivatives. on / sees: where
+    the residual acts and what the network sees. wraps: measured angles that jump by a turn, which is undone: ["theta"]
+    in radians, {"theta": 360} otherwise.
     settings: further fields of tinyude.reference.config.Config, for those who know them.
     refine: after the solver-free fit of a record (preset "default") move its numbers to where one-step predictions are
     best, and keep the candidate that predicts held-back motions best, even if it is the known physics alone. False:
@@ -80,9 +91,10 @@ class UDE(Fitted, BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
         physics: Physics,
-        hidden: Sequence[int] = (16, 16),
+        hidden: Sequence[int] = HIDDEN,
         *,
         preset: str = "default",
+        network: str | None = "auto",
         library: str | Sequence[sp.Expr | str] | None = "auto",
         skip: bool = True,
         measured: Sequence[str] | None = None,
@@ -103,6 +115,7 @@ class UDE(Fitted, BaseEstimator):  # type: ignore[misc]
         self.physics = physics
         self.hidden = hidden
         self.preset = preset
+        self.network = network
         self.library = library
         self.skip = skip
         self.measured = measured
@@ -124,12 +137,15 @@ class UDE(Fitted, BaseEstimator):  # type: ignore[misc]
         """Learn from a record: (samples, measured states), or a list of runs; t is the sample period or time stamps.
 
         t may be given second by position too; there a Pipeline passes None, which stands for 1 kHz.
-        A Stream (tinyude.data.logs.log_stream) is taken as it is, and may be longer than memory.
+        A Stream (tinyude.data.logs.log_stream) is taken as it is, and may be longer than memory; then, for the paper
+        presets, and when a perceptron is asked for, the streaming learner does the work, else the batch estimator.
         """
         started = time.perf_counter()
         stream = self._stream(Y, _times(y, t, PERIOD), u)
         if self._hidden_states():
             return self._fit_hidden(stream, started)
+        if not self._wants_streaming(stream):
+            return self._fit_batch(stream, started, progress)
         session = self._session(stream, started)
         calibrate(session, stream)
         if session.config.parameters:
@@ -323,17 +339,80 @@ class UDE(Fitted, BaseEstimator):  # type: ignore[misc]
         mixed = bool(self.refine) and self.preset == "default" and shortest is None
         return as_stream(Y, t, u, names, self.physics.inputs, shortest, turns(self.wraps, names), mixed)
 
-    def _session(self, stream: Stream, started: float, live: bool = False) -> Session:
-        """Everything decided before the first sample."""
+    def _wants_streaming(self, stream: Stream) -> bool:
+        """Whether the streaming learner is to do the work: by preset, by what was asked for, or for want of memory."""
+        self._check_choices()
+        own = (self.updates, self.reservoir, self.batch, self.settings)
+        perceptron = tuple(self.hidden) not in ((), HIDDEN) or self.network == "mlp" or not self.skip
+        engine = (self.engine, self.precision) != ("native", "float64")
+        asked = perceptron or engine or any(value is not None for value in own)
+        return self.preset != "default" or asked or not isinstance(stream.runs, list)
+
+    def _check_choices(self) -> None:
         if self.preset not in PRESETS:
             raise TinyUDEError(f"preset is {self.preset!r}; use one of {', '.join(PRESETS)}.")
+        if self.preset != "default" and not self.physics.smooth:
+            raise TinyUDEError(
+                f"The preset {self.preset} differentiates the physics twice, which abs, sign, max and min forbid; "
+                "use the preset 'default', or a smooth form such as tanh(k*x) for sign(x)."
+            )
+        if self.network not in NETWORKS:
+            raise TinyUDEError(f"network is {self.network!r}; use 'auto', 'kernel', 'mlp' or None.")
+        if isinstance(self.library, str) and self.library not in ("auto", "rich"):
+            raise TinyUDEError(f"library is {self.library!r}; use 'auto', 'rich', a list of terms, or None.")
+        given = {"updates": self.updates, "reservoir": self.reservoir, "batch": self.batch, **dict(self.settings or {})}
+        _check_numbers(self.hidden, given)
+
+    def _fit_batch(self, stream: Stream, started: float, progress: Progress | None) -> UDE:
+        """Local windows, then models by evidence."""
+        library = self.library
+        if library is not None and not isinstance(library, str):
+            library = given_terms(self.physics, list(library))
+        network = self.network if tuple(self.hidden) else None
+        result = batch_fit(self.physics, stream, Options(self.measured, self.on, self.sees, library, network))
+        model, state = result.best.model, batch_state(result)
+        self.batch_ = result
+        self.config_ = self._config(stream, list(model.terms), 0)
+        state["window_half"] = min(max(state["window_half"], SHORTEST_HALF), self.config_.max_half)
+        weights = mlp_init(self.config_.sizes, rng_seed(self.config_.seed)) if self.config_.hidden else np.zeros(0)
+        self.model_ = replace(model, hidden=self.config_.hidden, weights=weights)
+        self._state_ = state
+        for stale in ("_session_", "spread_"):
+            self.__dict__.pop(stale, None)
+        self.history_ = {"update": np.zeros(0), "loss": np.zeros(0)}
+        made = {"preset": self.preset, "engine": "batch", "precision": self.precision}
+        seen = visited(self.config_, state, stream, LOOKED_AT)
+        seen = seen if len(seen.x) >= FEW_SEEN else batch_visited(result, LOOKED_AT)
+        self.diagnostics_ = diagnose(self.model_, self.config_, state, stream, seen, **made)
+        self.diagnostics_["seconds"] = time.perf_counter() - started
+        self.record_ = record_excerpt(self.config_, state, stream)
+        self.n_features_in_ = len(stream.names)
+        self._refine(stream)
+        self._judge(stream)
+        if progress:
+            progress(stream.count, stream.count)
+        return self
+
+    def _session(self, stream: Stream, started: float, live: bool = False) -> Session:
+        """Everything decided before the first sample."""
+        self._check_choices()
+        terms, forced = self._terms(stream)
+        config = self._config(stream, terms, forced, live)
+        engine, name = make_engine(self.engine, self.precision, config, self.physics, terms)
+        again = self._second_start(terms, config.wrap, live) and bool(config.hidden)
+        return Session(engine, name, config, terms, self.physics, started, [], self.updates is None, again)
+
+    def _second_start(self, terms: list[sp.Expr], wrap: Sequence[int], live: bool) -> bool:
+        """Whether a network that sees a rotating angle, without harmonics, is trained from a second start."""
+        return self.preset == "default" and not live and any(wrap) and not harmonic(terms)
+
+    def _config(self, stream: Stream, terms: list[sp.Expr], forced: int, live: bool = False) -> Config:
+        """The learner's configuration for this record and these terms."""
         physics = self.physics
         _, channel, order = measured_map(physics, self.measured)
         on = residual_states(physics, self.on, self.preset)
-        terms, forced = self._terms(stream)
         seed = seed_of(self.random_state)
         given = {"updates": self.updates, "reservoir": self.reservoir, "batch": self.batch, **dict(self.settings or {})}
-        _check_numbers(self.hidden, given)
         samples = max(stream.count, LIVE_SAMPLES) if live else stream.count
         wrap = wrapped_channels(physics, self.measured, None if live else rotating(stream))
         if live:
@@ -341,8 +420,8 @@ class UDE(Fitted, BaseEstimator):  # type: ignore[misc]
             given["reservoir"] = given["reservoir"] or 4096
         elif self.preset == "default":
             given.setdefault("poly", window_order(stream, given.get("max_half", longest_half(samples))))
-        second_start = self.preset == "default" and not live and any(wrap) and not harmonic(terms)
-        config = make_config(
+        second_start = self._second_start(terms, wrap, live)
+        return make_config(
             self.preset, samples, stream.period, given, second_start,
             channels=len(stream.names), channel=channel, order=order,
             rate_channel=rate_channels(physics, self.measured, on),
@@ -351,18 +430,6 @@ class UDE(Fitted, BaseEstimator):  # type: ignore[misc]
             parameters=len(physics.learned), library_terms=len(terms), forced=len(physics.learned) + forced * len(on),
             seed=seed,
         )  # fmt: skip
-        engine, name = make_engine(self.engine, self.precision, config, physics, terms)
-        return Session(
-            engine,
-            name,
-            config,
-            terms,
-            physics,
-            started,
-            [],
-            self.updates is None,
-            second_start and bool(config.hidden),
-        )
 
     def _terms(self, stream: Stream) -> tuple[list[sp.Expr], int]:
         """Library terms, and how many of them are forced (the linear skip of a network alone)."""
@@ -373,8 +440,6 @@ class UDE(Fitted, BaseEstimator):  # type: ignore[misc]
             skip = linear_terms(self.physics) if self.skip else []
             return skip, len(skip)
         if isinstance(self.library, str):
-            if self.library != "auto":
-                raise TinyUDEError(f"library is {self.library!r}; use 'auto', a list of terms, or None.")
             rms = rough_rms(self.physics, self.measured, stream)
             return default_terms(self.physics, rms, two_way(stream), most), 0
         return given_terms(self.physics, list(self.library), most), 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ SMOOTH_FUNCTIONS: dict[str, Any] = {
     for f in (sp.sin, sp.cos, sp.tan, sp.exp, sp.log, sp.tanh, sp.sinh, sp.cosh, sp.atan, sp.asin, sp.acos)
 } | {"sqrt": sp.sqrt}
 NON_SMOOTH_FUNCTIONS: dict[str, Any] = {"abs": sp.Abs, "sign": sp.sign}
+SEVERAL_ARGUMENTS: dict[str, Any] = {"max": sp.Max, "min": sp.Min}
 
 _RECIPROCALS: tuple[tuple[Any, Callable[[sp.Expr], sp.Expr]], ...] = (
     (sp.cot, lambda a: sp.cos(a) / sp.sin(a)),
@@ -41,11 +43,70 @@ _RECIPROCALS: tuple[tuple[Any, Callable[[sp.Expr], sp.Expr]], ...] = (
 
 
 def in_basic_functions(expr: sp.Expr) -> sp.Expr:
-    """The expression with cot, sec, csc and their hyperbolic kin (SymPy makes some itself) written as quotients."""
+    """The expression in what programs have: quotients for cot, sec, csc and their hyperbolic kin (SymPy makes some
+    itself), abs and sign for Max, Min, Heaviside and Piecewise.
+    """
     for function, quotient in _RECIPROCALS:
         if expr.has(function):
             expr = expr.replace(function, quotient)
+    for function, pieces in _BY_PIECES:
+        if expr.has(function):
+            expr = expr.replace(function, pieces)
     return expr
+
+
+def derivative(expr: sp.Expr, symbol: sp.Symbol) -> sp.Expr:
+    """d expr / d symbol; abs and sign are differentiated on either side of their corner."""
+    if not expr.has(sp.Abs, sp.sign):
+        return sp.diff(expr, symbol)
+    real = {s: sp.Symbol(s.name, real=True) for s in expr.free_symbols | {symbol}}
+    slope = sp.diff(expr.xreplace(real), real[symbol]).replace(sp.DiracDelta, lambda *_: sp.Integer(0))
+    if slope.has(sp.re, sp.im, sp.Derivative):
+        raise TinyUDEError(
+            f"{expr} cannot be differentiated by {symbol}; write abs or sign of a plain real expression."
+        )
+    return slope.xreplace({value: key for key, value in real.items()})
+
+
+def _either(high: sp.Expr, low: sp.Expr, sign: int) -> sp.Expr:
+    return (high + low + sign * sp.Abs(high - low)) / 2
+
+
+def _folded(sign: int) -> Callable[..., sp.Expr]:
+    return lambda *items: reduce(lambda a, b: _either(a, b, sign), items)
+
+
+def _truth(condition: Any) -> sp.Expr:
+    """1 where a condition holds and 0 where it does not; a half on its border."""
+    if condition in (sp.true, sp.false):
+        return sp.Integer(int(bool(condition)))
+    if isinstance(condition, sp.And):
+        return sp.Mul(*(_truth(part) for part in condition.args))
+    if isinstance(condition, sp.Or):
+        return 1 - sp.Mul(*(1 - _truth(part) for part in condition.args))
+    if isinstance(condition, sp.Not):
+        return 1 - _truth(condition.args[0])
+    if isinstance(condition, sp.Gt | sp.Ge):
+        return (1 + sp.sign(condition.lhs - condition.rhs)) / 2
+    if isinstance(condition, sp.Lt | sp.Le):
+        return (1 + sp.sign(condition.rhs - condition.lhs)) / 2
+    raise TinyUDEError(f"The condition {condition} is not supported; compare with <, <=, > or >=.")
+
+
+def _piecewise(*pieces: Any) -> sp.Expr:
+    value = sp.Integer(0)
+    for expr, condition in reversed(pieces):
+        share = _truth(condition)
+        value = share * expr + (1 - share) * value
+    return value
+
+
+_BY_PIECES: tuple[tuple[Any, Callable[..., sp.Expr]], ...] = (
+    (sp.Piecewise, _piecewise),
+    (sp.Max, _folded(1)),
+    (sp.Min, _folded(-1)),
+    (sp.Heaviside, lambda a, *_: (1 + sp.sign(a)) / 2),
+)
 
 
 class _ExactPrinter(StrPrinter):  # type: ignore[misc]

@@ -12,22 +12,29 @@ import sympy as sp
 
 from tinyude.errors import TinyUDEError
 from tinyude.physics.budget import refuse_large_slope, within
-from tinyude.physics.expressions import NON_SMOOTH_FUNCTIONS, SMOOTH_FUNCTIONS, in_basic_functions, is_finite_real
+from tinyude.physics.expressions import (
+    NON_SMOOTH_FUNCTIONS,
+    SEVERAL_ARGUMENTS,
+    SMOOTH_FUNCTIONS,
+    in_basic_functions,
+    is_finite_real,
+)
 from tinyude.physics.syntax import short, syntax_tree
 
 MAX_DEPTH = 50
+MAX_ARGUMENTS = 4  # of max and min
 MAX_NESTED_CALLS = 5  # SymPy's time on nested hyperbolic functions grows threefold with each level
 MAX_EXPONENT = 16
 MAX_INTEGER_BITS = 1_024
 MAX_SECONDS = 3.0  # of CPU time; a double pendulum's longest equation takes 0.1 s
 
-RESERVED_NAMES = frozenset({*SMOOTH_FUNCTIONS, *NON_SMOOTH_FUNCTIONS, "Abs", "pi"})
+RESERVED_NAMES = frozenset({*SMOOTH_FUNCTIONS, *NON_SMOOTH_FUNCTIONS, *SEVERAL_ARGUMENTS, "Abs", "pi"})
 
 
 def parse_expression(text: str, symbols: Mapping[str, sp.Symbol], *, smooth: bool = True) -> sp.Expr:
     """The SymPy expression that the text states in the named symbols.
 
-    Arithmetic, numbers, `pi` and smooth functions; with `smooth=False` also `abs` and `sign`.
+    Arithmetic, numbers, `pi` and smooth functions; with `smooth=False` also `abs`, `sign`, `max` and `min`.
     """
     tree = syntax_tree(text)
     what = f"The expression {short(text.strip())!r}"
@@ -48,7 +55,7 @@ class _Reader:
         self.open_calls = 0
         self.functions = dict(SMOOTH_FUNCTIONS)
         if not smooth:
-            self.functions |= NON_SMOOTH_FUNCTIONS | {"Abs": sp.Abs}
+            self.functions |= NON_SMOOTH_FUNCTIONS | SEVERAL_ARGUMENTS | {"Abs": sp.Abs}
         # SymPy simplifies abs, sqrt and log rightly only when it knows that the symbols are real.
         self.real = {name: sp.Symbol(name, real=True) for name in symbols}
         self.back = {self.real[name]: symbol for name, symbol in symbols.items()}
@@ -158,14 +165,17 @@ class _Reader:
                 raise self.refusal(node, "is not smooth; use tanh(k*x) for a soft sign, or leave it to the network")
             hint = _hint(name, list(self.functions))
             raise self.refusal(node, f"calls an unknown function{hint}; the functions are {self.function_names()}")
-        if len(node.args) != 1 or node.keywords or isinstance(node.args[0], ast.Starred):
-            raise self.refusal(node, f"must have exactly one argument; write {name}(x)")
+        several = name in SEVERAL_ARGUMENTS
+        starred = any(isinstance(argument, ast.Starred) for argument in node.args)
+        if node.keywords or starred or not (1 < len(node.args) <= MAX_ARGUMENTS if several else len(node.args) == 1):
+            wanted = "two or a few arguments" if several else "exactly one argument"
+            raise self.refusal(node, f"must have {wanted}; write {name}({'x, y' if several else 'x'})")
         if self.open_calls == MAX_NESTED_CALLS:
             raise self.refusal(node, f"is inside {MAX_NESTED_CALLS} other functions; nest fewer")
         self.open_calls += 1
-        argument = self.read(node.args[0], depth + 1)
+        arguments = [self.read(argument, depth + 1) for argument in node.args]
         self.open_calls -= 1
-        return self.functions[name](argument)
+        return self.functions[name](*arguments)
 
     def check_number(self, node: ast.expr, expr: sp.Expr) -> None:
         if expr.is_Rational and max(expr.p.bit_length(), expr.q.bit_length()) > MAX_INTEGER_BITS:

@@ -16,8 +16,10 @@ from sympy.core.function import AppliedUndef
 from tinyude.errors import TinyUDEError
 from tinyude.physics.budget import within
 from tinyude.physics.expressions import (
+    NON_SMOOTH_FUNCTIONS,
     SMOOTH_FUNCTIONS,
     Array,
+    derivative,
     expression_text,
     in_basic_functions,
     is_finite_real,
@@ -27,11 +29,10 @@ from tinyude.physics.parsing import MAX_SECONDS, RESERVED_NAMES, parse_expressio
 from tinyude.physics.programs import Program, program
 from tinyude.physics.syntax import canonical_text, check_name
 
-_NON_SMOOTH = (
-    sp.Abs, sp.sign, sp.Heaviside, sp.DiracDelta, sp.Piecewise, sp.Max, sp.Min, sp.floor, sp.ceiling, sp.frac, sp.Mod,
-)  # fmt: skip
+_NON_SMOOTH = (sp.DiracDelta, sp.floor, sp.ceiling, sp.frac, sp.Mod)
 _ARITHMETIC = (sp.Symbol, sp.Number, sp.NumberSymbol, sp.Add, sp.Mul, sp.Pow)
-_ALLOWED_NODES = (*_ARITHMETIC, *(f for f in SMOOTH_FUNCTIONS.values() if isinstance(f, type)))
+_FUNCTIONS = SMOOTH_FUNCTIONS | NON_SMOOTH_FUNCTIONS
+_ALLOWED_NODES = (*_ARITHMETIC, *(f for f in _FUNCTIONS.values() if isinstance(f, type)))
 
 
 @dataclass(frozen=True)
@@ -137,7 +138,7 @@ class Physics:
                 f"{len(self.texts)} right-hand sides for {len(self.states)} states ({', '.join(self.states)}); "
                 "give dx/dt of each state, in the same order."
             )
-        self.rhs = tuple(parse_expression(text, self._symbols) for text in self.texts)
+        self.rhs = tuple(parse_expression(text, self._symbols, smooth=False) for text in self.texts)
         self.texts = tuple(map(canonical_text, self.texts))  # what is shown and written into generated code
         self.learned = tuple(name for name, parameter in self.parameters.items() if parameter.learn)
         self._refuse_unused()
@@ -154,6 +155,11 @@ class Physics:
     @property
     def n_inputs(self) -> int:
         return len(self.inputs)
+
+    @property
+    def smooth(self) -> bool:
+        """Whether the right-hand sides have no corners: no abs, sign, max or min."""
+        return not any(expr.has(sp.Abs, sp.sign) for expr in self.rhs)
 
     @property
     def kinematic(self) -> tuple[int | None, ...]:
@@ -363,7 +369,7 @@ class Physics:
 
     def _derivatives(self, names: Iterable[str]) -> list[sp.Expr]:
         symbols = [self._symbols[name] for name in names]
-        return [sp.diff(expr, symbol) for expr in self._numeric_rhs for symbol in symbols]
+        return [derivative(expr, symbol) for expr in self._numeric_rhs for symbol in symbols]
 
     @cached_property
     def _field(self) -> Callable[[Array], Array]:
@@ -395,12 +401,6 @@ class Physics:
 
     def _refuse_unused(self) -> None:
         used = {symbol.name for expr in self.rhs for symbol in expr.free_symbols}
-        for name, expr in zip(self.states, self.rhs, strict=True):
-            if name not in used and expr.is_zero:
-                raise TinyUDEError(
-                    f"The state {name} is unused: no equation contains it and its own right-hand side is 0; "
-                    "remove it, or state its dynamics."
-                )
         for name in self.learned:
             if name not in used:
                 raise TinyUDEError(
@@ -479,8 +479,8 @@ def _refuse_unsuitable(expr: sp.Expr) -> None:
             )
         if isinstance(node, _NON_SMOOTH):
             raise TinyUDEError(
-                f"The right-hand side {expr} contains {node.func.__name__}, which is not smooth; "
-                "leave that term to the network, or use a smooth form such as tanh(k*x) for sign(x)."
+                f"The right-hand side {expr} contains {node.func.__name__}, which is not supported; "
+                "leave that term to the network, or use abs, sign, max and min."
             )
         if not isinstance(node, _ALLOWED_NODES) or (node.is_number and not is_finite_real(node)):
             raise TinyUDEError(

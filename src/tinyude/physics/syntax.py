@@ -90,8 +90,8 @@ def _written(node: ast.expr, binds: int) -> str:
             return repr(value)
         case ast.Name(id=name):
             return name
-        case ast.Call(func=function, args=[argument]):
-            return f"{_written(function, _ATOM)}({_written(argument, _SUM)})"
+        case ast.Call(func=function, args=arguments) if arguments:
+            return f"{_written(function, _ATOM)}({', '.join(_written(argument, _SUM) for argument in arguments)})"
         case ast.UnaryOp(op=sign, operand=operand):
             found, own = f"{'-' if isinstance(sign, ast.USub) else '+'}{_written(operand, _SIGN)}", _SIGN
         case ast.BinOp(op=ast.Pow(), left=left, right=right):

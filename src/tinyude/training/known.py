@@ -10,7 +10,7 @@ import sympy as sp
 
 from tinyude.physics import Physics
 from tinyude.physics.budget import within
-from tinyude.physics.expressions import numpy_function
+from tinyude.physics.expressions import derivative, numpy_function
 from tinyude.physics.programs import Program, program
 from tinyude.reference.state import Array, Known
 
@@ -53,8 +53,8 @@ def _known_programs(physics: Physics, terms: Sequence[sp.Expr], on: Sequence[int
     real = [sp.Symbol(name, real=True) for name in (*physics.states, *physics.inputs)]
     values = {sp.Symbol(name): sp.Float(p.value) for name, p in physics.parameters.items()}
     rhs = [expr.xreplace(values) for expr in physics.rhs]
-    jacobian = [sp.diff(expr, s) for expr in rhs for s in plain[: physics.n_states]]
-    sensitivity = [sp.diff(physics.rhs[i], sp.Symbol(p)).xreplace(values) for i in on for p in physics.learned]
+    jacobian = [derivative(expr, s) for expr in rhs for s in plain[: physics.n_states]]
+    sensitivity = [derivative(physics.rhs[i], sp.Symbol(p)).xreplace(values) for i in on for p in physics.learned]
     return KnownPrograms(
         program(rhs, plain), program(jacobian, plain), program(list(terms), real), program(sensitivity, plain)
     )

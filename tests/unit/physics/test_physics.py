@@ -1,6 +1,7 @@
 import copy
 import json
 import pickle
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -168,12 +169,7 @@ x_symbol = sp.Symbol("x")
         (dict(states=["x"], rhs=["x"], inputs=["u"], parameters={"u": 1.0}), "parameter u is already"),
         (dict(states=["x"], rhs=[-sp.Symbol("k") * x_symbol]), "unknown k.*inputs=.*parameters="),
         (dict(states=["x"], rhs=["-k*x"]), "'k' is unknown.*parameter"),
-        (dict(states=["x"], rhs=[sp.Abs(x_symbol)]), "Abs, which is not smooth.*network"),
-        (dict(states=["x"], rhs=[sp.sign(x_symbol)]), "sign, which is not smooth.*tanh"),
-        (dict(states=["x"], rhs=[sp.Heaviside(x_symbol)]), "Heaviside"),
-        (dict(states=["x"], rhs=[sp.Max(x_symbol, 0)]), "Max"),
         (dict(states=["x"], rhs=[sp.floor(x_symbol)]), "floor"),
-        (dict(states=["x"], rhs=[sp.Piecewise((x_symbol, x_symbol > 0), (0, True))]), "Piecewise"),
         (dict(states=["x"], rhs=[sp.gamma(x_symbol)]), "gamma.*not supported"),
         (dict(states=["x"], rhs=[sp.I * x_symbol]), "I, which is not supported"),
         (dict(states=["x"], rhs=[sp.oo]), "not supported"),
@@ -186,7 +182,6 @@ x_symbol = sp.Symbol("x")
         (dict(states=["x y"], rhs=["1"]), "cannot name"),
         (dict(states=["sin"], rhs=["1"]), "cannot name"),
         (dict(states=["lambda"], rhs=["1"]), "cannot name"),
-        (dict(states=["x", "v"], rhs=["x", "0"]), "state v is unused"),
         (dict(states=["x"], rhs=["-x"], parameters={"k": Parameter(1.0, learn=True)}), "k is to be learned"),
         (dict(states=["x"], rhs=["-k*x"], parameters={"k": float("inf")}), "finite"),
         (dict(states=["x"], rhs=["-k*x"], parameters={"k": "1"}), "give a number"),
@@ -195,6 +190,32 @@ x_symbol = sp.Symbol("x")
 def test_physics_refuses_with_a_remedy(arguments: dict[str, object], complaint: str) -> None:
     with pytest.raises(TinyUDEError, match=complaint):
         Physics(**arguments)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("rhs", "plain"),
+    [
+        ("abs(x - 1)", lambda x: np.abs(x - 1.0)),
+        ("2*sign(x)", lambda x: 2.0 * np.sign(x)),
+        ("max(x, 0.3) + min(x, -x, 0.1)", lambda x: np.maximum(x, 0.3) + np.minimum(np.minimum(x, -x), 0.1)),
+        (sp.Heaviside(x_symbol) * x_symbol, lambda x: np.where(x > 0.0, x, 0.0)),
+        (sp.Piecewise((-x_symbol, x_symbol < -1), (x_symbol**2, x_symbol < 1), (5, True)),
+         lambda x: np.where(x < -1.0, -x, np.where(x < 1.0, x**2, 5.0))),
+    ],
+)  # fmt: skip
+def test_physics_takes_corners(rhs: sp.Expr | str, plain: Callable[[np.ndarray], np.ndarray]) -> None:
+    physics = Physics(["x"], [rhs])
+    x = np.linspace(-2.037, 2.013, 40)[:, None]
+    assert not physics.smooth and Physics.from_dict(physics.to_dict()) == physics
+    assert np.allclose(physics.field(x)[:, 0], plain(x[:, 0]))
+    assert np.allclose(program_numpy(physics.field_program(), x)[:, 0], plain(x[:, 0]))
+    slope = (plain(x[:, 0] + 1e-6) - plain(x[:, 0] - 1e-6)) / 2e-6
+    assert np.allclose(physics.jacobian(x)[:, 0, 0], slope, atol=1e-5)
+
+
+def test_physics_takes_a_state_of_which_nothing_is_known() -> None:
+    physics = Physics(["s", "i"], ["0", "-0.4*i"])
+    assert not physics.field(np.ones(2))[0] and physics.kinematic == (None, None)
 
 
 def test_parameter_refuses_values_outside_its_bounds() -> None:

@@ -279,7 +279,7 @@ BAD_SETTINGS = {
     "preset": ({"preset": "best"}, "use one of default, paper-v2, paper-v1"),
     "engine": ({"engine": "gpu"}, "use 'native' or 'reference'"),
     "precision": ({"precision": "float16"}, "use 'float64' or 'float32'"),
-    "library name": ({"library": "huge"}, "use 'auto', a list of terms, or None"),
+    "library name": ({"library": "huge"}, "use 'auto', 'rich', a list of terms, or None"),
     "library term": ({"library": ["speed"]}, "speed"),
     "hidden too deep": ({"hidden": (4, 4, 4, 4)}, "up to 3 layer sizes"),
     "hidden zero": ({"hidden": (0,)}, "between 1 and 256"),

@@ -50,15 +50,16 @@ def batch_state(result: BatchResult) -> dict[str, Any]:
         "rejected": rejected,
         "updates": 0,
         "rolled_back": 0,
-        "revisions": 0,
+        "recalibrations": 0,
         "changes": len(result.changes),
         "changed_at": np.round(np.array(result.changes) / result.targets.layout.period).astype(np.int64),
     }
 
 
 def batch_visited(result: BatchResult, most: int) -> Visited:
-    """About `most` windows, spread over the record; their centre stands for the nodes."""
+    """About `most` windows of the usual length or longer, spread over the record; their centre stands for the nodes."""
     targets = result.targets
-    step = max(1, targets.count // most)
-    x, dx, u = targets.x[::step], targets.dx[::step], targets.u[::step]
+    usual = np.flatnonzero(targets.half >= usual_half(result))
+    some = usual[:: max(1, len(usual) // most)]
+    x, dx, u = targets.x[some], targets.dx[some], targets.u[some]
     return Visited(x, dx, u, x[:, None], u[:, None], np.ones((1, x.shape[1])))
