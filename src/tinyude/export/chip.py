@@ -11,6 +11,7 @@ import sympy as sp
 
 from tinyude.boards.memory_presets import board_config
 from tinyude.errors import TinyUDEError
+from tinyude.model.kernel import KernelNetwork
 from tinyude.physics import Physics
 from tinyude.physics.kinematics import measured_map
 from tinyude.physics.library import default_terms
@@ -36,10 +37,11 @@ class Chip:
     terms: tuple[sp.Expr, ...]
     config: Config
     start: StartModel | None = None  # None: it starts from nothing
+    kernel: KernelNetwork | None = None  # of the fitted model: stays as it is, and counts as known
 
     @property
     def programs(self) -> KnownPrograms:
-        return known_programs(self.physics, self.terms, self.config.on)
+        return known_programs(self.physics, self.terms, self.config.on, () if self.kernel is None else (self.kernel,))
 
     def resized(self, reservoir: int | None = None, compact: bool = False) -> Chip:
         """With so many reservoir entries, and with entries in int16 if `compact`."""
@@ -86,6 +88,7 @@ def chip_of_model(ude: UDE, weights: bool = True) -> Chip:
     model, fitted = ude.model_, ude.config_
     config = replace(
         chip_config(fitted, len(model.terms)),
+        library_terms=len(model.terms),
         forced=fitted.forced,
         stride=max(fitted.stride, STRIDE) if fitted.dense else fitted.stride,
         calibration=min(fitted.calibration, CALIBRATION),
@@ -95,7 +98,7 @@ def chip_of_model(ude: UDE, weights: bool = True) -> Chip:
         reach = start.window_half * start.window_spacing
         config = replace(config, max_half=reach, spacing=start.window_spacing, second_order=0.0)
     measured, _, _ = measured_map(model.physics, ude.measured)
-    return Chip(model.physics, measured, model.terms, config, start)
+    return Chip(model.physics, measured, model.terms, config, start, model.kernel if weights else None)
 
 
 def chip_of_physics(

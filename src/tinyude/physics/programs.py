@@ -51,15 +51,23 @@ class Program:
         return self.n_inputs + len(self.constants) + len(self.code)
 
 
-def program(exprs: Sequence[sp.Expr], symbols: Sequence[sp.Symbol]) -> Program:
-    """The expressions as one program: common subexpressions once, integer powers by square and multiply."""
+def program(
+    exprs: Sequence[sp.Expr],
+    symbols: Sequence[sp.Symbol],
+    more: Callable[[Emitter, list[int]], list[int]] | None = None,
+) -> Program:
+    """The expressions as one program: common subexpressions once, integer powers by square and multiply.
+
+    more: takes the emitter and the expressions' registers, writes further instructions, gives the outputs' registers.
+    """
     basic = [in_basic_functions(sp.sympify(e)) for e in exprs]
     shared, reduced = sp.cse(basic, symbols=sp.numbered_symbols(cls=sp.Dummy))
     emitter = Emitter(len(symbols))
     known = {symbol: register for register, symbol in enumerate(symbols)}
     for name, expr in shared:
         known[name] = emitter.expression(expr, known)
-    return emitter.finish([emitter.expression(e, known) for e in reduced])
+    outputs = [emitter.expression(e, known) for e in reduced]
+    return emitter.finish(outputs if more is None else more(emitter, outputs))
 
 
 def program_walk(

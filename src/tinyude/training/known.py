@@ -8,10 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import sympy as sp
 
+from tinyude.model.parts import Part
 from tinyude.physics import Physics
 from tinyude.physics.budget import within
+from tinyude.physics.derivatives import program_derivative
 from tinyude.physics.expressions import derivative, numpy_function
-from tinyude.physics.programs import Program, program
+from tinyude.physics.programs import Emitter, Program, program
 from tinyude.reference.state import Array, Known
 
 MAX_SECONDS = 120.0  # of CPU time
@@ -43,18 +45,35 @@ def known_functions(physics: Physics, terms: Sequence[sp.Expr], on: Sequence[int
     )
 
 
-def known_programs(physics: Physics, terms: Sequence[sp.Expr], on: Sequence[int]) -> KnownPrograms:
-    """The programs of a physics and a library; an error where SymPy finds no end with them."""
-    return within(MAX_SECONDS, "The derivative of this physics", lambda: _known_programs(physics, terms, on))
+def known_programs(
+    physics: Physics, terms: Sequence[sp.Expr], on: Sequence[int], frozen: Sequence[Part] = ()
+) -> KnownPrograms:
+    """The programs of a physics and a library; an error where SymPy finds no end with them.
+
+    frozen: parts of a fitted model that stay as they are, and count as known.
+    """
+    return within(MAX_SECONDS, "The derivative of this physics", lambda: _known_programs(physics, terms, on, frozen))
 
 
-def _known_programs(physics: Physics, terms: Sequence[sp.Expr], on: Sequence[int]) -> KnownPrograms:
+def _known_programs(
+    physics: Physics, terms: Sequence[sp.Expr], on: Sequence[int], frozen: Sequence[Part]
+) -> KnownPrograms:
     plain = [sp.Symbol(name) for name in (*physics.states, *physics.inputs)]
     real = [sp.Symbol(name, real=True) for name in (*physics.states, *physics.inputs)]
     values = {sp.Symbol(name): sp.Float(p.value) for name, p in physics.parameters.items()}
     rhs = [expr.xreplace(values) for expr in physics.rhs]
     jacobian = [derivative(expr, s) for expr in rhs for s in plain[: physics.n_states]]
     sensitivity = [derivative(physics.rhs[i], sp.Symbol(p)).xreplace(values) for i in on for p in physics.learned]
-    return KnownPrograms(
-        program(rhs, plain), program(jacobian, plain), program(list(terms), real), program(sensitivity, plain)
-    )
+    library, slopes = program(list(terms), real), program(sensitivity, plain)
+    if not frozen:
+        return KnownPrograms(program(rhs, plain), program(jacobian, plain), library, slopes)
+    whole = program(rhs, plain, lambda emitter, outputs: _with_parts(emitter, outputs, frozen, len(plain)))
+    return KnownPrograms(whole, program_derivative(whole, range(physics.n_states)), library, slopes)
+
+
+def _with_parts(emitter: Emitter, outputs: list[int], parts: Sequence[Part], columns: int) -> list[int]:
+    total = list(outputs)
+    for part in parts:
+        for state, register in zip(part.on, part.emit(emitter, range(columns)), strict=True):
+            total[state] = emitter.write("add", total[state], register)
+    return total

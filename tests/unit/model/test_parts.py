@@ -14,6 +14,7 @@ from tinyude.model.uncertainty import posterior_error
 from tinyude.physics.programs import Emitter, program_numpy
 from tinyude.reference.network.mlp import mlp_count
 from tinyude.systems import pendulum
+from tinyude.training.known import known_programs
 
 NAMES = ("theta", "omega")
 THETA, OMEGA, SLOPE = (sp.Symbol(name, real=True) for name in (*NAMES, "shape_1"))
@@ -67,6 +68,16 @@ def test_jacobian_is_the_derivative_by_the_unknowns(part: Part) -> None:
     for k, step in enumerate(1e-6 * np.eye(len(part.unknowns))):
         high, low = (part.with_unknowns(part.unknowns + s * step).evaluate(ROWS) for s in (1.0, -1.0))
         assert np.allclose(found[..., k], (high - low) / 2e-6, atol=1e-7)
+
+
+def test_known_programs_hold_a_frozen_kernel() -> None:
+    physics, part = pendulum().physics, kernel((1,))
+    programs = known_programs(physics, [], (1,), (part,))
+    wanted = physics.field(ROWS) + np.pad(part.evaluate(ROWS), ((0, 0), (1, 0)))
+    assert np.allclose(program_numpy(programs.field, ROWS), wanted, rtol=1e-12)
+    step = np.array([0.0, 1e-6])
+    slope = (part.evaluate(ROWS + step) - part.evaluate(ROWS - step))[:, 0] / 2e-6
+    assert np.allclose(program_numpy(programs.jacobian, ROWS)[:, 3], slope, atol=1e-7)
 
 
 def test_kernel_depends_on_what_has_a_length_or_a_slope() -> None:
