@@ -28,7 +28,7 @@ def test_library_solve_picks_the_one_right_term_out_of_many(right: int, noise: f
     weights = np.zeros(20)
     weights[right] = -0.4
     library = library_init(GROUPS, 20)
-    fill(library, weights, noise, np.random.default_rng(right))
+    fill(library, weights, noise, np.random.default_rng(100 + right))
     assert library_solve(library, 0, THRESHOLD)
     assert list(np.flatnonzero(library.coefficients)) == [right]
     assert library.coefficients[right] == pytest.approx(-0.4, abs=4.0 * noise / np.sqrt(64 * BLOCK))
