@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tinyude.errors import TinyUDEError, TinyUDEWarning
 
 if TYPE_CHECKING:
-    from tinyude import baselines, systems
+    from tinyude import baselines, fleet, systems
     from tinyude.baselines import MultipleShooting
     from tinyude.data import datasets
     from tinyude.model.file import load
@@ -27,6 +27,7 @@ __all__ = [
     "__version__",
     "baselines",
     "datasets",
+    "fleet",
     "load",
     "systems",
 ]
@@ -39,6 +40,7 @@ _LOCATION = {  # public name: where it is defined; a module by its own name
     "load": "tinyude.model.file",
     "datasets": "tinyude.data.datasets",
     "baselines": "tinyude.baselines",
+    "fleet": "tinyude.fleet",
     "systems": "tinyude.systems",
 }
 

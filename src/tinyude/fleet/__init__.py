@@ -1,0 +1,11 @@
+"""Many machines: one fit for each machine and period on Dask, what they have in common, and who differs or changes.
+
+`paths` finds the logs, `work` fits one of them, `cluster` spreads the work, `store` keeps results, `pooling` and
+`watch` compare machines, `page` shows them. `fit` puts these in order.
+"""
+
+from tinyude.fleet.result import FleetResult
+from tinyude.fleet.run import fit, open_fleet
+from tinyude.fleet.sums import Sums, pooled_sums
+
+__all__ = ["FleetResult", "Sums", "fit", "open_fleet", "pooled_sums"]

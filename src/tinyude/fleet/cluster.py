@@ -1,0 +1,139 @@
+"""Dask: a cluster on this computer or one that is running already, and work that flows through it in bounded memory."""
+
+from __future__ import annotations
+
+import logging
+import os
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from tinyude.errors import TinyUDEError
+
+IN_FLIGHT = 4  # units handed out for each thread: enough that none waits, few enough that memory stays flat
+RETRIES = 2  # of a unit whose worker was lost or whose result did not arrive
+PATIENCE = 1.0  # seconds between two looks at the scheduler's health
+CONNECT = "20s"  # for a running scheduler to answer
+
+
+@contextmanager
+def connected(scheduler: str | None = None, workers: int | None = None, client: Any = None) -> Iterator[Any]:
+    """A Dask client: the one given, one of the scheduler at that address, or one of a cluster started here.
+
+    Parameters
+    ----------
+    scheduler
+        Address of a running scheduler, e.g. "tcp://head:8786".
+    workers
+        Processes of a cluster started here; a core each by default.
+    client
+        A `distributed.Client` to use as it is; it is left open.
+    """
+    distributed = _distributed()
+    if client is not None:
+        yield client
+        return
+    if scheduler is not None:
+        try:
+            made = distributed.Client(scheduler, timeout=CONNECT, set_as_default=False)
+        except (OSError, TimeoutError, ValueError) as error:
+            raise TinyUDEError(
+                f"No scheduler answers at {scheduler} ({type(error).__name__}); start one with `dask scheduler`, and "
+                f"workers with `dask worker {scheduler}`."
+            ) from None
+        with made:
+            yield made
+        return
+    count = workers or len(os.sched_getaffinity(0))
+    with _one_thread_each(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Port .* is already in use")
+        cluster = distributed.LocalCluster(
+            n_workers=count, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=logging.ERROR
+        )
+    with cluster, distributed.Client(cluster, set_as_default=False) as made:
+        yield made
+
+
+def results(
+    client: Any, work: Callable[[Any], Any], items: Sequence[Any], name: str = "fit"
+) -> Iterator[tuple[Any, Any, BaseException | None]]:
+    """Each item with its result, or with the error that its worker could not tell of, as they come.
+
+    Raises
+    ------
+    TinyUDEError
+        If the scheduler is lost; what has come back until then is whole.
+    """
+    distributed = _distributed()
+    if not client.scheduler_info()["workers"]:
+        try:
+            client.wait_for_workers(1, timeout=60)
+        except TimeoutError:
+            raise TinyUDEError(
+                "The scheduler has no worker after 60 s; start one with `dask worker ADDRESS`."
+            ) from None
+    waiting = iter(enumerate(items))
+    running: dict[Any, Any] = {}
+
+    def hand_out() -> None:
+        threads = sum(client.nthreads().values()) or 1
+        while len(running) < IN_FLIGHT * threads:
+            number, item = next(waiting, (None, None))
+            if number is None:
+                return
+            running[client.submit(work, item, key=f"{name}-{number:06d}-{id(items):x}", retries=RETRIES)] = item
+
+    try:
+        hand_out()
+        while running:
+            try:
+                with client.as_current():
+                    done = distributed.wait(list(running), timeout=PATIENCE, return_when="FIRST_COMPLETED").done
+            except TimeoutError:
+                done = set()
+            _check(client, distributed, running)
+            for future in done:
+                item = running.pop(future)
+                error = future.exception()
+                yield item, None if error else future.result(), error
+                future.release()
+            if done:
+                hand_out()
+    except (distributed.CancelledError, OSError) as error:
+        raise _lost(type(error).__name__) from None
+
+
+def _check(client: Any, distributed: Any, running: dict[Any, Any]) -> None:
+    if client.status != "running" or all(future.status in ("cancelled", "lost") for future in running):
+        raise _lost(client.status)
+
+
+def _lost(reason: Any) -> TinyUDEError:
+    return TinyUDEError(
+        f"The scheduler is gone ({reason}); finished units are kept: start a scheduler and run the same command again."
+    )
+
+
+@contextmanager
+def _one_thread_each() -> Iterator[None]:
+    """Worker processes start with one thread for linear algebra: a process a core is all there is to share."""
+    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS")
+    before = {name: os.environ.get(name) for name in names}
+    os.environ.update(dict.fromkeys(names, "1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _distributed() -> Any:
+    try:
+        import distributed
+    except ImportError:
+        raise TinyUDEError("Fleets need Dask; install it with pip install 'tinyude[fleet]'.") from None
+    return distributed

@@ -1,0 +1,251 @@
+"""tu.fleet.fit: find the logs, choose what all machines learn, fit each, compare, write tables and page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+import tinyude
+from tinyude.errors import TinyUDEError
+from tinyude.fleet import choice
+from tinyude.fleet.cluster import connected, results
+from tinyude.fleet.paths import Unit, find_units, frame_units
+from tinyude.fleet.result import FleetResult, merge_rows
+from tinyude.fleet.store import Store, report_path
+from tinyude.fleet.watch import FALSE_ALARMS
+from tinyude.fleet.work import FAILED, OK, Recipe, fit_unit, write_report
+from tinyude.physics import Physics
+from tinyude.physics.file import PhysicsFile, load_physics_file
+
+Progress = Callable[[str, int, int], None]
+NO_REPORTS, FLAGGED_REPORTS, ALL_REPORTS = "none", "flagged", "all"
+SETTINGS = {"threshold": 0.0}  # the fleet's terms stay in every fit: a coefficient near 0 is a finding too
+
+
+def fit(
+    logs: str | Sequence[str] | Mapping[Any, Any],
+    physics: str | PathLike[str] | PhysicsFile | Physics,
+    *,
+    out: str | PathLike[str] = "",
+    terms: Sequence[str] | None = None,
+    scheduler: str | None = None,
+    workers: int | None = None,
+    client: Any = None,
+    false_alarms: float = FALSE_ALARMS,
+    options: Mapping[str, Any] | None = None,
+    reports: str = NO_REPORTS,
+    command: str = "",
+    progress: Progress | None = None,
+    started: Callable[[Any], None] | None = None,
+) -> FleetResult:
+    """Fit every machine and period of a fleet, and tell who differs and who changes.
+
+    Parameters
+    ----------
+    logs
+        A template such as "logs/{machine}/{date}.parquet" (any address that fsspec opens), several of them, or frames:
+        `{machine: frame}` or `{(machine, period): frame}`.
+    physics
+        A physics file, what `load_physics_file` gave, or a Physics whose states, inputs and "time" name the columns.
+    out
+        Folder or address for models, tables and page. What lies there is not computed again. "": keep nothing.
+    terms
+        The terms that all machines learn; by default they are chosen from a few machines.
+    scheduler, workers, client
+        A running Dask scheduler by address, the processes of a cluster started here (a core each), or a client.
+    false_alarms
+        Share of healthy machines that may be flagged at one look.
+    options
+        Further arguments of `tinyude.UDE`; the network is left out unless `hidden` is given.
+    reports
+        Report pages to write beside the fleet's page: "none", "flagged" machines, or "all".
+    command
+        How the run was started, for the page.
+    progress
+        Called with what is done, units done and units in all.
+    started
+        Called with the client once it is connected.
+
+    Returns
+    -------
+    FleetResult
+
+    Raises
+    ------
+    TinyUDEError
+        If no log fits the template, no scheduler answers, or it is lost; finished units are kept in `out`.
+
+    Examples
+    --------
+    >>> found = fit("logs/{machine}/{date}.parquet", "rig.toml", out="fleet")  # doctest: +SKIP
+    >>> found.outliers()  # doctest: +SKIP
+    """
+    if not 0.0 < false_alarms < 1.0:
+        raise TinyUDEError(f"false_alarms is {false_alarms}; give a share between 0 and 1, e.g. 0.001.")
+    if reports not in (NO_REPORTS, FLAGGED_REPORTS, ALL_REPORTS):
+        raise TinyUDEError(f"reports is {reports!r}; use 'none', 'flagged' or 'all'.")
+    units = frame_units(logs) if isinstance(logs, Mapping) else find_units(logs)
+    recipe = Recipe(_rig(physics), options={"settings": SETTINGS, "refine": True, **(options or {})})
+    store = Store(_address(out))
+    tell = progress or (lambda what, done, total: None)
+    planned = _planned(recipe, store, terms)
+    kept = _unchanged(units, store.kept(planned.key)) if planned else []
+    done = {(row["machine"], row["period"]) for row in kept}
+    todo = [unit for unit in units if (unit.machine, unit.period) not in done]
+    rows: list[dict[str, Any]] = []
+    tell("fitting", len(kept), len(units))
+    if todo or (reports != NO_REPORTS and store.keeps):
+        with _cluster(scheduler, workers, client, started) as dask:
+            recipe = planned or recipe.with_terms(_choose(dask, units, recipe, tell))
+            store.write_plan(_plan(recipe, terms, store, command))
+            rows = _fit_all(dask, todo, recipe, store, lambda count: tell("fitting", len(kept) + count, len(units)))
+            found = FleetResult(merge_rows(kept, rows), store, store.plan(), false_alarms)
+            _write_reports(dask, found, reports, tell)
+    found = FleetResult(merge_rows(kept, rows), store, store.plan(), false_alarms)
+    if store.keeps:
+        found.write()
+    return found
+
+
+def open_fleet(out: str | PathLike[str], false_alarms: float = FALSE_ALARMS) -> FleetResult:
+    """The results that an earlier run left in a folder.
+
+    Raises
+    ------
+    TinyUDEError
+        If there are none.
+    """
+    store = Store(_address(out))
+    plan = store.plan()
+    table = store.get("units.parquet")
+    keys = set(pl.read_parquet(table)["key"]) if table else set()
+    rows = [row for row in store.kept(plan.get("recipe", "")) if row["key"] in keys]
+    if not rows:
+        raise TinyUDEError(f"{out} holds no fleet; run `tinyude fleet` with --out {out} first.")
+    return FleetResult(merge_rows(rows), store, plan, false_alarms)
+
+
+def _fit_all(
+    client: Any, units: Sequence[Unit], recipe: Recipe, store: Store, tell: Callable[[int], None]
+) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    tell(0)
+    for unit, row, error in results(client, partial(fit_unit, recipe=recipe, store=store), units):
+        if error is not None:
+            row = _lost_unit(unit, recipe, error)
+            store.write(unit, row["key"], row)
+        elif not rows and store.keeps and not store.has(store.path(unit, row["key"])):
+            raise TinyUDEError(
+                f"The workers' {store.address} is not the one here; give --out as an address that all can reach, "
+                "e.g. a shared folder or s3://."
+            )
+        rows.append(row)
+        tell(len(rows))
+    return rows
+
+
+def _lost_unit(unit: Unit, recipe: Recipe, error: BaseException) -> dict[str, Any]:
+    """The row of a unit that took its workers down, or could not be sent; it is tried again by the next run."""
+    told = f"{type(error).__name__}: {error}"
+    return {
+        "machine": unit.machine, "period": unit.period, "labels": dict(unit.labels), "files": list(unit.files),
+        "stamps": list(unit.stamps), "key": "lost", "recipe": recipe.key, "status": FAILED, "lasting": False,
+        "error": " ".join(told.split())[:500], "model": "", "terms": [], "seconds": None, "cpu_seconds": None,
+    }  # fmt: skip
+
+
+def _planned(recipe: Recipe, store: Store, terms: Sequence[str] | None) -> Recipe | None:
+    """The recipe with the terms given, or with those that an earlier run chose for the same physics and options."""
+    if terms is not None:
+        return recipe.with_terms(tuple(terms))
+    plan = store.plan()
+    return recipe.with_terms(tuple(plan["terms"])) if plan.get("open_recipe") == recipe.key else None
+
+
+def _plan(recipe: Recipe, terms: Sequence[str] | None, store: Store, command: str) -> dict[str, Any]:
+    return {
+        "tinyude": tinyude.__version__, "physics": recipe.rig.physics.to_dict(), "terms": list(recipe.terms),
+        "open_recipe": "" if terms is not None else recipe.with_terms(()).key, "recipe": recipe.key,
+        "options": {key: str(value) for key, value in recipe.options.items()}, "command": command,
+    }  # fmt: skip
+
+
+def _write_reports(client: Any, found: FleetResult, which: str, tell: Progress) -> None:
+    """Report pages of the latest model of flagged machines, or of all, where there is none yet."""
+    if not found.store.keeps or which == NO_REPORTS:
+        return
+    names = set(found.machines) if which == ALL_REPORTS else {flag.machine for flag in found._flags}
+    latest = [[row for row in found.rows_of(name) if row["status"] == OK][-1]["model"] for name in sorted(names)]
+    todo = [model for model in latest if not found.store.has(report_path(model))]
+    for count, _ in enumerate(results(client, partial(write_report, store=found.store), todo, "report")):
+        tell("reports", count + 1, len(todo))
+
+
+@contextmanager
+def _cluster(
+    scheduler: str | None, workers: int | None, client: Any, started: Callable[[Any], None] | None
+) -> Iterator[Any]:
+    with connected(scheduler, workers, client) as dask:
+        if started:
+            started(dask)
+        yield dask
+
+
+def _choose(client: Any, units: Sequence[Unit], recipe: Recipe, tell: Progress) -> tuple[str, ...]:
+    looked_at = choice.pilots(units)
+    what, total = "choosing terms", 2 * len(looked_at)
+    surveys = []
+    for count, (_, found, _) in enumerate(results(client, partial(choice.survey, recipe=recipe), looked_at, "survey")):
+        tell(what, count + 1, total)
+        surveys += [found] if found else []
+    if not surveys:
+        return ()
+    terms = choice.candidates(recipe, surveys)
+    work = partial(choice.candidate_sums, recipe=recipe, terms=terms)
+    parts = []
+    for count, (_, sums, _) in enumerate(results(client, work, looked_at, "sums")):
+        tell(what, len(looked_at) + count + 1, total)
+        parts += [sums] if sums is not None and sums.windows else []
+    if not parts:
+        return ()
+    return tuple(choice.choose(parts, terms, len(recipe.rig.physics.learned)))
+
+
+def _unchanged(units: Iterable[Unit], kept: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Kept results whose files have the same names, sizes and times of change: not even read again."""
+    wanted = {(unit.machine, unit.period): unit for unit in units if unit.content is None}
+    found = []
+    for row in kept:
+        unit = wanted.get((row["machine"], row["period"]))
+        if unit and list(unit.files) == row["files"] and list(unit.stamps) == row["stamps"]:
+            found.append(row)
+    return found
+
+
+def _rig(physics: str | PathLike[str] | PhysicsFile | Physics) -> PhysicsFile:
+    if isinstance(physics, PhysicsFile):
+        return physics
+    if isinstance(physics, Physics):
+        rates = tuple(s for s, rate in zip(physics.states, physics.kinematic, strict=True) if rate is None)
+        return PhysicsFile(
+            physics, {name: name for name in physics.states}, {name: name for name in physics.inputs}, "time",
+            rates, (*physics.states, *physics.inputs),
+        )  # fmt: skip
+    return load_physics_file(fspath(physics))
+
+
+def _address(out: str | PathLike[str]) -> str:
+    text = fspath(out)
+    if not text or "://" in text:
+        return text.rstrip("/")
+    try:
+        Path(text).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise TinyUDEError(f"Cannot make the folder {text}: {error.strerror}; choose another --out.") from None
+    return str(Path(text).absolute())

@@ -1,0 +1,167 @@
+"""Paths, results, flags in words, tables and page of a fleet, without a cluster."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import duckdb
+import fsspec
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import tinyude as tu
+from tinyude.fleet.evidence import known_coefficient
+from tinyude.fleet.paths import find_units, frame_units, period_days
+from tinyude.fleet.result import FleetResult
+from tinyude.fleet.store import Store
+
+from .conftest import fleet_rows, scale_term
+
+
+def make(folder: Path, *names: str) -> None:
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("x")
+
+
+def test_find_units_reads_machine_period_and_labels(tmp_path: Path) -> None:
+    make(
+        tmp_path, "Lyon/arm-2/2026-03-01.csv", "Lyon/arm-2/2026-03-02.csv", "Brno/arm-1/2026-03-01.csv", "Brno/note.txt"
+    )
+    units = find_units(f"{tmp_path}/{{site}}/{{machine}}/{{date}}.csv")
+    told = [(unit.machine, unit.period, dict(unit.labels)["site"]) for unit in units]
+    assert told == [("arm-1", "2026-03-01", "Brno"), ("arm-2", "2026-03-01", "Lyon"), ("arm-2", "2026-03-02", "Lyon")]
+    assert units[0].files[0].endswith("Brno/arm-1/2026-03-01.csv")
+
+
+def test_find_units_tells_the_same_name_at_two_sites_apart(tmp_path: Path) -> None:
+    make(tmp_path, "Lyon/arm-1.csv", "Brno/arm-1.csv")
+    assert [u.machine for u in find_units(f"{tmp_path}/{{site}}/{{machine}}.csv")] == ["Brno/arm-1", "Lyon/arm-1"]
+
+
+def test_find_units_puts_files_of_one_period_together(tmp_path: Path) -> None:
+    make(tmp_path, "a/2026-03-01/part-0.csv", "a/2026-03-01/part-1.csv")
+    (unit,) = find_units(f"{tmp_path}/{{machine}}/{{date}}/*.csv")
+    assert len(unit.files) == 2 and len(unit.stamps) == 2
+
+
+def test_find_units_reads_any_storage() -> None:
+    memory = fsspec.filesystem("memory")
+    memory.pipe_file("/plant/arm-7/2026-03-01.csv", b"x")
+    (unit,) = find_units("memory://plant/{machine}/{date}.csv")
+    assert unit.machine == "arm-7" and unit.files == ("memory:///plant/arm-7/2026-03-01.csv",)
+    memory.rm("/plant", recursive=True)
+
+
+@pytest.mark.parametrize(("template", "word"), [("logs/*.csv", "machine"), ("nowhere/{machine}.csv", "No file fits")])
+def test_find_units_says_what_is_wrong(template: str, word: str) -> None:
+    with pytest.raises(tu.TinyUDEError, match=word):
+        find_units(template)
+
+
+def test_frame_units_take_frames_of_any_library() -> None:
+    columns = {"time": [0.0, 1.0], "x": [1.0, 2.0]}
+    units = frame_units({"a": pl.DataFrame(columns), ("b", "2026"): pd.DataFrame(columns), "c": columns})
+    assert [(unit.machine, unit.period) for unit in units] == [("a", ""), ("b", "2026"), ("c", "")]
+    assert all(unit.content and unit.content[:4] == b"PAR1" for unit in units)
+    with pytest.raises(tu.TinyUDEError, match="not a table"):
+        frame_units({"a": 3})
+
+
+def test_period_days_reads_dates_weeks_and_months() -> None:
+    days = period_days(["2026-W02", "2026-01-06", "20260107", "2026-02", "2026-01-05T12:00:00"])
+    assert days is not None
+    assert [days["2026-01-06"] - days["2026-W02"], days["20260107"] - days["2026-01-06"]] == [1.0, 1.0]
+    assert days["2026-01-05T12:00:00"] - days["2026-W02"] == 0.5
+
+
+def test_known_coefficient_reads_the_known_part() -> None:
+    physics = tu.Physics(["x", "v"], ["v", "-k*x - 0.1*v + 2 + u/m"], inputs=["u"], parameters={"k": 4.0, "m": 0.5})
+    found = [known_coefficient(physics, "v", term) for term in ("x", "v", "1", "u", "v*Abs(v)")]
+    assert found == [-4.0, pytest.approx(-0.1), 2.0, 2.0, 0.0]
+
+
+def test_fleet_result_flags_those_that_changed_and_no_others(changed_fleet: FleetResult) -> None:
+    flags = {row["machine"]: row for row in changed_fleet.outliers().to_dicts()}
+    assert set(flags) == {"arm-0087", "arm-0214", "arm-0158", "arm-0062"}
+    assert flags["arm-0087"]["kind"] == "step" and flags["arm-0087"]["since"] == "2026-02-23"
+    assert re.fullmatch(
+        r"the coefficient of tanh\(20\*omega\) stepped up by 3\d % after 2026-02-23", flags["arm-0087"]["reason"]
+    )
+    assert flags["arm-0214"]["kind"] == "level" and "above the fleet" in flags["arm-0214"]["reason"]
+    assert flags["arm-0158"]["kind"] == "trend" and "rises by" in flags["arm-0158"]["reason"]
+    assert flags["arm-0062"]["kind"] == "trend" and "falls by" in flags["arm-0062"]["reason"]
+    assert changed_fleet.outliers()["rank"].to_list() == [1, 2, 3, 4]
+
+
+def test_fleet_result_tells_silent_machines_and_why(changed_fleet: FleetResult) -> None:
+    states = changed_fleet.states
+    assert states["arm-0375"] == ("silent", ["no usable log since 2026-02-16"])
+    assert states["arm-1000"] == ("silent", ["no usable log: file is <empty>"])
+    assert sum(state == "healthy" for state, _ in states.values()) == 995
+
+
+def test_fleet_result_trend_holds_the_true_slope(changed_fleet: FleetResult) -> None:
+    (row,) = changed_fleet.trend("arm-0158").filter(pl.col("quantity").str.contains("tanh")).to_dicts()
+    assert row["low"] < -0.03 < row["high"]  # 2 % of -1.5 a week
+    with pytest.raises(tu.TinyUDEError, match="no machine 'arm-9'"):
+        changed_fleet.trend("arm-9")
+
+
+def test_fleet_result_flags_noise_that_doubles() -> None:
+    rows = fleet_rows(60, 6)
+    for row in [row for row in rows if row["machine"] == "arm-0007"][3:]:
+        row["noise"] = [2.2 * row["noise"][0]]
+    (flag,) = FleetResult(rows).flags.to_dicts()
+    assert flag["machine"] == "arm-0007" and flag["reason"].startswith("the noise of theta stepped up by a factor of 2")
+
+
+def test_fleet_result_treats_a_term_left_out_as_about_zero() -> None:
+    rows = fleet_rows(40, 4)
+    for row in [row for row in rows if row["machine"] == "arm-0003"]:
+        row["terms"] = [entry for entry in row["terms"] if entry["term"] != "omega"]
+    found = FleetResult(rows)
+    assert found.outliers()["machine"].to_list() == ["arm-0003"]
+    left_out = found.terms.filter((pl.col("machine") == "arm-0003") & (pl.col("term") == "omega"))
+    assert left_out["coefficient"].to_list() == [0.0] * 4 and set(left_out["kind"]) == {"left out"}
+
+
+def test_fleet_result_of_failures_alone_is_still_a_result() -> None:
+    failed = {"status": "failed", "error": "no", "terms": [], "noise": [], "model": "", "health": None}
+    found = FleetResult([{**row, **failed} for row in fleet_rows(3, 1)])
+    assert found.terms.is_empty() and found.outliers().is_empty()
+    assert list(found.states.values()) == [("silent", ["no usable log: no"])] * 3
+    assert found.to_html().count("arm-0001") == 2  # among the machines and among the logs without a result
+
+
+def test_fleet_tables_open_in_polars_pandas_and_duckdb(tmp_path: Path) -> None:
+    rows = fleet_rows(8, 3)
+    scale_term(rows, 2, "omega", np.full(3, 2.0))
+    found = FleetResult(rows, Store(str(tmp_path)), {"terms": ["omega"]})
+    found.write()
+    names = ["machine", "period", "state", "term", "coefficient", "low", "high", "pooled", "net", "health"]
+    assert set(names) <= set(pl.read_parquet(tmp_path / "terms.parquet").columns)
+    assert len(pd.read_parquet(tmp_path / "terms.parquet")) == 8 * 3 * 3
+    query = f"select machine, avg(net) from '{tmp_path}/terms.parquet' where term = 'omega' group by 1 order by 2"
+    assert duckdb.sql(query).fetchall()[0][0] == "arm-0002"
+    units = duckdb.sql(f"select status, count(*), sum(seconds) from '{tmp_path}/units.parquet' group by 1").fetchall()
+    assert units[0][:2] == ("ok", 24)
+    assert pl.read_parquet(tmp_path / "units.parquet")["noise"].dtype == pl.List(pl.Float64)
+
+
+def test_fleet_page_is_self_contained_and_escapes_names() -> None:
+    rows = fleet_rows(5, 3)
+    evil = '</script><img src=x onerror="alert(1)">'
+    for row in rows:
+        row["machine"] = row["machine"].replace("arm-0001", evil)
+        row["labels"] = {"site": evil}
+    rows[-1].update(status="failed", error=evil)
+    text = FleetResult(rows).to_html()
+    assert "<img src=x" not in text
+    assert not re.search(r"(?:src|href)\s*=\s*[\"']?https?:|@import|url\(", text)
+    held = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
+    assert held and len(json.loads(held[1])["machines"]) == 5
