@@ -20,6 +20,7 @@ UsageError: Any = typer.BadParameter.__base__  # click's, which some versions of
 COMMANDS = {
     "demo": "Learn a pendulum's missing damping from one noisy minute.",
     "fit": "Learn what a physics file leaves out of a recorded system.",
+    "fleet": "Fit every machine of a fleet; show who differs and who changes.",
     "simulate": "Run a model freely from a moment of a log.",
     "report": "Write the report page of a saved model.",
     "reproduce": "Compute tables and figures of the paper.",

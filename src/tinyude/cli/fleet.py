@@ -1,0 +1,136 @@
+"""tinyude fleet: all machines of a plant, fitted on all cores or on a cluster, and who of them differs or changes."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tinyude.cli.console import (
+    console,
+    errors,
+    print_lines,
+    print_table,
+    progress_bar,
+    refuse_unwritable,
+    say,
+    write_json,
+)
+from tinyude.cli.options import JsonFile, PhysicsPath
+from tinyude.errors import TinyUDEError
+
+FLAGS_SHOWN = 12
+FAILURES_SHOWN = 3
+
+
+def fleet(
+    logs: Annotated[
+        list[str],
+        typer.Argument(metavar="TEMPLATE...", help="Logs, e.g. 'logs/{machine}/{date}.parquet' or 's3://...'."),
+    ],
+    physics: PhysicsPath,
+    out: Annotated[
+        str, typer.Option(metavar="DIR", help="Folder or address for models, tables and page; not computed again.")
+    ] = "fleet",
+    scheduler: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="A running Dask scheduler, e.g. tcp://head:8786.")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="Processes on this computer; a core each by default.", min=1)
+    ] = None,
+    terms: Annotated[
+        str | None,
+        typer.Option(metavar="TERMS", help="What all machines learn, e.g. 'omega, tanh(20*omega)'; else chosen."),
+    ] = None,
+    false_alarms: Annotated[
+        float, typer.Option(help="Share of healthy machines that may be flagged at one look.", min=1e-9, max=0.5)
+    ] = 0.001,
+    network: Annotated[bool, typer.Option("--network", help="Also learn a network in every fit (slower).")] = False,
+    refine: Annotated[
+        bool, typer.Option("--refine/--no-refine", help="Refine each fit by its predictions: better, slower.")
+    ] = True,
+    reports: Annotated[str, typer.Option(help="Report pages to write: none, flagged or all.")] = "flagged",
+    json: JsonFile = None,
+) -> None:
+    """Fit every machine and period of a fleet; show who is different and who is changing."""
+    refuse_unwritable(json)
+    if scheduler is not None and workers is not None:
+        raise TinyUDEError("--workers is about a cluster started here; leave it out with --scheduler.")
+    from tinyude.fleet import fit
+
+    with progress_bar("fleet") as moved:
+        found = fit(
+            logs if len(logs) > 1 else logs[0],
+            physics,
+            out=out,
+            terms=_terms(terms),
+            scheduler=scheduler,
+            workers=workers,
+            false_alarms=false_alarms,
+            options={"refine": refine, **({"hidden": (16, 16)} if network else {})},
+            reports=reports,
+            command=shlex.join(["tinyude", *sys.argv[1:]]),
+            progress=lambda what, done, total: moved(done, total),
+            started=_announce,
+        )
+    _summary(found)
+    page = f"{out.rstrip('/')}/fleet.html" if "://" in out else str(Path(out) / "fleet.html")
+    say(f"wrote {page}")
+    write_json(json, _figures(found))
+
+
+def _announce(client: Any) -> None:
+    threads = sum(client.nthreads().values())
+    errors.print(f"{threads} cores at work; dashboard {client.dashboard_link}", markup=False)
+
+
+def _terms(text: str | None) -> list[str] | None:
+    """Terms between commas that are not inside brackets."""
+    if text is None:
+        return None
+    parts, depth = [""], 0
+    for letter in text:
+        depth += (letter == "(") - (letter == ")")
+        if letter == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return [part.strip() for part in parts if part.strip()]
+
+
+def _summary(found: Any) -> None:
+    failed = [row for row in found.rows if row["status"] != "ok"]
+    counts = {state: sum(entry[0] == state for entry in found.states.values()) for state in _WORDS}
+    print_table(
+        [
+            ("machines", f"{len(found.states):,}"),
+            ("logs fitted", f"{len(found.rows) - len(failed):,} of {len(found.rows):,}"),
+            ("all machines learn", ", ".join(found.plan.get("terms", ())) or "nothing in common"),
+            ("states", ", ".join(f"{count:,} {_WORDS[state]}" for state, count in counts.items())),
+        ]
+    )
+    reasons = [f"{machine}: {'; '.join(why)}" for machine, (state, why) in found.states.items() if why]
+    print_lines(reasons[:FLAGS_SHOWN])
+    if len(reasons) > FLAGS_SHOWN:
+        print_lines([f"and {len(reasons) - FLAGS_SHOWN:,} more on the page"])
+    if failed:
+        say(f"{len(failed):,} logs without a result, e.g.")
+        print_lines([f"{row['machine']} {row['period']}: {row['error']}" for row in failed[:FAILURES_SHOWN]])
+    console.print()
+
+
+_WORDS = {"act": "to act on now", "watch": "to watch", "healthy": "healthy", "silent": "silent"}
+
+
+def _figures(found: Any) -> dict[str, Any]:
+    return {
+        "terms": list(found.plan.get("terms", ())),
+        "machines": {machine: {"state": state, "reasons": why} for machine, (state, why) in found.states.items()},
+        "flags": found.flags.to_dicts(),
+        "failed": [
+            {name: row[name] for name in ("machine", "period", "error")} for row in found.rows if row["status"] != "ok"
+        ],
+    }
