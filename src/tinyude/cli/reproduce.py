@@ -20,6 +20,12 @@ def reproduce(
         bool, typer.Option("--quick", help="Fewer seeds and solver iterations: minutes, not hours.")
     ] = False,
     jobs: Annotated[int, typer.Option(help="Processes at work; -1: one for each core.")] = -1,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS", help="A running Dask scheduler whose workers do the work; --out must be shared."
+        ),
+    ] = None,
     out: Annotated[
         Path, typer.Option(help="Folder for the page, pictures and numbers; what lies there is not redone.")
     ] = Path("report"),
@@ -35,7 +41,7 @@ def reproduce(
     from tinyude.experiments.runner import reproduce as run
 
     with progress_bar("reproducing") as moved:
-        summaries = run(chosen, quick, out, jobs, moved)
+        summaries = run(chosen, quick, out, jobs, moved, scheduler)
     for summary in summaries.values():
         console.print()
         say(summary["title"])

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -21,14 +22,22 @@ Progress = Callable[[int, int], None]
 
 
 def reproduce(
-    names: Sequence[str], quick: bool, folder: Path, jobs: int = 1, progress: Progress | None = None
+    names: Sequence[str],
+    quick: bool,
+    folder: Path,
+    jobs: int = 1,
+    progress: Progress | None = None,
+    scheduler: str | None = None,
 ) -> dict[str, Summary]:
-    """Do what is not yet done of the named experiments, and return the numbers of each, with their provenance."""
+    """Do what is not yet done of the named experiments, and return the numbers of each, with their provenance.
+
+    With the address of a Dask scheduler its workers do the units (the folder must be shared), else `jobs` processes.
+    """
     experiments = {name: load(name) for name in names}
     units = {name: experiment.units(quick) for name, experiment in experiments.items()}
     store = folder / "units"
     store.mkdir(parents=True, exist_ok=True)
-    _do([unit for entries in units.values() for unit in entries], store, jobs, progress)
+    _do([unit for entries in units.values() for unit in entries], store, jobs, progress, scheduler)
     summaries = {}
     for name, experiment in experiments.items():
         outcomes = [(unit.config, _read(store, unit)["result"]) for unit in units[name]]
@@ -55,17 +64,35 @@ def dump(value: Any) -> str:
     return json.dumps(value, indent=1, allow_nan=False) + "\n"
 
 
-def _do(units: list[Unit], store: Path, jobs: int, progress: Progress | None) -> None:
+def _do(units: list[Unit], store: Path, jobs: int, progress: Progress | None, scheduler: str | None) -> None:
     """Run the units that have no result yet, the longest first."""
     distinct = {unit_key(unit): unit for unit in units}
     todo = sorted((key for key in distinct if not (store / f"{key}.json").exists()), key=lambda k: -distinct[k].cost)
     tenths = {key: max(1, round(10.0 * distinct[key].cost)) for key in todo}
     total, done = sum(tenths.values()), 0
-    work = (delayed(_do_one)(distinct[key], key, store) for key in todo)
-    for key in Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)(work) if todo else ():
+    for key in _done(distinct, todo, store, jobs, scheduler) if todo else ():
         done += tenths[key]
         if progress:
             progress(done, total)
+
+
+def _done(units: dict[str, Unit], todo: list[str], store: Path, jobs: int, scheduler: str | None) -> Iterator[str]:
+    """Keys of the units as they are done."""
+    if scheduler is None:
+        work = (delayed(_do_one)(units[key], key, store) for key in todo)
+        yield from Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)(work)
+        return
+    from tinyude.fleet.cluster import connected, results
+
+    with connected(scheduler) as client:
+        for pair, _, error in results(client, partial(_do_pair, store=store.absolute()), [(units[k], k) for k in todo]):
+            if error is not None:
+                raise error
+            yield pair[1]
+
+
+def _do_pair(pair: tuple[Unit, str], store: Path) -> str:
+    return _do_one(*pair, store)
 
 
 def _do_one(unit: Unit, key: str, store: Path) -> str:
