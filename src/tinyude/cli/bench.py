@@ -21,11 +21,17 @@ def bench(
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Plot an update's time against the network's size.")
     ] = None,
+    fleet: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Measure fleets instead, and write the table into this document."),
+    ] = None,
     budgets: Annotated[Path, typer.Option(metavar="FILE", help="Limits that end the command with an error.")] = BUDGETS,
 ) -> None:
     """Count instructions on an emulated Cortex-M4F, time this host, and list the memory; fail above budget."""
     refuse_unwritable(json)
     refuse_unwritable(plot)
+    if fleet is not None:
+        return _fleet(fleet, json)
     from tinyude.baselines import diffrax_shooting
     from tinyude.boards import emulator
     from tinyude.experiments.benchmark import measure, over_budget
@@ -53,6 +59,17 @@ def bench(
     if broken := over_budget(figures, limits):
         raise TinyUDEError(f"{'; '.join(broken)} (budgets: {budgets}).")
     say(f"All within {budgets}.")
+
+
+def _fleet(document: Path, json: Path | None) -> None:
+    from tinyude.experiments.documents import fill_block
+    from tinyude.experiments.fleet_scale import measure, table
+
+    with progress_bar("measuring fleets") as moved:
+        figures = measure(moved)
+    say(table(figures))
+    fill_block(document, "fleet-scale", table(figures))
+    write_json(json, figures)
 
 
 def _print_growth(growth: dict[str, Any]) -> None:
