@@ -21,7 +21,8 @@ from tinyude.model.windows import good_windows, window_jets
 from tinyude.physics import Physics
 from tinyude.physics.library import given_terms
 from tinyude.reference.config import Config
-from tinyude.reference.signal.window import Window, nodes_gauss, nodes_intervals, window_make
+from tinyude.reference.signal.nodes import nodes_gauss, nodes_intervals
+from tinyude.reference.signal.window import Window, window_make
 from tinyude.reference.state import Known
 from tinyude.training.known import known_functions
 from tinyude.ude import UDE

@@ -24,7 +24,9 @@ def fleet(tmp_path_factory: pytest.TempPathFactory):
     rig = load_physics_file(SimulatedFleet(machines=6, weeks=1, seconds=8.0).write(folder))
     logs = sorted((folder / "logs").rglob("*.parquet"))
     columns = Columns.of(rig)
-    ude = tu.UDE(rig.physics, hidden=(), measured=["theta"], library=TERMS).fit(log_stream(logs[:1], columns))
+    ude = tu.UDE(rig.physics, hidden=(), measured=["theta"], library=TERMS, refine=False).fit(
+        log_stream(logs[:1], columns)
+    )
     return logs, rig, columns, WindowPlan.of(ude)
 
 
@@ -56,7 +58,12 @@ def test_stream_sums_agree_with_the_learner_on_its_own_windows(fleet) -> None:
     logs, rig, columns, _ = fleet
     stream = log_stream(logs[:1], columns)
     ude = tu.UDE(
-        rig.physics, hidden=(), measured=["theta"], library=["omega", "tanh(20*omega)"], settings={"threshold": 0.0}
+        rig.physics,
+        hidden=(),
+        measured=["theta"],
+        library=["omega", "tanh(20*omega)"],
+        settings={"threshold": 0.0},
+        refine=False,
     ).fit(stream)
     sums = stream_sums(stream, rig.physics, WindowPlan.of(ude), ["omega", "tanh(20*omega)"])
     found = {entry["term"]: entry["coefficient"] for entry in ude.diagnostics_["terms"]}
@@ -105,7 +112,7 @@ def test_choose_takes_few_terms_and_those_of_varying_sign() -> None:
 
 def test_window_plan_comes_from_a_saved_model_too(fleet, tmp_path: Path) -> None:
     logs, rig, columns, _ = fleet
-    ude = tu.UDE(rig.physics, hidden=(), measured=["theta"]).fit(log_stream(logs[:1], columns))
+    ude = tu.UDE(rig.physics, hidden=(), measured=["theta"], refine=False).fit(log_stream(logs[:1], columns))
     ude.save(tmp_path / "arm.tinyude")
     plan, again = WindowPlan.of(ude), WindowPlan.of(tu.load(tmp_path / "arm.tinyude"))
     assert (plan.half, plan.spacing) == (again.half, again.spacing) and np.array_equal(plan.sigma, again.sigma)
