@@ -83,7 +83,9 @@ def assert_documented_form(section: str, tables: list[Table]) -> None:
             assert table_header(text[text.index(title) :]) == table_header(table.markdown()), title
 
 
-@pytest.mark.parametrize("name", [n for n in NAMES if n not in ("gradients", "adjoint-gradients", "device")])
+@pytest.mark.parametrize(
+    "name", [n for n in NAMES if n not in ("gradients", "adjoint-gradients", "device", "benchmarks")]
+)
 def test_experiment_makes_notes_tables_and_figure_from_plain_results(name):
     experiment, seen = load(name), {}
     assert name == experiment.NAME
