@@ -38,7 +38,7 @@ _JET: dict[str, Config] = {
     "paper-v1": {"preset": "paper-v1"},
     "paper-v2": {"preset": "paper-v2"},
     "network": {"library": None, "skip": False},  # nothing but the network that the solver trains, too
-    "skip": {"library": None},
+    "skip": {"library": None, "network": "mlp"},
     "default": {},
 }
 
@@ -88,7 +88,7 @@ def train(config: Config) -> tuple[System, Any]:
     if config["method"] in _JET:
         chosen = {**_JET[config["method"]], **settings}
         own = {name: chosen.pop(name) for name in list(chosen) if name in tu.UDE._get_param_names()}
-        ude = tu.UDE(system.physics, settings=chosen, random_state=config["seed"], **own)
+        ude = tu.UDE(system.physics, settings=chosen or None, random_state=config["seed"], **own)
         if config["method"] == "paper-v1":  # it has no gate; the paper's figures say that no kick lay in its windows
             return system, ude.fit(np.split(samples, _kicks(system, samples)), t=1.0 / system.rate)
         return system, ude.fit(samples, t=times if config["sensor"] == "jitter" else 1.0 / system.rate)

@@ -1,0 +1,127 @@
+"""Plants from many fields with a term or two missing: what the default, a network alone and the stream learner find."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+import tinyude as tu
+from tinyude.errors import TinyUDEError
+from tinyude.experiments.drawing import caption_of, panels, styled
+from tinyude.experiments.experiment import Config, Outcome, Result, Summary, Table, Unit, number, percent, select
+from tinyude.systems.zoo import Plant
+from tinyude.systems.zoo_plants import PLANTS, REPORTING
+
+NAME = "zoo"
+TITLE = "A zoo of plants"
+NOISES = (0.001, 0.01, 0.05)
+SOLVED = 0.05  # relative RMS error of the missing terms over the visited states
+METHODS: dict[str, dict[str, Any]] = {
+    "default": {"refine": False},
+    "network": {"library": None, "refine": False},
+    "streaming": {"network": "mlp", "refine": False},
+}
+COLOURS = {"default": "#0b6e4f", "network": "#2b6cb0", "streaming": "#b7791f"}
+QUICK = 2  # plants of a quick run
+
+
+def units(quick: bool) -> list[Unit]:
+    plants, noises = (REPORTING[:QUICK], (0.01,)) if quick else (PLANTS, NOISES)
+    return [
+        Unit(run, {"plant": plant.name, "noise": noise, "method": method}, 2.0)
+        for noise in noises
+        for plant in plants
+        for method in METHODS
+    ]
+
+
+def run(config: Config) -> Result:
+    """One fit, judged on the exact states that the record visited."""
+    plant = plant_named(config["plant"])
+    samples, inputs = plant.record(config["noise"])
+    ude = tu.UDE(plant.physics, measured=plant.measured, **METHODS[config["method"]])
+    started = time.process_time()
+    try:
+        ude.fit(samples, u=inputs if plant.inputs else None, t=plant.period)
+    except TinyUDEError as error:
+        return {"failed": str(error)}
+    seconds = time.process_time() - started
+    return {"error": plant.error(ude.residual), "seconds": seconds, "equations": ude.equations()}
+
+
+def plant_named(name: str) -> Plant:
+    """The plant of that name."""
+    return next(plant for plant in PLANTS if plant.name == name)
+
+
+def summarise(outcomes: list[Outcome], quick: bool) -> Summary:
+    reporting = {plant.name for plant in REPORTING}
+    noises = sorted({config["noise"] for config, _ in outcomes})
+    names = [plant.name for plant in PLANTS if any(config["plant"] == plant.name for config, _ in outcomes)]
+    errors = {
+        f"{method} {noise}": [select(outcomes, plant=n, noise=noise, method=method)[0].get("error") for n in names]
+        for method in METHODS
+        for noise in noises
+    }
+    held = [k for k, name in enumerate(names) if name in reporting]
+    failures = []
+    for noise in noises:
+        for name, error in zip(names, errors[f"default {noise}"], strict=True):
+            if error is None or error > SOLVED:
+                found = select(outcomes, plant=name, noise=noise, method="default")[0]
+                failures.append(f"{name} ({percent(noise)}): {_diagnosis(found)}")
+    shares = {key: _share([values[k] for k in held]) for key, values in errors.items()}
+    notes = []
+    for noise in noises:
+        default, network, streaming = (percent(shares[f"{method} {noise}"]) for method in METHODS)
+        notes.append(
+            f"At {percent(noise)} noise the default finds the missing terms of {default} of the {len(held)} reporting "
+            f"plants, a network alone of {network}, the streaming learner of {streaming}."
+        )
+    return {
+        "plants": names, "noises": noises, "errors": errors, "shares": shares, "failures": failures,
+        "reporting": [name in reporting for name in names], "quick": quick, "quick_words": f"{QUICK} plants",
+        "notes": notes,
+    }  # fmt: skip
+
+
+def _share(errors: list[float | None]) -> float:
+    return float(np.mean([error is not None and error < SOLVED for error in errors])) if errors else 0.0
+
+
+def _diagnosis(result: Result) -> str:
+    return str(result["failed"]) if "failed" in result else "; ".join(result["equations"])
+
+
+@styled
+def figure(summary: Summary) -> Figure:
+    drawn, axes = panels(
+        1, 0.9 + 0.16 * len(summary["plants"]), caption_of(summary, "Error of the missing terms, 1 % noise.")
+    )
+    noise = 0.01 if 0.01 in summary["noises"] else summary["noises"][0]
+    places = np.arange(len(summary["plants"]))
+    for method, colour in COLOURS.items():
+        values = [np.nan if e is None else max(e, 1e-6) for e in summary["errors"][f"{method} {noise}"]]
+        axes[0].plot(values, places, "o", color=colour, markersize=4, label=method)
+    axes[0].axvline(SOLVED, color="#1b1f24", linewidth=0.8, linestyle="--")
+    axes[0].set_yticks(places, summary["plants"], fontsize=6)
+    axes[0].set(xscale="log", xlabel="relative RMS error of the missing terms")
+    drawn.legend(loc="outside upper center", ncols=3)
+    return drawn
+
+
+def tables(summary: Summary) -> list[Table]:
+    columns = [(method, noise) for noise in summary["noises"] for method in METHODS]
+    header = ["plant", "half", *(f"{method}, {percent(noise)}" for method, noise in columns)]
+    rows = [
+        [name, "reporting" if held else "tuning", *(number(summary["errors"][f"{m} {n}"][k], 2) for m, n in columns)]
+        for k, (name, held) in enumerate(zip(summary["plants"], summary["reporting"], strict=True))
+    ]
+    failed = [[text] for text in summary["failures"]] or [["none"]]
+    return [
+        Table("Error of the missing terms by plant", header, rows),
+        Table("Plants that the default does not solve, and what it found", ["plant"], failed),
+    ]
