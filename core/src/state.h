@@ -40,6 +40,18 @@ typedef struct {
     uint32_t changed_at[TU_MAX_CHANGES]; /* change number i at i % TU_MAX_CHANGES */
 } tu_counters;
 
+enum tu_solving { TU_SOLVED = 0, TU_SOLVING = 1, TU_REMOVING = 2 };
+
+/* What a sample has brought that is not done yet, in this order. */
+typedef struct {
+    int sample;     /* it has not been looked at */
+    int solve;      /* of the library: tu_solving */
+    uint32_t index; /* of the stored target next */
+    int update;     /* of the network: 1: it is due */
+    int first;      /* of the minibatch, the window next */
+    tu_real loss;   /* summed so far */
+} tu_job;
+
 struct tu_learner {
     const tu_config *config; /* the caller's */
     tu_known known;
@@ -62,6 +74,7 @@ struct tu_learner {
     tu_reservoir holdout;
     tu_targets targets;
     tu_kinematics kinematics;
+    tu_job job;
     tu_real *entry_scale; /* of compact entries, by column */
     tu_real *params;
     tu_real *average;
@@ -90,6 +103,9 @@ struct tu_learner {
 void tu_learner_begin(tu_learner *learner, const tu_real *row);
 int tu_learner_advance(tu_learner *learner);
 int32_t tu_learner_cost(const tu_learner *learner);
+
+/* One update in slices: while they return 1. */
+int tu_learner_update_slice(tu_learner *learner);
 
 /* From here on windows are used: what follows from the window and scales found. */
 void tu_learner_apply_setup(tu_learner *learner);

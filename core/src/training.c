@@ -8,8 +8,8 @@
 
 #include <string.h>
 
-/* Loss of a minibatch; its gradient to learner->grad. */
-static tu_real loss_gradient(tu_learner *l)
+/* A slice of the loss of a minibatch and its gradient, to learner->job.loss and learner->grad. 1: there are more. */
+static int loss_slice(tu_learner *l)
 {
     const tu_config *config = l->config;
     tu_batch batch = {&l->reservoir, &l->rng, l->indices, config->batch, config->states + config->inputs, config->sees};
@@ -19,24 +19,25 @@ static tu_real loss_gradient(tu_learner *l)
     }
     batch.sees = whole ? NULL : config->sees;
     if (l->setup.second_order > 0) {
-        return tu_second_order_gradient(l, &batch);
+        l->job.loss = tu_second_order_gradient(l, &batch);
+        return 0;
     }
     const tu_real *weights = config->network_nodes == 1 ? NULL : l->network_nodes.weights;
-    return tu_loss_first(&l->net, l->params, &batch, config->network_nodes, weights, l->loss_scratch, l->grad);
+    l->job.first = tu_loss_first_slice(&l->net, l->params, &batch, config->network_nodes, weights, l->loss_scratch,
+                                       l->grad, l->job.first, &l->job.loss);
+    if (l->job.first < config->batch) {
+        return 1;
+    }
+    l->job.loss /= (tu_real)config->batch;
+    return 0;
 }
 
-/* One update: a minibatch, its exact gradient, clip, Adam, average. Skipped while there is too little data. */
-static void step(tu_learner *l)
+/* Clip, Adam, average, from a minibatch's gradient. */
+static void apply_gradient(tu_learner *l)
 {
     const tu_config *config = l->config;
     size_t bytes = (size_t)l->adam.count * sizeof(tu_real);
-    l->counters.updates++;
-    l->since_change++;
-    if (!config->hidden_count || tu_reservoir_count(&l->reservoir) < (uint32_t)config->batch) {
-        return;
-    }
-    tu_real loss = loss_gradient(l);
-    tu_real norm = tu_clip(l->grad, l->adam.count, TU_CLIP_NORM);
+    tu_real loss = l->job.loss, norm = tu_clip(l->grad, l->adam.count, TU_CLIP_NORM);
     if (!tu_finite(loss) || !tu_finite(norm)) {
         memcpy(l->params, l->average, bytes);
         tu_adam_init(&l->adam, l->adam.first, l->adam.second, l->adam.count);
@@ -59,10 +60,34 @@ static void step(tu_learner *l)
     l->loss_count++;
 }
 
+/* One update: a minibatch, its exact gradient, clip, Adam, average. Skipped while there is too little data. */
+int tu_learner_update_slice(tu_learner *l)
+{
+    enum { BEGIN = 0, APPLY = -1 };
+    const tu_config *config = l->config;
+    if (l->job.first == APPLY) {
+        apply_gradient(l);
+        l->job.first = BEGIN;
+        return 0;
+    }
+    if (l->job.first == BEGIN) {
+        l->counters.updates++;
+        l->since_change++;
+        if (!config->hidden_count || tu_reservoir_count(&l->reservoir) < (uint32_t)config->batch) {
+            return 0;
+        }
+    }
+    if (!loss_slice(l)) {
+        l->job.first = APPLY;
+    }
+    return 1;
+}
+
 void tu_learner_step(tu_learner *l, uint32_t count)
 {
     for (; count > 0; count--) {
-        step(l);
+        while (tu_learner_update_slice(l)) {
+        }
     }
 }
 

@@ -68,34 +68,51 @@ static void match_nodes(const tu_real *weights, int windows, int nodes, int outp
     }
 }
 
-tu_real tu_loss_first(const tu_mlp *net, const tu_real *params, const tu_batch *batch, int nodes,
-                      const tu_real *weights, tu_real *scratch, tu_real *grad)
+/* One block, with the weights as tu_mlp_forward takes them. */
+static int loss_block(const tu_mlp *net, const tu_real *params, const tu_real *forward, const tu_batch *batch, int nodes,
+                      const tu_real *weights, tu_real *scratch, tu_real *grad, int first, tu_real *loss)
 {
     int outputs = net->sizes[net->layers];
     int part = TU_CHIP_BLOCK / nodes; /* whole windows in a chip's block: losses are summed by such parts everywhere */
     int group = TU_BLOCK / TU_CHIP_BLOCK * part;
-    const tu_real *forward = tu_mlp_weights(net, params);
+    int windows = smaller(group, batch->size - first), rows = windows * nodes;
     tu_real *acts = scratch;
     tu_real *residual = acts + tu_mlp_block(net);
     tu_real *answer = acts + tu_mlp_offset(net, net->layers);
-    tu_real scale = TU_R(-2.0) / (tu_real)batch->size, loss = 0;
+    tu_real scale = TU_R(-2.0) / (tu_real)batch->size;
+    if (first == 0) {
+        tu_clear(grad, (int)tu_mlp_count(net));
+        *loss = 0;
+    }
+    tu_reservoir_draw(batch->reservoir, windows, batch->rng, batch->indices);
+    tu_loss_gather(batch, net, windows, nodes, acts, residual);
+    tu_mlp_forward(net, forward, rows, acts);
+    if (weights) {
+        match_nodes(weights, windows, nodes, outputs, scale, residual, answer);
+    } else {
+        match(windows, outputs, scale, residual, answer);
+    }
+    tu_mlp_pad(rows, outputs, answer);
+    tu_mlp_backward(net, params, rows, acts, NULL, grad);
+    for (int from = 0; from < windows; from += part) {
+        *loss += tu_sum_squares(residual + from * outputs, smaller(part, windows - from) * outputs);
+    }
+    return first + windows;
+}
 
-    tu_clear(grad, (int)tu_mlp_count(net));
-    for (int first = 0; first < batch->size; first += group) {
-        int windows = smaller(group, batch->size - first), rows = windows * nodes;
-        tu_reservoir_draw(batch->reservoir, windows, batch->rng, batch->indices);
-        tu_loss_gather(batch, net, windows, nodes, acts, residual);
-        tu_mlp_forward(net, forward, rows, acts);
-        if (weights) {
-            match_nodes(weights, windows, nodes, outputs, scale, residual, answer);
-        } else {
-            match(windows, outputs, scale, residual, answer);
-        }
-        tu_mlp_pad(rows, outputs, answer);
-        tu_mlp_backward(net, params, rows, acts, NULL, grad);
-        for (int from = 0; from < windows; from += part) {
-            loss += tu_sum_squares(residual + from * outputs, smaller(part, windows - from) * outputs);
-        }
+int tu_loss_first_slice(const tu_mlp *net, const tu_real *params, const tu_batch *batch, int nodes,
+                        const tu_real *weights, tu_real *scratch, tu_real *grad, int first, tu_real *loss)
+{
+    return loss_block(net, params, tu_mlp_weights(net, params), batch, nodes, weights, scratch, grad, first, loss);
+}
+
+tu_real tu_loss_first(const tu_mlp *net, const tu_real *params, const tu_batch *batch, int nodes,
+                      const tu_real *weights, tu_real *scratch, tu_real *grad)
+{
+    const tu_real *forward = tu_mlp_weights(net, params);
+    tu_real loss = 0;
+    for (int first = 0; first < batch->size;) {
+        first = loss_block(net, params, forward, batch, nodes, weights, scratch, grad, first, &loss);
     }
     return loss / (tu_real)batch->size;
 }

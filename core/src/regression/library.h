@@ -33,6 +33,10 @@ typedef struct {
 /* Where a solution is worked out: memory that is free between windows. */
 typedef struct {
     int count; /* columns chosen so far */
+    int stage; /* of a solution that is under way, */
+    int kept;  /* its forced columns that the data tell apart, */
+    int group; /* the group left out next, -1: none is, */
+    int filled; /* and how many were left out so far */
     int32_t *chosen;
     tu_real *total;    /* sums over all groups */
     tu_real *factor;   /* Cholesky factor of the chosen columns' sums */
@@ -67,6 +71,10 @@ void tu_library_end_block(tu_library *library);
 void tu_library_clear(tu_library *library);
 
 /* Chooses terms forward by what they explain, prunes backward by their jackknife error. 0: too little data. */
-int tu_library_solve(tu_library *library, const tu_library_work *memory, int forced, tu_real threshold);
+int tu_library_solve(tu_library *library, tu_library_work *memory, int forced, tu_real threshold);
+
+/* The same in slices: begin, then slices while they return 1. 0: it is solved; -1: too little data. */
+void tu_library_solve_begin(tu_library_work *work);
+int tu_library_solve_slice(tu_library *library, tu_library_work *work, int forced, tu_real threshold);
 
 #endif

@@ -133,44 +133,52 @@ static void solve_without(const tu_library *library, const tu_library_work *work
     }
 }
 
-/* Least squares over everything, and the delete-a-group standard errors. */
-static void jackknife(const tu_library *library, const tu_library_work *work)
+static void begin_jackknife(tu_library_work *work)
 {
-    int filled = 0, n = work->count;
-    solve_without(library, work, NULL, work->solution);
-    for (int group = 0; group < library->groups; group++) {
+    work->group = -1;
+    work->filled = 0;
+}
+
+/* One least squares of those over everything and without each group. 0: it was the last, and errors are there. */
+static int jackknife(const tu_library *library, tu_library_work *work)
+{
+    int n = work->count, group = work->group++;
+    if (group < 0) {
+        solve_without(library, work, NULL, work->solution);
+        return 1;
+    }
+    if (group < library->groups) {
         if (group_filled(library, group)) {
-            solve_without(library, work, library->sums + group * library->size, work->left_out + filled++ * n);
+            solve_without(library, work, library->sums + group * library->size, work->left_out + work->filled++ * n);
         }
+        return 1;
     }
     for (int i = 0; i < n; i++) {
         tu_statistics spread = {0, 0, 0};
-        for (int g = 0; g < filled; g++) {
+        for (int g = 0; g < work->filled; g++) {
             tu_statistics_add(&spread, work->left_out[g * n + i]);
         }
-        work->errors[i] = (tu_real)(filled - 1) * tu_statistics_error(&spread) + (tu_real)FLT_MIN;
+        work->errors[i] = (tu_real)(work->filled - 1) * tu_statistics_error(&spread) + (tu_real)FLT_MIN;
     }
+    return 0;
 }
 
-/* Drops the least certain terms, one at a time, until all beyond the first `kept` exceed the threshold. */
-static void prune(const tu_library *library, tu_library_work *work, int kept, tu_real threshold)
+/* Drops the least certain term beyond the first `kept`. 0: all exceed the threshold. */
+static int drop_worst(tu_library_work *work, tu_real threshold)
 {
-    jackknife(library, work);
-    while (work->count > kept) {
-        int worst = kept;
-        for (int i = kept; i < work->count; i++) {
-            tu_real ratio = tu_abs(work->solution[i]) / work->errors[i];
-            worst = ratio < tu_abs(work->solution[worst]) / work->errors[worst] ? i : worst;
-        }
-        if (tu_abs(work->solution[worst]) / work->errors[worst] > threshold) {
-            return;
-        }
-        work->count--;
-        for (int i = worst; i < work->count; i++) {
-            work->chosen[i] = work->chosen[i + 1];
-        }
-        jackknife(library, work);
+    int worst = work->kept;
+    for (int i = work->kept; i < work->count; i++) {
+        tu_real ratio = tu_abs(work->solution[i]) / work->errors[i];
+        worst = ratio < tu_abs(work->solution[worst]) / work->errors[worst] ? i : worst;
     }
+    if (work->count <= work->kept || tu_abs(work->solution[worst]) / work->errors[worst] > threshold) {
+        return 0;
+    }
+    work->count--;
+    for (int i = worst; i < work->count; i++) {
+        work->chosen[i] = work->chosen[i + 1];
+    }
+    return 1;
 }
 
 static void write_solution(tu_library *library, const tu_library_work *work)
@@ -190,31 +198,80 @@ static void write_solution(tu_library *library, const tu_library_work *work)
     library->solved = 1;
 }
 
-int tu_library_solve(tu_library *library, const tu_library_work *memory, int forced, tu_real threshold)
+enum stage { SUMS, CHOOSE, TRY, PRUNE };
+
+static void go_on(tu_library_work *work, enum stage stage)
 {
-    tu_library_work work = *memory;
-    work.count = 0;
-    if (add_groups(library, work.total) < MIN_GROUPS) {
+    work->stage = (int)stage;
+    begin_jackknife(work);
+}
+
+/* Forced columns first. 0: too little data. */
+static int start_solution(tu_library *library, tu_library_work *work, int forced)
+{
+    work->count = 0;
+    if (add_groups(library, work->total) < MIN_GROUPS) {
         return 0;
     }
     for (int column = 0; column < forced; column++) {
-        addition add = consider(library, &work, column, DEPENDENT);
+        addition add = consider(library, work, column, DEPENDENT);
         if (add.is_new) {
-            choose(&work, column, &add);
+            choose(work, column, &add);
         }
     }
-    int kept = work.count;
-    library->deficient = forced - kept;
-    for (int best; work.count < kept + MAX_CHOSEN && (best = best_column(library, &work, forced)) >= 0;) {
-        addition add = consider(library, &work, best, COLLINEAR);
-        choose(&work, best, &add);
-        jackknife(library, &work);
-        if (tu_abs(work.solution[work.count - 1]) <= threshold * work.errors[work.count - 1]) {
-            work.count--;
-            break;
-        }
-    }
-    prune(library, &work, kept, threshold);
-    write_solution(library, &work);
+    work->kept = work->count;
+    library->deficient = forced - work->kept;
     return 1;
+}
+
+/* Appends the best further column. 0: there is none. */
+static int choose_best(const tu_library *library, tu_library_work *work, int forced)
+{
+    int best = work->count < work->kept + MAX_CHOSEN ? best_column(library, work, forced) : -1;
+    if (best >= 0) {
+        addition add = consider(library, work, best, COLLINEAR);
+        choose(work, best, &add);
+    }
+    return best >= 0;
+}
+
+void tu_library_solve_begin(tu_library_work *work) { go_on(work, SUMS); }
+
+int tu_library_solve_slice(tu_library *library, tu_library_work *work, int forced, tu_real threshold)
+{
+    int last = work->count - 1;
+    if (work->stage == SUMS) {
+        int enough = start_solution(library, work, forced);
+        go_on(work, CHOOSE);
+        return enough ? 1 : -1;
+    }
+    if (work->stage == CHOOSE) {
+        go_on(work, choose_best(library, work, forced) ? TRY : PRUNE);
+        return 1;
+    }
+    if (jackknife(library, work)) {
+        return 1;
+    }
+    if (work->stage == TRY) { /* one that does not exceed its error ends the choice */
+        int out = tu_abs(work->solution[last]) <= threshold * work->errors[last];
+        work->count -= out;
+        go_on(work, out ? PRUNE : CHOOSE);
+        return 1;
+    }
+    if (drop_worst(work, threshold)) {
+        go_on(work, PRUNE);
+        return 1;
+    }
+    write_solution(library, work);
+    return 0;
+}
+
+int tu_library_solve(tu_library *library, tu_library_work *work, int forced, tu_real threshold)
+{
+    int more = 1;
+    tu_library_solve_begin(work);
+    while (more > 0) {
+        more = tu_library_solve_slice(library, work, forced, threshold);
+    }
+    return more == 0;
 }

@@ -6,6 +6,7 @@
 enum { HOLDOUT_EVERY = 8 }; /* one block in so many is held out */
 enum { PARTS = 4 };         /* of a block, each one observation where the network or a change is tested */
 enum { TAGS = 32768 };      /* parts that a compact entry can tell apart */
+enum { REMOVED_A_SLICE = 16 }; /* stored targets */
 enum { SOLVE_EVERY = 8 };   /* blocks between two solutions of the library */
 
 /* States from the window's polynomial and inputs from the ring, at one node. */
@@ -173,7 +174,7 @@ static void count_block(tu_learner *l)
     if (tu_change_end_block(&l->change, library->solved) && l->config->follow) {
         start_over(l);
     } else if (!l->change.trial && (trial || library->blocks % SOLVE_EVERY == 0)) {
-        tu_targets_solve(l);
+        tu_targets_solve_begin(l);
     }
 }
 
@@ -250,44 +251,65 @@ void tu_targets_add_prior(tu_learner *l)
     }
 }
 
-/* Takes what moved in the library out of every stored target. */
-static void take_out_moved(tu_learner *l, tu_reservoir *store)
+/* Takes what moved in the library out of one stored target. */
+static void take_out_moved(tu_learner *l, tu_reservoir *store, uint32_t index)
 {
     const tu_config *config = l->config;
     const tu_nodes *nodes = &l->network_nodes;
     int columns = config->states + config->inputs, on = config->on_count;
-    uint32_t count = tu_reservoir_count(store);
-    for (uint32_t index = 0; index < count; index++) {
-        tu_real *share = l->targets.target;
-        for (int i = 0; i < on; i++) {
-            share[i] = 0;
-        }
-        for (int q = 0; q < nodes->count; q++) {
-            tu_reservoir_gather(store, &index, 1, q * columns, columns, l->targets.node);
-            for (int i = 0; i < columns; i++) {
-                l->targets.node[i] *= l->setup.scales.x[i];
-            }
-            tu_targets_library_at(l, l->library.moved, nodes->weights + q * on, share);
-        }
-        for (int i = 0; i < on; i++) {
-            share[i] = tu_finite(share[i]) ? -share[i] : 0;
-        }
-        tu_reservoir_add(store, index, nodes->count * columns, on, share);
+    tu_real *share = l->targets.target;
+    for (int i = 0; i < on; i++) {
+        share[i] = 0;
     }
+    for (int q = 0; q < nodes->count; q++) {
+        tu_reservoir_gather(store, &index, 1, q * columns, columns, l->targets.node);
+        for (int i = 0; i < columns; i++) {
+            l->targets.node[i] *= l->setup.scales.x[i];
+        }
+        tu_targets_library_at(l, l->library.moved, nodes->weights + q * on, share);
+    }
+    for (int i = 0; i < on; i++) {
+        share[i] = tu_finite(share[i]) ? -share[i] : 0;
+    }
+    tu_reservoir_add(store, index, nodes->count * columns, on, share);
+}
+
+/* Some entries of the reservoir, then of the holdout. 0: those were the last. */
+static int take_out_slice(tu_learner *l)
+{
+    uint32_t first = tu_reservoir_count(&l->reservoir), all = first + tu_reservoir_count(&l->holdout);
+    for (int i = 0; i < REMOVED_A_SLICE && l->job.index < all; i++, l->job.index++) {
+        int held_back = l->job.index >= first;
+        take_out_moved(l, held_back ? &l->holdout : &l->reservoir, l->job.index - (held_back ? first : 0));
+    }
+    return l->job.index < all;
+}
+
+void tu_targets_solve_begin(tu_learner *l)
+{
+    l->job.solve = l->library.columns ? TU_SOLVING : TU_SOLVED;
+    l->job.index = 0;
+    tu_library_solve_begin(&l->library_work);
+}
+
+int tu_targets_solve_slice(tu_learner *l)
+{
+    if (l->job.solve == TU_SOLVING) {
+        int more = tu_library_solve_slice(&l->library, &l->library_work, l->config->forced, l->config->threshold);
+        int moved = 0;
+        for (int j = 0; more == 0 && j < l->library.columns; j++) {
+            moved |= l->library.moved[j] != 0;
+        }
+        l->job.solve = more > 0 ? TU_SOLVING : moved ? TU_REMOVING : TU_SOLVED;
+    } else if (l->job.solve == TU_REMOVING) {
+        l->job.solve = take_out_slice(l) ? TU_REMOVING : TU_SOLVED;
+    }
+    return l->job.solve != TU_SOLVED;
 }
 
 void tu_targets_solve(tu_learner *l)
 {
-    int moved = 0;
-    if (!l->library.columns ||
-        !tu_library_solve(&l->library, &l->library_work, l->config->forced, l->config->threshold)) {
-        return;
-    }
-    for (int j = 0; j < l->library.columns; j++) {
-        moved |= l->library.moved[j] != 0;
-    }
-    if (moved) {
-        take_out_moved(l, &l->reservoir);
-        take_out_moved(l, &l->holdout);
+    tu_targets_solve_begin(l);
+    while (tu_targets_solve_slice(l)) {
     }
 }

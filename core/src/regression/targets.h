@@ -15,6 +15,10 @@ void tu_targets_add_prior(tu_learner *learner);
 /* Solves the library once more, and takes what moved out of the targets that the network has stored. */
 void tu_targets_solve(tu_learner *learner);
 
+/* The same in slices: after a block asked for it (learner->job.solve). 1: there are more. */
+void tu_targets_solve_begin(tu_learner *learner);
+int tu_targets_solve_slice(tu_learner *learner);
+
 /* sum_k design_ik c_k at learner->targets.node (physical), added to `out` with a weight for each residual state. */
 void tu_targets_library_at(tu_learner *learner, const tu_real *coefficients, const tu_real *weights, tu_real *out);
 
