@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from tinyude.errors import printable
 from tinyude.model.model import Model
@@ -16,7 +17,7 @@ CONFIDENCE = 0.90
 
 def interval_factor(groups: int, confidence: float = CONFIDENCE) -> float:
     """Half width of an interval in jackknife standard errors."""
-    return float(student.ppf(0.5 + confidence / 2.0, max(groups - 1, 1)))
+    return float(stdtrit(max(groups - 1, 1), 0.5 + confidence / 2.0))
 
 
 def term_table(model: Model, groups: int) -> list[dict[str, Any]]:
@@ -37,6 +38,11 @@ def term_table(model: Model, groups: int) -> list[dict[str, Any]]:
                 }
             )
     return rows
+
+
+def short_numbers(term: str) -> str:
+    """A term as a person writes it: the numbers in it to four digits."""
+    return re.sub(r"\d+\.\d{4,}", lambda number: f"{float(number[0]):.4g}", term)
 
 
 def equation_lines(model: Model, diagnostics: Mapping[str, Any]) -> list[str]:
@@ -112,11 +118,11 @@ def _digits(value: float, error: float) -> int:
 def _with_interval(entry: Mapping[str, Any]) -> str:
     digits = _digits(entry["coefficient"], entry["error"])
     value, low, high = (f"{entry[key]:.{digits}g}" for key in ("coefficient", "low", "high"))
-    return f"{value} * {entry['term']} [{low}, {high}]"
+    return f"{value} * {short_numbers(entry['term'])} [{low}, {high}]"
 
 
 def _signed(entry: Mapping[str, Any]) -> str:
-    value, term = entry["coefficient"], entry["term"]
+    value, term = entry["coefficient"], short_numbers(entry["term"])
     number = f"{abs(value):.{_digits(value, entry['error'])}g}"
     return f"{'-' if value < 0.0 else '+'} {number if term == '1' else f'{number}*{term}'}"
 

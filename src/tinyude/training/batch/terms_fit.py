@@ -21,6 +21,7 @@ BROAD = 3.0  # prior spread of a term's contribution, in units of the residual's
 SHAPE_STEPS = 6  # evaluations of a shape fit
 SHAPE_RANGE = 2.5  # in logarithms, that a shape parameter may move
 SHAPE_PRICE = 0.1  # of a term's price for freeing a shape: the value offered was arbitrary anyway
+SAME = 0.02  # share of a column that must be new once shapes have moved (tanh slopes 18 % apart: 0.02)
 MOST_SHAPED = 3  # terms whose shapes are freed together
 
 
@@ -86,6 +87,8 @@ def _free(
         return found
 
     def cost(fit: TermsFit) -> float:
+        if fit is not found and _redundant(problem, fit.entries, fixed):
+            return np.inf  # two shapes that have moved into one: their difference only mimics a third
         return fit.chi2 + price * (len(fit.entries) + SHAPE_PRICE * len(fit.free))
 
     best = found
@@ -97,6 +100,13 @@ def _free(
             break
         best, entries = min(best, grown, key=cost), grown.entries
     return best
+
+
+def _redundant(problem: Problem, entries: Sequence[Entry], fixed: Array) -> bool:
+    """Whether some column is all but a combination of the others."""
+    gram = make_gram(np.concatenate([fixed, _design(problem, entries)], axis=1), problem.y)
+    inverse = np.diag(np.linalg.pinv(gram.columns, hermitian=True))
+    return bool(np.max(inverse, initial=0.0) > 1.0 / SAME**2)
 
 
 def fit_shapes(
