@@ -15,13 +15,13 @@ import tinyude as tu
 
 BLUE, ORANGE, INK, GREY = "#0072B2", "#D55E00", "#1b1f24", "#9aa0a6"
 EVERY = 5  # samples: 200 Hz of the demonstration's 1 kHz
-LENGTHS = (0.8, 1.0, 1.3, 1.7, 2.2, 3.0, 3.8, 6.0, 7.8, 12.0)  # seconds of data behind each fit
+LENGTHS = (1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.5, 8.0, 10.0, 12.0)  # seconds of data behind each fit
 RUN_FRAMES, RUN_SECONDS, START = 18, 6.0, (-0.9, 2.2)
 
 
 def main(path: Path) -> None:
     system = tu.systems.pendulum("A")
-    t, samples = system.stream(noise=0.1, seed=0, seconds=LENGTHS[-1])
+    t, samples = system.stream(noise=0.03, seed=0, seconds=LENGTHS[-1])
     t, samples = t[::EVERY], samples[::EVERY]
     times = np.arange(0.0, RUN_SECONDS, 0.01)
     truth = free_run(lambda x: system.truth(x), times)
@@ -48,7 +48,8 @@ def frame(t, samples, last, ude, times, truth):
     figure = Figure(figsize=(9.2, 2.9), dpi=80, layout="constrained")
     data, law, run = figure.subplots(1, 3, width_ratios=(1.2, 1.0, 1.2))
     data.plot(t, samples[:, 0], color=BLUE, lw=0.8)
-    data.set(title=f"{t[-1]:.1f} s of noisy samples", xlabel="time [s]", ylabel="θ [rad]", xlim=(0, last), ylim=(-2, 2))
+    data.set(title=f"{t[-1]:.1f} s of noisy samples", xlabel="time [s]", ylabel="θ [rad]")
+    data.set(xlim=(0, last), ylim=(-3.3, 3.3))
     omega = np.linspace(-5.0, 5.0, 41)
     rows = np.column_stack([np.zeros(41), omega])
     low, high = ude.residual_interval(rows)
