@@ -57,7 +57,7 @@ class Incomplete:
                 for addition in self._additions(own.moved(ways[-1].unknowns.values), ways[-1], terms):
                     label = f"{len(made) - len(hybrids) + 1} more"
                     made[label], found[label] = addition
-        order = [n for n in made if n not in ("network", "windows")] + [n for n in ("network", "windows") if n in made]
+        order = sorted(made, key=lambda name: (name == "windows", len(made[name].unknowns)))  # simplest first
         return {name: made[name] for name in order}, found
 
     def _additions(self, model: Model, found: Estimate, terms: Sequence[sp.Expr]) -> list[tuple[Hybrid, Estimate]]:
