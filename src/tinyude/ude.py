@@ -285,6 +285,12 @@ class UDE(Fitted, BaseEstimator):  # type: ignore[misc]
         """Write the model to a .tinyude file (safetensors: plain numbers and text)."""
         from tinyude.model.file import save_model
 
+        self._fitted()
+        if not hasattr(self, "config_"):
+            raise TinyUDEError(
+                f"A model with unmeasured states ({', '.join(self._unseen())}) has no learner to save; keep "
+                "equations(), parameters_ and model_ instead."
+            )
         save_model(self, path)
 
     def to_sympy(self) -> dict[str, sp.Expr]:

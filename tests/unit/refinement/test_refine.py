@@ -81,6 +81,8 @@ def test_refine_identifies_with_a_state_that_is_not_measured() -> None:
     ude = tu.UDE(told, measured=["x2"], unmeasured={"x1": (4.0, 2.0)}, hold="held", library=[]).fit(level, t=4.0, u=u)
     found = {name: value for name, value, _, _ in ude.parameters_}
     assert found["a"] == pytest.approx(0.06, rel=0.02) and found["b"] == pytest.approx(0.05, rel=0.02)
+    with pytest.raises(TinyUDEError, match="unmeasured states"):
+        ude.save("tanks.tinyude")
     assert t[-1] == 1596.0 and np.abs(ude.states_.values[50:, 0] - np.array(states)[50:, 0]).max() < 0.3
 
 
