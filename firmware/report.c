@@ -28,6 +28,7 @@ static void print_counters(const tu_view *view)
     board_print_count("windows", view->windows);
     board_print_count("accepted", view->accepted);
     board_print_count("updates", view->updates);
+    board_print_count("updates_left", view->updates_left);
     board_print_count("rolled_back", view->rolled_back);
     board_print_count("recalibrations", view->recalibrations);
     board_print_count("changes", view->changes);
@@ -54,6 +55,7 @@ void report_state(tu_learner *learner, const tu_config *config)
     save_reals("errors.bin", view.errors, view.columns);
     size_t number = config->compact ? sizeof(int16_t) : sizeof(tu_real);
     board_save("reservoir.bin", view.reservoir, (size_t)view.reservoir_count * view.reservoir_width * number);
+    board_save("holdout.bin", view.holdout, (size_t)view.holdout_count * view.holdout_width * number);
     board_save("network_on.bin", view.network_on, (size_t)config->on_count * sizeof(int32_t));
     board_save("rejected.bin", view.rejected, sizeof view.rejected);
     board_save("changed_at.bin", view.changed_at, sizeof view.changed_at);

@@ -177,11 +177,12 @@ def _arrays(config: Config, folder: Path) -> dict[str, NDArray[Any]]:
     scales, model = "sigma step x_scale dx_scale ddx_scale u_scale", "params average coefficients errors"
     types: dict[str, Any] = dict.fromkeys(f"{scales} {model}".split(), np.float32)
     types |= {"network_on": np.int32, "rejected": np.uint32, "changed_at": np.uint32}
-    types["reservoir"] = np.int16 if config.compact else np.float32
+    types["reservoir"] = types["holdout"] = np.int16 if config.compact else np.float32
     arrays = {name: np.fromfile(folder / f"{name}.bin", dtype) for name, dtype in types.items()}
     width = config.network_nodes * (config.states + config.inputs) + len(config.on)
     width += config.states if config.second_order > 0.0 else 0
     arrays["reservoir"] = arrays["reservoir"].reshape(-1, width)
+    arrays["holdout"] = arrays["holdout"].reshape(-1, width + 1)
     return {name: a.astype(np.int64) if a.dtype == np.uint32 else a for name, a in arrays.items()}
 
 
