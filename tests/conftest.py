@@ -69,7 +69,7 @@ def complex_step() -> Callable[[Callable[[np.ndarray], Any], np.ndarray], np.nda
 
 # Folders and files whose tests fit, build or draw for seconds: `make check` leaves them to `make test`.
 SLOW = (
-    "tests/fuzz", "tests/parity", "tests/property", "tests/realdata", "tests/target",
+    "tests/fuzz", "tests/regression", "tests/parity", "tests/property", "tests/realdata", "tests/target",
     "tests/unit/baselines", "tests/unit/cli", "tests/unit/experiments", "tests/unit/export", "tests/unit/fleet",
     "tests/unit/link", "tests/unit/refinement", "tests/unit/report", "tests/unit/test_docs.py",
     "tests/unit/test_examples.py", "tests/unit/reference/test_learner.py", "tests/unit/reference/test_around.py",
