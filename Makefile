@@ -8,7 +8,9 @@ C_FILES = $(shell git ls-files '*.c' '*.h')
 CHECKERS := $(VENV)/checkers
 COMPILED := pyproject.toml setup.py $(shell find core/include core/src src/tinyude/native -name '*.[ch]')
 
-.PHONY: demo check test lint format docs wheel bench reproduce clean
+MINUTES ?= 60
+
+.PHONY: demo check test lint format docs wheel bench reproduce clean fuzz
 
 demo: $(VENV)/installed
 	$(BIN)/tinyude demo
@@ -53,6 +55,10 @@ bench: $(VENV)/installed-dev
 
 reproduce: $(VENV)/installed
 	$(BIN)/tinyude reproduce all
+
+# Every fuzzer for MINUTES each; what one finds lies in fuzz/findings.
+fuzz: $(VENV)/installed-dev
+	$(BIN)/python fuzz/run.py --minutes $(MINUTES)
 
 clean:
 	rm -rf $(VENV) build dist src/*.egg-info src/tinyude/native/*.so

@@ -14,6 +14,7 @@ need xtensa-lx106-elf-gcc "gcc-xtensa-lx106 picolibc-xtensa-lx106-elf"
 need qemu-system-xtensa qemu-system-misc
 need llc-22 "clang-22 llvm-22"
 need clang clang
+[ -n "$(find /usr/lib/llvm-* -name 'libclang_rt.fuzzer*' 2>/dev/null | head -n 1)" ] || missing="$missing libclang-rt-dev"
 need cppcheck cppcheck
 need gcovr gcovr
 

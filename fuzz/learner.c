@@ -1,0 +1,200 @@
+/* libFuzzer target for the learner: any configuration, any model to start from, any stream, calls in any order.
+ *
+ * The input is read as a list of choices: changes to a valid configuration, then a model or none, then calls. The arena
+ * is a heap block of exactly the size that the core asked for, so that the address sanitiser sees a byte too many.
+ */
+#include "tinyude.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_BYTES = 4 << 20, MOST_CALLS = 250, MOST_ROW = TU_MAX_STATES + TU_MAX_INPUTS, MOST_UPDATES = 4 };
+
+#define REQUIRE(condition)                                                                                             \
+    do {                                                                                                               \
+        if (!(condition)) {                                                                                            \
+            abort();                                                                                                   \
+        }                                                                                                              \
+    } while (0)
+
+typedef struct {
+    const uint8_t *at;
+    const uint8_t *end;
+} source;
+
+static uint32_t take(source *s, int bytes)
+{
+    uint32_t value = 0;
+    while (bytes-- > 0 && s->at < s->end) {
+        value = value << 8 | *s->at++;
+    }
+    return value;
+}
+
+/* A number of any size: most are small, some are any bits at all. */
+static tu_real number(source *s)
+{
+    uint32_t kind = take(s, 1);
+    union {
+        uint64_t bits;
+        tu_real value;
+    } any = {0};
+    if (kind < 200) {
+        return (tu_real)((int32_t)kind - 100) / (tu_real)16;
+    }
+    any.bits = (uint64_t)take(s, 4) << 32 | take(s, 4);
+    return any.value;
+}
+
+static void numbers(source *s, tu_real *values, int count)
+{
+    for (int i = 0; i < count; i++) {
+        values[i] = number(s);
+    }
+}
+
+static tu_config base_config(void)
+{
+    tu_config c;
+    memset(&c, 0, sizeof c);
+    c.channels = 2, c.states = 2, c.channel[1] = 1, c.sample_period = (tu_real)0.01;
+    c.on_count = 1, c.on[0] = 1, c.sees_count = 2, c.sees[1] = 1, c.hidden_count = 1, c.hidden[0] = 2;
+    c.library_terms = 2, c.dense = 1, c.taps = 5, c.poly = 4, c.stride = 5, c.max_half = 6, c.spacing = 1;
+    c.adaptive = 1, c.gated = 1, c.repair = 1, c.physics_nodes = 3, c.network_nodes = 3, c.calibration = 60;
+    c.snr_gate = 12, c.reservoir = 12, c.holdout = 4, c.batch = 2, c.updates = 100, c.train_every = 10, c.adam = 1;
+    c.rate = (tu_real)0.02, c.rate_floor = (tu_real)0.02, c.decay = (tu_real)0.99, c.settle = 1, c.groups = 6;
+    c.block = 8, c.threshold = (tu_real)4.5, c.follow = 1;
+    return c;
+}
+
+/* Writes a few 32-bit words of the configuration anew, wherever they fall. */
+static void change_config(source *s, tu_config *config)
+{
+    for (uint32_t changes = take(s, 1) % 12; changes > 0; changes--) {
+        size_t place = take(s, 1) % (sizeof *config / sizeof(int32_t));
+        uint32_t kind = take(s, 1);
+        int32_t value = kind < 230 ? (int32_t)(kind % 23) - 1 : (int32_t)take(s, 4);
+        memcpy((char *)config + place * sizeof value, &value, sizeof value);
+    }
+}
+
+static void known_vector(const tu_config *c, const tu_real *x, const tu_real *u, tu_real *out, int count)
+{
+    for (int i = 0; i < count; i++) {
+        out[i] = x[i % c->states] * (tu_real)(i + 1) + (c->inputs ? u[i % c->inputs] : 0);
+    }
+}
+
+static void field(void *context, const tu_real *x, const tu_real *u, tu_real *dx)
+{
+    const tu_config *c = context;
+    known_vector(c, x, u, dx, c->states);
+}
+
+static void jacobian(void *context, const tu_real *x, const tu_real *u, tu_real *out)
+{
+    const tu_config *c = context;
+    known_vector(c, x, u, out, c->states * c->states);
+}
+
+static void terms(void *context, const tu_real *x, const tu_real *u, tu_real *out)
+{
+    const tu_config *c = context;
+    known_vector(c, x, u, out, c->library_terms);
+}
+
+static void sensitivity(void *context, const tu_real *x, const tu_real *u, tu_real *out)
+{
+    const tu_config *c = context;
+    known_vector(c, x, u, out, c->on_count * c->parameters);
+}
+
+/* Starts from a model of any numbers. */
+static void start(source *s, tu_learner *learner, const tu_config *c)
+{
+    tu_view view;
+    tu_learner_view(learner, &view);
+    size_t weights = (size_t)view.params_count, columns = (size_t)view.columns;
+    size_t count = 2 * (size_t)c->states + (size_t)c->inputs + weights + 2 * columns;
+    tu_real *values = calloc(count + 1, sizeof *values);
+    int32_t on[TU_MAX_STATES];
+    REQUIRE(values);
+    numbers(s, values, (int)count);
+    for (int i = 0; i < TU_MAX_STATES; i++) {
+        on[i] = (int32_t)take(s, 1) - 1;
+    }
+    tu_model model = {(int32_t)take(s, 1), (int32_t)take(s, 1) % 4, number(s), values, values, values, values, on, values, values};
+    model.u_scale = model.x_scale + c->states;
+    model.dx_scale = model.u_scale + c->inputs;
+    model.weights = model.dx_scale + c->states;
+    model.coefficients = model.weights + weights;
+    model.errors = model.coefficients + columns;
+    (void)tu_learner_start(learner, &model);
+    free(values); /* nothing of it may be needed afterwards */
+}
+
+static void call(source *s, tu_learner *learner, const tu_config *c, tu_real *row)
+{
+    tu_real answer[TU_MAX_STATES];
+    tu_view view;
+    uint32_t choice = take(s, 1);
+    switch (choice) {
+    case 0: tu_learner_gap(learner); break;
+    case 1: tu_learner_rewind(learner); break;
+    case 2: tu_learner_calibrated(learner); break;
+    case 3: tu_learner_step(learner, take(s, 1) % MOST_UPDATES); break;
+    case 4: tu_learner_solve(learner); break;
+    case 5: tu_learner_judge(learner); break;
+    case 6: tu_learner_conclude(learner); break;
+    case 7: (void)tu_learner_around(learner); break;
+    case 8: tu_learner_choose(learner); break;
+    case 9: (void)tu_learner_residual(learner, row, row + c->states, answer); break;
+    case 10: tu_learner_view(learner, &view); break;
+    case 11: numbers(s, row, MOST_ROW); break;
+    default: /* a stretch of samples around the last row: one byte buys many */
+        for (uint32_t i = 0; i < choice / 8; i++) {
+            for (int k = 0; k < c->channels + c->inputs; k++) {
+                row[k] += (tu_real)((int32_t)((i * 7 + choice * 3 + (uint32_t)k * 5) % 17) - 8) / (tu_real)64;
+            }
+            tu_learner_push(learner, row);
+        }
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    source s = {data, data + size};
+    tu_config config = base_config();
+    tu_memory memory;
+    tu_learner *learner = NULL;
+    change_config(&s, &config);
+    size_t bytes = tu_learner_bytes(&config);
+    if (tu_config_check(&config) != TU_OK) {
+        REQUIRE(bytes == 0 && tu_learner_memory(&config, &memory) == TU_BAD_CONFIG);
+        return 0;
+    }
+    REQUIRE(bytes > 0 && tu_learner_memory(&config, &memory) == TU_OK && memory.total + memory.host == bytes);
+    if (bytes > MOST_BYTES || config.updates > 1000 || config.reservoir > 4096) {
+        return 0; /* valid, and too slow to try many of */
+    }
+    const tu_known known = {field, jacobian, terms, sensitivity, &config};
+    unsigned char *arena = malloc(bytes);
+    tu_real row[2 * MOST_ROW] = {0};
+    REQUIRE(arena && tu_learner_init(&learner, &config, &known, arena, bytes - 1) == TU_BAD_ARENA);
+    REQUIRE(tu_learner_init(&learner, &config, &known, arena, bytes) == TU_OK);
+    if (take(&s, 1) & 1) {
+        start(&s, learner, &config);
+    }
+    for (int calls = 0; s.at < s.end && calls < MOST_CALLS; calls++) {
+        call(&s, learner, &config, row);
+    }
+    tu_view view;
+    tu_learner_view(learner, &view);
+    for (int32_t i = 0; i < view.params_count; i++) {
+        REQUIRE(view.average[i] - view.average[i] == 0); /* no stream and no model makes a weight non-finite for good */
+    }
+    free(arena);
+    return 0;
+}

@@ -1,0 +1,230 @@
+"""Fuzz targets for everything that reads files of unknown origin, and a mutator for where atheris is not installed.
+
+A target takes bytes and must end in a result or in a TinyUDEError whose message is one printable line. Anything else is
+a finding: it is written to the folder that --findings names, and ends the run.
+
+    python fuzz/readers.py expression --seconds 60
+    python fuzz/readers.py csv --atheris -max_total_time=3600     (guided by coverage)
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import io
+import json
+import random
+import sys
+import tempfile
+import time
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import sympy as sp
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save as to_bytes
+from scipy.io import savemat
+
+import tinyude as tu
+from tinyude.data.tables import read_table
+from tinyude.errors import TinyUDEError
+from tinyude.model.file import checksum, load
+from tinyude.physics.file import load_physics_file
+from tinyude.physics.parsing import parse_expression
+from tinyude.physics.syntax import canonical_text
+
+Target = Callable[[bytes], None]
+SYMBOLS = {name: sp.Symbol(name) for name in ("theta", "omega", "g", "L", "x")}
+WORDS = [
+    b"sin(",
+    b"tanh(",
+    b"**",
+    b"(",
+    b")",
+    b"theta",
+    b"1e308",
+    b"#",
+    b"*/",
+    b"\n",
+    b";",
+    b",",
+    b'"',
+    b"nan",
+    b"-",
+    b"\x00",
+]
+
+
+def expression(data: bytes) -> None:
+    """The parser; its canonical form must mean the same."""
+    text = data.decode("utf-8", "replace")[:400]
+    expr = parse_expression(text, SYMBOLS)
+    again = canonical_text(text)
+    assert again.isprintable() and "*/" not in again and "/*" not in again
+    assert parse_expression(again, SYMBOLS) == expr
+
+
+def file_target(ending: str, read: Callable[[Path], object]) -> Target:
+    """A target that reads the bytes as a file."""
+
+    def target(data: bytes) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / f"log{ending}"
+            path.write_bytes(data)
+            read(path)
+
+    return target
+
+
+def model(data: bytes) -> None:
+    """A model file; where it is whole safetensors, also with a checksum that fits what was changed."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a.tinyude"
+        path.write_bytes(data)
+        try:
+            with safe_open(path, framework="numpy") as file:
+                text = (file.metadata() or {}).get("tinyude", "")
+                arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            path.write_bytes(to_bytes(arrays, {"tinyude": text, "sha256": checksum(text, arrays)}))
+        except (SafetensorError, TypeError, OSError, ValueError, UnicodeError):
+            pass
+        load(path)
+
+
+def seeds(name: str) -> list[bytes]:
+    """Small valid inputs to start from, beside those in the corpus."""
+    t = np.arange(5.0)
+    if name == "expression":
+        return [b"-(g/L)*sin(theta) + 0.5*omega**2", b"tanh(3*x)*exp(-x**2)/(1+sqrt(x**2))"]
+    if name == "toml":
+        return [
+            b'[states]\ntheta = "omega"\nomega = "-g*sin(theta)"\n[parameters]\ng = { value = 9.81, learn = true }\n'
+            b'[measured]\ntheta = { column = "a", wraps = true }\n[time]\nperiod = 0.01\n'
+        ]
+    if name == "csv":
+        return [b"time,x\n0,1.5\n1,2.5\n", b't;"x; m"\ns;m\n0,0;1,5\n', b"# t x\n1 2\n3 4\n"]
+    file = io.BytesIO()
+    if name == "npz":
+        np.savez(file, t=t, Y=np.ones((5, 2)))
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_STORED) as archive:
+            archive.writestr("x.npy", b"\x93NUMPY\x01\x00")
+        return [file.getvalue(), packed.getvalue()]
+    if name == "mat":
+        cells = np.empty(2, dtype=object)
+        cells[0], cells[1] = t, t
+        savemat(file, {"t": t, "log": {"x": t}, "runs": cells})
+        packed = io.BytesIO()
+        savemat(packed, {"t": t}, do_compression=True)
+        return [file.getvalue(), packed.getvalue()]
+    return [_small_model()]
+
+
+def _small_model() -> bytes:
+    t = np.arange(400) * 0.01
+    physics = tu.Physics(["x", "v"], ["v", "-k*x"], parameters={"k": 9.0})
+    samples = np.stack([np.sin(3.0 * t), 3.0 * np.cos(3.0 * t)], axis=1)
+    samples += 1e-3 * np.random.default_rng(0).standard_normal(samples.shape)
+    ude = tu.UDE(physics, hidden=(), library=["v"]).fit(samples, t=0.01)
+    if hasattr(ude, "record_"):
+        del ude.record_
+    with tempfile.TemporaryDirectory() as folder:
+        ude.save(Path(folder) / "a.tinyude")
+        return (Path(folder) / "a.tinyude").read_bytes()
+
+
+TARGETS: dict[str, Target] = {
+    "expression": expression,
+    "toml": file_target(".toml", load_physics_file),
+    "csv": file_target(".csv", read_table),
+    "npz": file_target(".npz", read_table),
+    "mat": file_target(".mat", read_table),
+    "model": model,
+}
+
+
+def attempt(target: Target, data: bytes) -> str:
+    """Nothing when the target behaves; else what it did."""
+    try:
+        target(data)
+    except TinyUDEError as refusal:
+        message = str(refusal)
+        return "" if message.isprintable() and len(message) <= 2_500 else f"no single printable line: {message[:80]!r}"
+    except Exception as error:  # a finding, whatever it is
+        return f"{type(error).__name__}: {error}"
+    return ""
+
+
+def mutated(data: bytes, draw: random.Random) -> bytes:
+    changed = bytearray(data)
+    for _ in range(draw.choice((1, 1, 2, 4, 16))):
+        place = draw.randrange(len(changed) + 1)
+        kind = draw.randrange(6)
+        if kind == 0 and place < len(changed):
+            changed[place] ^= 1 << draw.randrange(8)
+        elif kind == 1 and place < len(changed):
+            changed[place] = draw.choice((0, 255, 127, 128, draw.randrange(256)))
+        elif kind == 2:
+            changed[place:place] = draw.choice(WORDS)
+        elif kind == 3:
+            del changed[place : place + draw.randrange(1, 9)]
+        elif kind == 4:
+            piece = changed[place : place + draw.randrange(1, 20)]
+            changed[place:place] = piece * draw.randrange(1, 6)
+        else:
+            changed[place : place + 4] = draw.choice((2**31, 2**32 - 1, 2**31 - 1, 0)).to_bytes(4, "little")
+    return bytes(changed[:20_000])
+
+
+def inputs(name: str, corpus: Path, draw: random.Random) -> Iterator[bytes]:
+    """The corpus and the seeds as they are, then changed without end."""
+    start = [path.read_bytes() for path in sorted((corpus / name).glob("*"))] + seeds(name)
+    yield from start
+    while True:
+        data = draw.choice(start)
+        yield mutated(data, draw)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("target", choices=TARGETS)
+    parser.add_argument("--seconds", type=float, default=10.0, help="of CPU time")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--findings", type=Path, default=Path("fuzz/findings"))
+    parser.add_argument("--atheris", action="store_true", help="guided by coverage; further options go to libFuzzer")
+    chosen, rest = parser.parse_known_args()
+    target = TARGETS[chosen.target]
+    if chosen.atheris:
+        return _with_atheris(chosen.target, target, rest)
+    runs = 0
+    for data in inputs(chosen.target, Path(__file__).parent / "corpus", random.Random(chosen.seed)):
+        if time.process_time() > chosen.seconds and runs > 50:
+            break
+        runs += 1
+        if finding := attempt(target, data):
+            chosen.findings.mkdir(parents=True, exist_ok=True)
+            kept = chosen.findings / f"{chosen.target}-{hashlib.sha256(data).hexdigest()[:12]}"
+            kept.write_bytes(data)
+            print(f"{chosen.target}: {finding} ({kept})")
+            return 1
+    print(json.dumps({"target": chosen.target, "runs": runs, "runs_per_second": round(runs / time.process_time(), 1)}))
+    return 0
+
+
+def _with_atheris(name: str, target: Target, options: list[str]) -> int:
+    import atheris
+
+    def run(data: bytes) -> None:
+        if finding := attempt(target, data):
+            raise AssertionError(finding)
+
+    atheris.instrument_all()
+    atheris.Setup([sys.argv[0], *options, str(Path(__file__).parent / "corpus" / name)], run)
+    atheris.Fuzz()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
