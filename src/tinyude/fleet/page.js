@@ -43,12 +43,12 @@
     const x = (t) => left + (count > 1 ? t / (count - 1) : 0.5) * (width - left - right);
     const y = (v) => top + (high - v) / (high - low) * (height - top - bottom);
     const at = (t, v) => `${x(t).toFixed(1)},${y(v).toFixed(1)}`;
-    const area = count > 1 ? `<polygon points="${[...fleet.map((b, t) => at(t, b[1])), ...fleet.map((b, t) => at(t, b[0])).reverse()].join(" ")}" fill="var(--band)"/>`
-      : `<rect x="${left}" width="${width - left - right}" y="${y(fleet[0][1])}" height="${Math.max(1, y(fleet[0][0]) - y(fleet[0][1]))}" fill="var(--band)"/>`;
-    const zero = `<line x1="${left}" x2="${width - right}" y1="${y(0)}" y2="${y(0)}" stroke="var(--grey)" stroke-width="1.2"/>`;
+    const area = count > 1 ? `<polygon points="${[...fleet.map((b, t) => at(t, b[1])), ...fleet.map((b, t) => at(t, b[0])).reverse()].join(" ")}" fill="var(--line)"/>`
+      : `<rect x="${left}" width="${width - left - right}" y="${y(fleet[0][1])}" height="${Math.max(1, y(fleet[0][0]) - y(fleet[0][1]))}" fill="var(--line)"/>`;
+    const zero = `<line x1="${left}" x2="${width - right}" y1="${y(0)}" y2="${y(0)}" stroke="var(--measured)" stroke-width="1.2"/>`;
     const known = line.map((v, t) => [t, v]).filter(([, v]) => v !== null);
-    const path = `<polyline points="${known.map(([t, v]) => at(t, v)).join(" ")}" fill="none" stroke="var(--blue)" stroke-width="${axis ? 2 : 1.5}" stroke-linejoin="round"/>`;
-    const dots = axis || known.length < 2 ? known.map(([t, v]) => `<circle cx="${x(t).toFixed(1)}" cy="${y(v).toFixed(1)}" r="${axis ? 2.2 : 2}" fill="var(--blue)"/>`).join("") : "";
+    const path = `<polyline points="${known.map(([t, v]) => at(t, v)).join(" ")}" fill="none" stroke="var(--model)" stroke-width="${axis ? 2 : 1.5}" stroke-linejoin="round"/>`;
+    const dots = axis || known.length < 2 ? known.map(([t, v]) => `<circle cx="${x(t).toFixed(1)}" cy="${y(v).toFixed(1)}" r="${axis ? 2.2 : 2}" fill="var(--model)"/>`).join("") : "";
     let ticks = "";
     if (axis) {
       const step = nice((high - low) / 3), unit = data.quantities[q].relative ? " %" : "";
@@ -103,8 +103,8 @@
     for (let i = 0, s = nice((a1 - a0) / 4), v = Math.ceil(a0 / s) * s; v <= a1 && i < 9; v += s, i++) axes += `<text x="${x(v)}" y="${H - B + 16}" text-anchor="middle">${number(+v.toPrecision(6))}</text>`;
     for (let i = 0, s = nice((b1 - b0) / 4), v = Math.ceil(b0 / s) * s; v <= b1 && i < 9; v += s, i++) axes += `<text x="${L - 6}" y="${y(v) + 4}" text-anchor="end">${number(+v.toPrecision(6))}</text><line x1="${L}" x2="${W - R}" y1="${y(v)}" y2="${y(v)}" stroke="var(--line)"/>`;
     const k = Math.sqrt(4.605);
-    const ellipse = `<ellipse cx="${x(ma)}" cy="${y(mb)}" rx="${k * sa / (a1 - a0) * (W - L - R)}" ry="${k * sb / (b1 - b0) * (H - T - B)}" fill="none" stroke="var(--grey)" stroke-dasharray="4 3"/>`;
-    const colour = { act: "var(--red)", watch: "var(--amber-mark)", healthy: "var(--grey)", silent: "var(--grey)" };
+    const ellipse = `<ellipse cx="${x(ma)}" cy="${y(mb)}" rx="${k * sa / (a1 - a0) * (W - L - R)}" ry="${k * sb / (b1 - b0) * (H - T - B)}" fill="none" stroke="var(--measured)" stroke-dasharray="4 3"/>`;
+    const colour = { act: "var(--bad)", watch: "var(--amber)", healthy: "var(--measured)", silent: "var(--measured)" };
     const order = { healthy: 0, silent: 1, watch: 2, act: 3 };
     points.sort((p, r) => order[p.m.state] - order[r.m.state]);
     const loud = points.filter((p) => p.m.state === "act" || p.m.state === "watch");
@@ -175,8 +175,9 @@
     else if (hit.id === "previous") view.page--;
     else if (hit.id === "next") view.page++;
     else if (hit.id === "theme") {
-      const dark = getComputedStyle(document.documentElement).getPropertyValue("--card").trim() !== "#ffffff";
-      document.documentElement.dataset.theme = dark ? "light" : "dark";
+      const root = document.documentElement.dataset;
+      const dark = root.theme ? root.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+      root.theme = dark ? "light" : "dark";
       return;
     } else return;
     draw();

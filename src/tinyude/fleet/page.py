@@ -48,7 +48,7 @@ def render(found: FleetResult) -> str:
         least=f"{100.0 * LEAST:g} %",
         version=tinyude.__version__,
         terms=", ".join(found.plan.get("terms", ())),
-        style=Markup(_read("page.css")),
+        style=Markup(_theme() + _read("page.css")),
         script=Markup(_read("page.js")),
         data=Markup(json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")),
     )
@@ -160,6 +160,11 @@ def _number(value: Any) -> float | None:
 def _shown(value: Any) -> Any:
     """A value as the page shows it: escaped by the template, and without control characters."""
     return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _theme() -> str:
+    """The colours of the report page, light and dark: the rules before its first other one."""
+    return files("tinyude.report").joinpath("page.css").read_text(encoding="utf-8").partition("* {")[0]
 
 
 def _read(name: str) -> str:

@@ -216,9 +216,22 @@ def hand_made_cluster(folder: Path) -> Iterator[tuple[str, subprocess.Popen[byte
     """`dask scheduler` and two `dask worker`: the address and the scheduler's process."""
     file = folder / "scheduler.json"
     place = ("--scheduler-file", str(file))
-    work = ("dask_worker", *place, "--nworkers", "1", "--nthreads", "1", "--no-dashboard", "--no-nanny")
+    work = (
+        "dask_worker",
+        *place,
+        "--nworkers",
+        "1",
+        "--nthreads",
+        "1",
+        "--no-dashboard",
+        "--no-nanny",
+        "--lifetime",
+        "600",
+    )
     with (
-        running("dask_scheduler", *place, "--port", "0", "--no-dashboard", "--host", "127.0.0.1") as scheduler,
+        running(
+            "dask_scheduler", *place, "--port", "0", "--no-dashboard", "--host", "127.0.0.1", "--idle-timeout", "600"
+        ) as scheduler,
         running(*work, "--local-directory", str(folder / "one")),
         running(*work, "--local-directory", str(folder / "two")),
     ):
