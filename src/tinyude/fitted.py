@@ -198,9 +198,9 @@ class Fitted:
 
         return ude_html(self)
 
-    def _judge(self, stream: Stream) -> None:
+    def _judge(self, stream: Stream, unused: Any = None) -> None:
         """The verdict on the record that was fitted; a doubt is also a warning."""
-        verdict = judge(self._evidence(stream))
+        verdict = judge(self._evidence(stream, unused=unused) if unused else self._evidence(stream))
         self.diagnostics_.pop("fitted_verdict", None)
         adopt_verdict(self.diagnostics_, verdict)
         if verdict.status != GOOD:

@@ -19,6 +19,7 @@ UsageError: Any = typer.BadParameter.__base__  # click's, which some versions of
 # Each command is the function of its name in the module of its name; a module is imported when its command is used.
 COMMANDS = {
     "demo": "Learn a pendulum's missing damping from one noisy minute.",
+    "init": "Write a commented physics file from the header of a log.",
     "fit": "Learn what a physics file leaves out of a recorded system.",
     "fleet": "Fit every machine of a fleet; show who differs and who changes.",
     "simulate": "Run a model freely from a moment of a log.",
@@ -76,8 +77,8 @@ def main() -> None:
     except UsageError as error:
         place = error.ctx.command_path if error.ctx else "tinyude"
         _fail(f"{error.format_message().rstrip('.')}; try `{place} --help`.", error.exit_code)
-    except typer.Abort:
-        _fail("stopped.")
+    except (typer.Abort, KeyboardInterrupt):
+        _fail("interrupted; nothing written.", 130)
     except TinyUDEError as error:
         _fail(str(error))
     except OSError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +17,8 @@ from rich.table import Table
 from tinyude.data.whole_file import write_whole
 from tinyude.errors import TinyUDEError, printable
 
+STDOUT = Path("-")  # as a file to write: the figures go there, and all else to stderr
+COLOURS = {"good": "bold green", "caution": "bold yellow", "bad": "bold red"}
 console = Console(highlight=False)
 errors = Console(stderr=True, highlight=False, soft_wrap=True)
 
@@ -54,7 +57,7 @@ def print_lines(lines: Sequence[str], indent: str = "  ") -> None:
 def refuse_unwritable(*paths: Path | None) -> None:
     """Say so before the work is done, not after, when a file cannot be written where it was asked for."""
     for path in paths:
-        if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
+        if path is not None and path != STDOUT and (path.is_dir() or not path.absolute().parent.is_dir()):
             raise TinyUDEError(
                 f"Cannot write {path}: there is no folder for it; make the folder or choose another file."
             )
@@ -65,9 +68,27 @@ def write_text(path: Path, text: str) -> None:
     say(f"wrote {path}")
 
 
+def quiet_for(json_file: Path | None) -> None:
+    """Leave stdout to the figures when they are to go there."""
+    console.file = sys.stderr if json_file == STDOUT else None  # type: ignore[assignment]
+
+
+def print_verdict(verdict: Any) -> None:
+    """The last lines of a command: the doubts, then the status in its colour."""
+    from rich.text import Text
+
+    for reason in verdict.reasons:
+        if reason.severity != "note":
+            say(f"{reason.severity}: {reason}", "  ")
+    line = Text(f"verdict: {verdict.status}. ", style=COLOURS.get(verdict.status, ""))
+    console.print(line.append(printable(verdict.summary), style="default"), soft_wrap=True)
+
+
 def write_json(path: Path | None, figures: Any) -> None:
-    """The figures of a command, if a file was asked for."""
-    if path is not None:
+    """The figures of a command, if a file was asked for; "-" is stdout."""
+    if path == STDOUT:
+        sys.stdout.write(json.dumps(figures, indent=2, default=_as_json) + "\n")
+    elif path is not None:
         write_text(path, json.dumps(figures, indent=2, default=_as_json) + "\n")
 
 

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
+import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from tinyude.cli.console import (
     console,
     print_lines,
     print_table,
+    print_verdict,
     progress_bar,
+    quiet_for,
     refuse_unwritable,
     say,
     write_json,
@@ -20,7 +26,8 @@ from tinyude.cli.console import (
 from tinyude.cli.options import JsonFile, PhysicsPath, Preset, Seed
 from tinyude.data.log import Log
 from tinyude.data.logs import Columns, iter_log, log_stream
-from tinyude.errors import TinyUDEError, printable
+from tinyude.data.tables import iter_table
+from tinyude.errors import TinyUDEError, TinyUDEWarning, printable
 from tinyude.model.validation import LONGEST, VALID_ERROR, longest_stretch, validate
 from tinyude.physics.file import PhysicsFile, load_physics_file
 from tinyude.report.sentences import diagnostics_table, joined
@@ -32,18 +39,25 @@ def fit(
         list[Path], typer.Argument(metavar="LOG...", help="A log or several runs: CSV, Parquet, .mat or .npz.")
     ],
     physics: PhysicsPath,
-    out: Annotated[Path | None, typer.Option(help="Where to save the model (.tinyude).")] = None,
-    report: Annotated[Path | None, typer.Option(help="Where to write the report page.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Where to save the model (.tinyude).")] = None,
+    report: Annotated[Path | None, typer.Option(metavar="FILE", help="Where to write the report page.")] = None,
     held_out: Annotated[
         Path | None, typer.Option("--validate", metavar="LOG", help="A log to predict freely, unseen by the fit.")
     ] = None,
     json: JsonFile = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 3 unless the verdict is good.")] = False,
+    library: Annotated[
+        str | None, typer.Option(metavar="TERMS", help="auto, rich, none, or terms separated by ';'.")
+    ] = None,
+    network: Annotated[str | None, typer.Option(metavar="KIND", help="auto, kernel, mlp or none.")] = None,
+    hold: Annotated[str | None, typer.Option(metavar="HOW", help="Inputs: auto, held, linear or cubic.")] = None,
     seed: Seed = 0,
     preset: Preset = "default",
-    updates: Annotated[int | None, typer.Option(help="Training updates of the network.", min=1)] = None,
+    updates: Annotated[int | None, typer.Option(metavar="N", help="Updates of a perceptron.", min=1)] = None,
 ) -> None:
     """Learn what a physics file leaves out of a recorded system."""
     refuse_unwritable(out, report, json)
+    quiet_for(json)
     if held_out is not None and held_out.resolve() in [log.resolve() for log in logs]:
         raise TinyUDEError(f"--validate {held_out} is also fitted to; give a log that the fit does not see.")
     rig = load_physics_file(physics)
@@ -51,14 +65,22 @@ def fit(
     with progress_bar(f"reading {joined([log.name for log in logs])}"):
         stream = log_stream(logs, columns)
     unseen = None if held_out is None else longest_stretch(iter_log(held_out, columns))
-    ude = _estimator(rig, preset, seed, updates)
-    with progress_bar("learning what is missing") as moved:
+    chosen = {"library": library, "network": network, "hold": hold}
+    ude = _estimator(rig, preset, seed, updates, {key: value for key, value in chosen.items() if value is not None})
+    with progress_bar("learning what is missing") as moved, warnings.catch_warnings():
+        warnings.simplefilter("ignore", TinyUDEWarning)  # the verdict is printed
         ude.fit(stream, progress=moved)
+        if others := unused_columns(logs[0], columns):
+            ude._judge(stream, others)
     ude.diagnostics_["files"] = [printable(log.name) for log in logs]
     ude.diagnostics_["columns"] = columns.to_dict()  # so that the model finds its signals in other logs
+    ude.diagnostics_["units"] = dict(rig.units)
     run, told = _validated(ude, unseen, held_out)
+    if held_out is not None:
+        ude.validate(log_stream([held_out], columns), 0.0, name=held_out.name, unused=unused_columns(held_out, columns))
     print_table(diagnostics_table(ude.diagnostics_, list(columns.measured)))
-    print_lines([*str(ude).splitlines(), *told])
+    print_lines([line for line in str(ude).splitlines() if not line.startswith(("verdict:", "  "))])
+    print_lines(told)
     console.print()
     if out is not None:
         ude.save(out)
@@ -67,19 +89,46 @@ def fit(
         from tinyude.report import collect, render
 
         title = f"What {physics.name} leaves out of {', '.join(log.name for log in logs)}"
-        write_text(report, render(collect(ude, title=title, headline=told, run=run)))
+        command = shlex.join(["tinyude", *sys.argv[1:]]) if sys.argv[1:2] == ["fit"] else ""
+        write_text(report, render(collect(ude, title=title, headline=told, run=run, units=rig.units, command=command)))
     write_json(json, _figures(ude, run))
+    print_verdict(ude.verdict_)
+    if strict and ude.verdict_.status != "good":
+        raise typer.Exit(3)
 
 
-def _estimator(rig: PhysicsFile, preset: str, seed: int, updates: int | None) -> UDE:
+def unused_columns(path: Path, columns: Columns) -> dict[str, tuple[Any, Any]]:
+    """Numeric columns of a log's first rows that the model does not use, with their times."""
+    try:
+        table = next(iter_table(path))
+    except TinyUDEError:  # text among them, or a format that is read by name only
+        return {}
+    used = {*columns.signals, columns.time}
+    if isinstance(columns.time, str):
+        times: Any = table[columns.time] * columns.scales.get(columns.time, 1.0)
+    else:
+        times = float(columns.time) * np.arange(len(next(iter(table.values()))))
+    return {name: (times, values) for name, values in table.items() if name not in used}
+
+
+def _estimator(rig: PhysicsFile, preset: str, seed: int, updates: int | None, chosen: dict[str, str]) -> UDE:
+    """Flags go before the file's [fit], which goes before the defaults."""
+    settings = {"library": "auto", "network": "auto", "hold": "auto"} | rig.fit | chosen
+    library: Any = settings["library"]
+    if library == "none":
+        library = None
+    elif isinstance(library, str) and library not in ("auto", "rich"):
+        library = [term.strip() for term in library.split(";") if term.strip()]
     return UDE(
         rig.physics,
         preset=preset,
+        library=library,
+        network=None if settings["network"] == "none" else settings["network"],
         measured=tuple(rig.measured),
         on=rig.residual_on,
         sees=rig.residual_sees,
         updates=updates,
-        hold=rig.holds or "auto",
+        hold=rig.holds or settings["hold"],
         unmeasured=rig.unmeasured or None,
         random_state=seed,
     )
@@ -102,7 +151,7 @@ def _validated(ude: UDE, unseen: Log | None, path: Path | None) -> tuple[dict[st
 
 
 def _figures(ude: UDE, run: dict[str, Any] | None) -> dict[str, Any]:
-    figures = {"equations": ude.equations(), "diagnostics": ude.diagnostics_}
+    figures = {"verdict": ude.verdict_.to_dict(), "equations": ude.equations(), "diagnostics": ude.diagnostics_}
     if run is not None:
         scores = {name: run[name] for name in ("error", "total_error", "valid_seconds")}
         figures["validation"] = {"channels": run["names"], "seconds": float(run["t"][-1]), **scores}

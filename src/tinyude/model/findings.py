@@ -385,7 +385,7 @@ def _notes(evidence: Evidence) -> Iterator[Reason]:
 
 
 RULES: tuple[Callable[[Evidence], Iterator[Reason]], ...] = (
-    _room, _changes, _kinematics, _signs, _free_runs, _unexplained, _inputs, _sizes, _parameters, _excitation,
+    _room, _changes, _kinematics, _signs, _inputs, _free_runs, _unexplained, _sizes, _parameters, _excitation,
     _sensors, _coverage, _notes,
 )  # fmt: skip
 

@@ -25,9 +25,10 @@ _TABLES: dict[str, tuple[str, ...] | None] = {
     "time": ("column", "period", "scale"),
     "residual": ("on", "sees"),
     "angles": ("wrap",),
+    "fit": ("library", "network", "hold"),
 }
 _PARAMETER_KEYS = ("value", "learn", "min", "max")
-_SIGNAL_KEYS = ("column", "scale", "wraps", "hold", "shift")
+_SIGNAL_KEYS = ("column", "scale", "wraps", "hold", "shift", "unit")
 _UNMEASURED_KEYS = ("guess", "spread")
 MAX_FILE = 200_000  # bytes
 TURN = 2.0 * math.pi
@@ -41,6 +42,7 @@ class Signal:
     scale: float = 1.0
     wraps: float = 0.0  # the turn by which an angle jumps; 0: it does not
     hold: Hold | None = None  # what an input does between samples; None: found by the fit
+    unit: str = ""  # for labels
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,8 @@ class PhysicsFile:
     scales: dict[str, float] = field(default_factory=dict)  # what the values of a column are multiplied by
     holds: dict[str, Hold] = field(default_factory=dict)  # what inputs do between samples, where the file says so
     unmeasured: dict[str, tuple[float, float]] = field(default_factory=dict)  # guess and spread of unseen states
+    units: dict[str, str] = field(default_factory=dict)  # of states and inputs, for labels
+    fit: dict[str, Any] = field(default_factory=dict)  # settings of the estimator: library, network, hold
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -147,6 +151,8 @@ def _physics_file(data: Mapping[str, Any]) -> PhysicsFile:
         wrapped=dict.fromkeys(wrapped, TURN) | {name: s.wraps for name, s in measured.items() if s.wraps},
         holds={name: signal.hold for name, signal in inputs.items() if signal.hold is not None},
         unmeasured=unmeasured,
+        units={name: signal.unit for name, signal in (*measured.items(), *inputs.items()) if signal.unit},
+        fit=_fit_settings(tables["fit"]),
         scales={s.column: s.scale for s in (*measured.values(), *inputs.values(), Signal(str(time), time_scale))},
     )
     _refuse_shared_columns(made)
@@ -192,7 +198,23 @@ def _signal(value: Any, where: str) -> Signal:
         raise TinyUDEError(f"{where}.wraps is {wraps!r}; only a measured angle wraps, by true or a positive turn.")
     hold = _hold(value, where) if "hold" in value or "shift" in value else None
     scale = _factor(value.get("scale", 1.0), f"{where}.scale")
-    return Signal(_column(value.get("column"), f"{where}.column"), scale, turn, hold)
+    unit = value.get("unit", "")
+    if not isinstance(unit, str):
+        raise TinyUDEError(f'{where}.unit is {unit!r}; give text, e.g. "rad/s".')
+    return Signal(_column(value.get("column"), f"{where}.column"), scale, turn, hold, unit)
+
+
+def _fit_settings(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of the estimator that a file may give: library, network, hold."""
+    library, network = table.get("library", "auto"), table.get("network", "auto")
+    texts = isinstance(library, list) and all(isinstance(item, str) for item in library)
+    if not texts and library not in ("auto", "rich", "none"):
+        raise TinyUDEError(f'fit.library is {library!r}; use "auto", "rich", "none", or a list of terms as text.')
+    if network not in ("auto", "kernel", "mlp", "none"):
+        raise TinyUDEError(f'fit.network is {network!r}; use "auto", "kernel", "mlp" or "none".')
+    if not isinstance(table.get("hold", "auto"), str):
+        raise TinyUDEError(f'fit.hold is {table["hold"]!r}; use "auto", "held", "linear" or "cubic".')
+    return dict(table)
 
 
 def _hold(value: Mapping[str, Any], where: str) -> Hold:

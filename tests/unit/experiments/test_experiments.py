@@ -84,7 +84,7 @@ def assert_documented_form(section: str, tables: list[Table]) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [n for n in NAMES if n not in ("gradients", "adjoint-gradients", "device", "benchmarks")]
+    "name", [n for n in NAMES if n not in ("gradients", "adjoint-gradients", "device", "verdicts", "benchmarks")]
 )
 def test_experiment_makes_notes_tables_and_figure_from_plain_results(name):
     experiment, seen = load(name), {}

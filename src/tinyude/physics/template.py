@@ -1,0 +1,112 @@
+"""A physics file to begin with, from the columns of a log: time, rate pairs and units guessed, to be corrected."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from tinyude.physics.parsing import RESERVED_NAMES
+
+TIMES = ("time", "t", "timestamp", "stamp", "seconds", "sec", "time_s", "t_s", "time_ms", "t_ms", "ms")
+INPUTS = (
+    "u", "input", "cmd", "command", "torque", "tau", "force", "voltage", "volts", "volt", "current", "duty", "pwm",
+    "throttle", "heater", "power", "valve", "inflow",
+)  # fmt: skip
+LOOKED_AT = 5000  # rows
+
+
+def physics_template(table: Mapping[str, Any], log: str) -> str:
+    """The file as text; every line that is a guess says so."""
+    names = list(table)
+    time = next((n for n in names if re.sub(r"[^a-z_]", "", n.lower()) in TIMES), None)
+    signals = [n for n in names if n != time]
+    inputs = [n for n in signals if any(word in re.split(r"[^a-z]+", n.lower()) for word in INPUTS)]
+    states = [n for n in signals if n not in inputs] or signals
+    inputs = [n for n in inputs if n not in states]
+    called = {n: _identifier(n, k) for k, n in enumerate(signals)}
+    rates = _rate_pairs(table, time, states)
+    lines = [f"# Physics of {log}: write what you know; TinyUDE learns the rest.", "", "[states]  # dx/dt of each"]
+    for n in states:
+        rate = rates.get(n)
+        known = f'"{called[rate]}"' if rate else f'"-0.1*{called[n]}"'
+        note = f"# guess: {rate} is the rate of {n}" if rate else "# to be replaced by what you know"
+        lines.append(f"{called[n]} = {known}  {note}")
+    lines += ["", "[measured]  # the column of each state"]
+    lines += [f"{called[n]} = {_column(n)}" for n in states]
+    if inputs:
+        lines += ["", "[inputs]  # what drives the system; use each in an equation above"]
+        lines += [f"{called[n]} = {_column(n)}" for n in inputs]
+    lines += [
+        "",
+        "[parameters]  # constants of the equations",
+        "# L = 0.5",
+        "# k = { value = 1.0, learn = true, min = 0.0 }",
+    ]
+    lines += ["", "[time]", *_time_lines(table, time)]
+    lines += [
+        "",
+        "# [fit]",
+        '# library = "auto"  # "rich", "none", or a list of terms',
+        '# network = "auto"  # "kernel", "mlp", "none"',
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _identifier(name: str, place: int) -> str:
+    word = re.sub(r"\W+", "_", re.split(r"[\[(]", name)[0]).strip("_")
+    word = word if word.isidentifier() and word not in RESERVED_NAMES else f"x{place}"
+    return word
+
+
+def _column(name: str) -> str:
+    """The column, with the scale that its unit asks for."""
+    quoted = '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    unit = re.search(r"[\[(]\s*([^\])]+)\s*[\])]|_(deg|mm|ms|rpm|mV|mA)$", name)
+    found = (unit[1] or unit[2]) if unit else ""
+    scale = {
+        "deg": "0.017453293",
+        "deg/s": "0.017453293",
+        "°": "0.017453293",
+        "mm": "0.001",
+        "mm/s": "0.001",
+        "mA": "0.001",
+        "mV": "0.001",
+        "rpm": "0.10471976",
+    }.get(found)
+    if scale:
+        return f"{{ column = {quoted}, scale = {scale} }}  # guess: {found} to SI"
+    return f'{{ column = {quoted}, unit = "{found}" }}' if found and '"' not in found else quoted
+
+
+def _time_lines(table: Mapping[str, Any], time: str | None) -> list[str]:
+    if time is None:
+        return ["period = 0.01  # no column of times was found: seconds between two rows"]
+    steps = np.diff(np.asarray(table[time], dtype=np.float64)[:LOOKED_AT])
+    steps = steps[np.isfinite(steps) & (steps > 0.0)]
+    usual = float(np.median(steps)) if len(steps) else 0.01
+    lines = [f"column = {_column(time).split(',')[0].removeprefix('{ column = ').rstrip(' }')}"]
+    if time.lower().rstrip("])").endswith("ms") or (usual >= 1.0 and usual == round(usual)):
+        lines.append(f"scale = 0.001  # guess: milliseconds, {usual:g} between two rows")
+    return lines
+
+
+def _rate_pairs(table: Mapping[str, Any], time: str | None, states: list[str]) -> dict[str, str]:
+    """State to the column that is its derivative, by correlation of differences."""
+    columns = {n: np.asarray(table[n], dtype=np.float64)[:LOOKED_AT] for n in states}
+    t = np.arange(len(next(iter(columns.values())))) if time is None else np.asarray(table[time], float)[:LOOKED_AT]
+    found: dict[str, str] = {}
+    lag = max(1, len(t) // 500)
+    for n, values in columns.items():
+        slope, best = (values[lag:] - values[:-lag]) / (t[lag:] - t[:-lag] + 1e-300), ("", 0.9)
+        for other, rate in columns.items():
+            middle = 0.5 * (rate[lag:] + rate[:-lag])
+            good = np.isfinite(slope) & np.isfinite(middle)
+            if other != n and good.sum() > 20 and np.std(slope[good]) > 0.0 and np.std(middle[good]) > 0.0:
+                r = float(np.corrcoef(slope[good], middle[good])[0, 1])
+                best = max(best, (other, r), key=lambda pair: pair[1])
+        if best[0] and found.get(best[0]) != n:
+            found[n] = best[0]
+    return found

@@ -1,0 +1,34 @@
+"""The reference page of the physics file names every key that the parser takes, and no other."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+
+from tinyude.physics import file
+from tinyude.physics.template import physics_template
+
+PAGE = Path(__file__).parents[3] / "docs" / "physics_file.md"
+
+
+def test_reference_lists_every_table_and_key() -> None:
+    parts = re.split(r"^## `\[(\w+)\]`$", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    sections = dict(zip(parts[1::2], parts[2::2], strict=True))
+    assert set(sections) == set(file._TABLES)
+    own = {"measured": {"column", "scale", "wraps", "unit"}, "inputs": {"hold", "shift"}}
+    own |= {"parameters": set(file._PARAMETER_KEYS), "unmeasured": set(file._UNMEASURED_KEYS)}
+    assert own["measured"] | own["inputs"] == set(file._SIGNAL_KEYS)
+    for table, keys in file._TABLES.items():
+        listed = set(re.findall(r"`(\w+)`", " ".join(re.findall(r"^\| (`[^|]*) \|", sections[table], re.MULTILINE))))
+        assert listed == (set(keys) if keys is not None else own.get(table, set())), table
+
+
+def test_physics_template_is_a_physics_file(tmp_path: Path) -> None:
+    t = 0.01 * np.arange(400.0)
+    table = {"time_ms": 1e3 * t, "angle [deg]": np.sin(3 * t), "speed": 3 * np.cos(3 * t), "torque": np.cos(t)}
+    path = tmp_path / "made.toml"
+    path.write_text(physics_template(table, "log.csv"), encoding="utf-8")
+    made = file.load_physics_file(path)
+    assert made.physics.texts[0] == "speed" and made.measured["angle"] == "angle [deg]"
+    assert made.scales["angle [deg]"] == 0.017453293 and made.scales["time_ms"] == 0.001
+    assert made.inputs == {"torque": "torque"}
