@@ -5,6 +5,7 @@
 #include "board.h"
 #include "plant_config.h"
 #include "report.h"
+#include "state.h" /* the learner's slices */
 
 enum { MEASURED_UPDATES = 16 };
 
@@ -20,9 +21,16 @@ static void push_samples(tu_learner *learner, int file, uint32_t last, phase *sp
     tu_real row[TU_MAX_STATES + TU_MAX_INPUTS];
     size_t bytes = (size_t)(plant_config.channels + plant_config.inputs) * sizeof(tu_real);
     while (spent->samples < last && board_read(file, row, bytes) == 0) {
-        uint64_t start = board_instructions();
-        tu_learner_push(learner, row);
-        uint64_t taken = board_instructions() - start;
+        uint64_t start = board_instructions(), since = start, now = start;
+        int more = 1;
+        tu_learner_begin(learner, row);
+        while (more) { /* as tu_learner_push */
+            more = tu_learner_advance(learner);
+            now = board_instructions();
+            spent->slice = now - since > spent->slice ? now - since : spent->slice;
+            since = now;
+        }
+        uint64_t taken = now - start;
         spent->instructions += taken;
         spent->longest = taken > spent->longest ? taken : spent->longest;
         spent->samples++;
@@ -46,7 +54,7 @@ static uint64_t update(tu_learner *learner)
 
 int main(void)
 {
-    phase calibration = {0, 0, 0}, learning = {0, 0, 0};
+    phase calibration = {0, 0, 0, 0}, learning = {0, 0, 0, 0};
     tu_learner *learner;
     int file = board_open_input("stream.bin");
     int status = tu_learner_init(&learner, &plant_config, &plant_known, arena, sizeof arena);

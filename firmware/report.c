@@ -72,4 +72,5 @@ void report_phase(const char *name, const phase *spent)
     print_part(name, "_samples", spent->samples);
     print_part(name, "_instructions", spent->instructions);
     print_part(name, "_longest_push", spent->longest);
+    print_part(name, "_longest_slice", spent->slice);
 }

@@ -8,6 +8,7 @@ typedef struct {
     uint32_t samples;
     uint64_t instructions; /* of all pushes, with the updates they set off */
     uint64_t longest;      /* push */
+    uint64_t slice;        /* the longest piece of one that cannot be interrupted */
 } phase;
 
 void report_phase(const char *name, const phase *spent);

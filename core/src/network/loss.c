@@ -69,8 +69,8 @@ static void match_nodes(const tu_real *weights, int windows, int nodes, int outp
 }
 
 /* One block, with the weights as tu_mlp_forward takes them. */
-static int loss_block(const tu_mlp *net, const tu_real *params, const tu_real *forward, const tu_batch *batch, int nodes,
-                      const tu_real *weights, tu_real *scratch, tu_real *grad, int first, tu_real *loss)
+static int loss_block(const tu_mlp *net, const tu_real *params, const tu_real *forward, const tu_batch *batch,
+                      int nodes, const tu_real *weights, tu_real *scratch, tu_real *grad, int first, tu_real *loss)
 {
     int outputs = net->sizes[net->layers];
     int part = TU_CHIP_BLOCK / nodes; /* whole windows in a chip's block: losses are summed by such parts everywhere */

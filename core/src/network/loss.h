@@ -44,8 +44,8 @@ void tu_loss_gather(const tu_batch *batch, const tu_mlp *net, int windows, int n
 tu_real tu_loss_first(const tu_mlp *net, const tu_real *params, const tu_batch *batch, int nodes,
                       const tu_real *weights, tu_real *scratch, tu_real *grad);
 
-/* The same in slices: the windows from `first` on that make a block, the gradient cleared at the first; sums to *loss. The
- * next slice's `first`; batch->size: it was the last, and the loss is *loss / batch->size.
+/* The same in slices: the windows from `first` on that make a block, the gradient cleared at the first; sums to *loss.
+ * The next slice's `first`; batch->size: it was the last, and the loss is *loss / batch->size.
  */
 int tu_loss_first_slice(const tu_mlp *net, const tu_real *params, const tu_batch *batch, int nodes,
                         const tu_real *weights, tu_real *scratch, tu_real *grad, int first, tu_real *loss);

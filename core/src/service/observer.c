@@ -198,7 +198,8 @@ static int is_lost(const tu_observer *o)
 }
 
 /* One step: predict, compare, correct. */
-static void step(tu_observer *o, tu_snapshot *snapshot, const tu_real *x_scale, const tu_real *sigma, const tu_real *row)
+static void step(tu_observer *o, tu_snapshot *snapshot, const tu_real *x_scale, const tu_real *sigma,
+                 const tu_real *row)
 {
     const tu_config *c = o->config;
     int n = c->states;

@@ -1,5 +1,5 @@
-/* The state now, and how well the model predicts it: an extended Kalman filter over the hybrid field, at 100 Hz or at the
- * sample rate where that is slower.
+/* The state now, and how well the model predicts it: an extended Kalman filter over the hybrid field, at 100 Hz or
+ * at the sample rate where that is slower.
  *
  * Innovations e = y - prediction and their expected variance S = P + sigma^2 say whether model and sensors still agree:
  * the mean of e^2 / S over the last minute is 1 while noise is all that is wrong.
@@ -33,7 +33,9 @@ void tu_observer_carve(tu_observer *observer, tu_arena *arena, const tu_config *
 /* What comes next does not follow on what was. */
 void tu_observer_clear(tu_observer *observer);
 
-/* A sample: channels, then inputs. A step is due at every `every`th tick. 1: predicted and expected are of this sample. */
+/* A sample: channels, then inputs. A step is due at every `every`th tick.
+ * 1: predicted and expected are of this sample.
+ */
 int tu_observer_push(tu_observer *observer, tu_snapshot *snapshot, const tu_real *sigma, const tu_real *row, int due);
 
 #endif

@@ -48,7 +48,7 @@ __all__ = [
 
 ROOT = Path(__file__).parents[3]  # of a source tree: an installed package has no firmware
 STACK_BYTES = 4096
-_COUNTED = ("_instructions", "_push")  # figures that come from the instruction counter
+_COUNTED = ("_instructions", "_push", "_slice")  # figures that come from the instruction counter
 
 
 @dataclass(frozen=True)
