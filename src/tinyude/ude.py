@@ -154,7 +154,6 @@ class UDE(Fitted, BaseEstimator):  # type: ignore[misc]
         done = push_stream(session, stream, lambda rows: progress(rows, total) if progress else None)
         train(session, lambda steps: progress(min(done + steps, total), total) if progress else None)
         self._adopt(session, stream)
-        self._refine(stream)
         self._judge(stream)
         if progress:
             progress(total, total)
