@@ -55,7 +55,6 @@ from tinyude.training.session import (
 Array = NDArray[Any]
 Progress = Callable[[int, int], None]
 
-PERIOD = 1e-3  # s between samples, when nobody says
 PARAMETER_PASSES = 8
 LIVE_SAMPLES = 40_000  # what a live stream is sized for when nobody says
 LOOKED_AT = 1_000  # windows behind the intervals and the warnings
@@ -136,12 +135,12 @@ class UDE(Fitted, BaseEstimator):  # type: ignore[misc]
     def fit(self, Y: Any, y: Any = None, u: Any = None, progress: Progress | None = None, *, t: Any = None) -> UDE:
         """Learn from a record: (samples, measured states), or a list of runs; t is the sample period or time stamps.
 
-        t may be given second by position too; there a Pipeline passes None, which stands for 1 kHz.
+        t may be given second by position too; through a Pipeline named `ude` it is passed as `ude__t`.
         A Stream (tinyude.data.logs.log_stream) is taken as it is, and may be longer than memory; then, for the paper
         presets, and when a perceptron is asked for, the streaming learner does the work, else the batch estimator.
         """
         started = time.perf_counter()
-        stream = self._stream(Y, _times(y, t, PERIOD), u)
+        stream = self._stream(Y, _times(y, t, None), u)
         if self._hidden_states():
             return self._fit_hidden(stream, started)
         if not self._wants_streaming(stream):
@@ -327,9 +326,9 @@ class UDE(Fitted, BaseEstimator):  # type: ignore[misc]
         return hasattr(self, "model_")
 
     @property
-    def _period(self) -> float:
+    def _period(self) -> float | None:
         """Seconds between samples when nobody says: those of the fit."""
-        return float(self.config_.sample_period) if hasattr(self, "config_") else PERIOD
+        return float(self.config_.sample_period) if hasattr(self, "config_") else None
 
     def _stream(self, Y: Any, t: Any, u: Any, shortest: int | None = None) -> Stream:
         if not isinstance(self.physics, Physics):
@@ -341,6 +340,11 @@ class UDE(Fitted, BaseEstimator):  # type: ignore[misc]
                     f"The stream holds {', '.join(Y.names)}; it must hold {', '.join(names)} and inputs."
                 )
             return Y
+        if t is None:
+            raise TinyUDEError(
+                "t is missing; give the sample period in seconds or one time stamp for each row, as in "
+                "fit(Y, t=1e-3), or in a Pipeline fit(Y, ude__t=1e-3)."
+            )
         mixed = bool(self.refine) and self.preset == "default" and shortest is None
         return as_stream(Y, t, u, names, self.physics.inputs, shortest, turns(self.wraps, names), mixed)
 
@@ -600,7 +604,7 @@ def _none_passed(state: Mapping[str, Any]) -> TinyUDEError:
     )
 
 
-def _times(by_position: Any, by_name: Any, period: float) -> Any:
+def _times(by_position: Any, by_name: Any, period: float | None) -> Any:
     if by_position is not None and by_name is not None:
         raise TinyUDEError("t is given twice, by position and by name; give it once.")
     return by_name if by_name is not None else by_position if by_position is not None else period

@@ -143,7 +143,10 @@ def test_pipeline_fits_scores_and_takes_the_period(
     np.testing.assert_array_equal(clone(pipeline).fit(samples, period).predict(TABLE), alone.predict(TABLE))
     with pytest.raises(TinyUDEError, match="given twice"):
         alone.fit(samples, period, t=period)
-    assert Pipeline([("ude", clone(alone))]).fit(samples).named_steps["ude"].config_.sample_period == 1e-3
+    named = Pipeline([("ude", clone(alone))]).fit(samples, ude__t=1e-3)
+    assert named.named_steps["ude"].config_.sample_period == 1e-3
+    with pytest.raises(tu.TinyUDEError, match="t is missing; give the sample period"):
+        clone(alone).fit(samples)
 
 
 def test_seed_of_takes_what_scikit_learn_takes() -> None:
