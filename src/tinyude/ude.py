@@ -381,7 +381,7 @@ class UDE(Fitted, BaseEstimator):  # type: ignore[misc]
         result = batch_fit(self.physics, stream, Options(self.measured, self.on, self.sees, library, network))
         model, state = result.best.model, batch_state(result)
         self.batch_ = result
-        self.config_ = self._config(stream, list(model.terms), 0)
+        self.config_ = self._config(stream, list(model.terms), 0, on=model.on)
         state["window_half"] = min(max(state["window_half"], SHORTEST_HALF), self.config_.max_half)
         weights = mlp_init(self.config_.sizes, rng_seed(self.config_.seed)) if self.config_.hidden else np.zeros(0)
         self.model_ = replace(model, hidden=self.config_.hidden, weights=weights)
@@ -415,11 +415,13 @@ class UDE(Fitted, BaseEstimator):  # type: ignore[misc]
         """Whether a network that sees a rotating angle, without harmonics, is trained from a second start."""
         return self.preset == "default" and not live and any(wrap) and not harmonic(terms)
 
-    def _config(self, stream: Stream, terms: list[sp.Expr], forced: int, live: bool = False) -> Config:
+    def _config(
+        self, stream: Stream, terms: list[sp.Expr], forced: int, live: bool = False, on: tuple[int, ...] | None = None
+    ) -> Config:
         """The learner's configuration for this record and these terms."""
         physics = self.physics
         _, channel, order = measured_map(physics, self.measured)
-        on = residual_states(physics, self.on, self.preset)
+        on = residual_states(physics, self.on, self.preset) if on is None else on
         seed = seed_of(self.random_state)
         given = {"updates": self.updates, "reservoir": self.reservoir, "batch": self.batch, **dict(self.settings or {})}
         samples = max(stream.count, LIVE_SAMPLES) if live else stream.count

@@ -34,6 +34,8 @@ from tinyude.training.batch.windows import local_windows
 Array = NDArray[Any]
 
 TURN = 2.0 * np.pi
+CONTRADICTION = 3.0  # chi^2 a row, in units of noise alone, at which a told rate is not the measured one
+NOT_A_RATE = 0.05  # of the rate's RMS: what must be missing; a latency of some samples leaves less
 PICARD = 2  # rounds of correcting the node states by the field
 TWO_WAY = 0.05  # least share of samples on either side of 0 for a state to count as a speed
 
@@ -105,6 +107,9 @@ def batch_fit(physics: Physics, stream: Stream, options: Options | None = None) 
         If no window fits into the record.
     """
     raw = _Work(physics, stream, options or Options())
+    if wrong := raw.contradicted():
+        names = [physics.states[i] for i in sorted((*raw.on, *wrong))]
+        raw = _Work(physics, stream, replace(raw.options, on=names))
     work = raw.corrected()
     fits = work.rough()
     moved, errors, deficient = physics, np.zeros(0), 0
@@ -183,6 +188,20 @@ class _Work:
             for i, j in enumerate(self.physics.kinematic)
             if j is not None and j != i and i not in self.on and order[i] == order[j] == 0
         ]
+
+    def contradicted(self) -> list[int]:
+        """States told to be the integral of another whose measured rate says otherwise: their equation may lack a term.
+
+        A late channel differs too, but by little.
+        """
+        found = []
+        for i in self.helpers if self.options.on is None else ():
+            filters = noise_filters(self.targets, self.lengths, self.noise.sigma, i, self.slopes[:, i])
+            problem = Problem(self.targets, i, self.known_targets[i], [], Whitener([filters]))
+            differs = float(np.mean(problem.y**2)) > CONTRADICTION * problem.whitener.expected
+            if differs and problem.size > NOT_A_RATE * float(np.sqrt(np.mean(self.field[:, i] ** 2))):
+                found.append(i)
+        return found
 
     def with_physics(self, physics: Physics) -> _Work:
         """The same windows under other parameter values."""

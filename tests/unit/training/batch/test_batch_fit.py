@@ -155,6 +155,17 @@ def test_batch_fit_learns_physical_parameters() -> None:
     assert np.all(np.abs(np.array(values) - [9.81, 0.4]) < 5.0 * model.parameter_errors)
 
 
+def test_batch_fit_learns_an_equation_that_only_looks_like_a_definition() -> None:
+    t = np.arange(4000) * 5e-3
+    decay = np.exp(-0.15 * t)
+    clean = np.stack([decay * np.sin(2.0 * t), decay * np.cos(2.0 * t)], axis=1)  # dx/dt = 2 y - 0.15 x
+    physics = Physics(["x", "y"], ["y", "-2*x - 0.15*y"])
+    result = fit(physics, clean + 0.003 * RNG.standard_normal(clean.shape), 5e-3)
+    wanted = clean[:, 1] - 0.15 * clean[:, 0]
+    error = np.linalg.norm(result.best.model.residual(clean)[:, 0] - wanted) / np.linalg.norm(wanted)
+    assert result.best.model.on == (0, 1) and error < 0.02
+
+
 def test_batch_fit_invents_nothing_in_a_complete_equation() -> None:
     physics = Physics(["theta", "omega"], ["omega", "-9.81*sin(theta) - 0.4*omega"])
     _, samples = pendulum().stream(0.01, seed=3, seconds=20.0)
