@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Mapping
 from os import PathLike
@@ -29,6 +30,21 @@ if TYPE_CHECKING:
     from tinyude.report.displays import FreeRunDisplay, ResidualAnalysisDisplay, ResidualDisplay
 
 Array = NDArray[Any]
+
+
+def shown(progress: Any) -> Any:
+    """What `fit(progress=...)` calls: a function as it is, True for percentages on stderr, None for nothing."""
+    if progress is None or progress is False:
+        return None
+    if progress is not True:
+        return progress
+
+    def tell(done: int, total: int) -> None:
+        end = "\n" if done >= total else ""
+        sys.stderr.write(f"\rfitting: {100.0 * min(done / max(total, 1), 1.0):3.0f} %{end}")
+        sys.stderr.flush()
+
+    return tell
 
 
 class Fitted:

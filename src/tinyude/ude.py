@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator
 from tinyude.data.frames import numbers, seconds
 from tinyude.data.streams import IN_MEMORY, Stream, as_stream, turns
 from tinyude.errors import TinyUDEError
-from tinyude.fitted import Fitted
+from tinyude.fitted import Fitted, shown
 from tinyude.model.diagnostics import diagnose, record_excerpt
 from tinyude.model.equations import describe, equation_lines, interval_factor
 from tinyude.model.model import Model
@@ -132,7 +132,9 @@ class UDE(Fitted, BaseEstimator):  # type: ignore[misc]
         self.unmeasured = unmeasured
         self.random_state = random_state
 
-    def fit(self, Y: Any, y: Any = None, u: Any = None, progress: Progress | None = None, *, t: Any = None) -> UDE:
+    def fit(
+        self, Y: Any, y: Any = None, u: Any = None, progress: Progress | bool | None = None, *, t: Any = None
+    ) -> UDE:
         """Learn from a record: (samples, measured states), or a list of runs; t is the sample period or time stamps.
 
         t may be given second by position too; through a Pipeline named `ude` it is passed as `ude__t`.
@@ -140,22 +142,23 @@ class UDE(Fitted, BaseEstimator):  # type: ignore[misc]
         presets, and when a perceptron is asked for, the streaming learner does the work, else the batch estimator.
         """
         started = time.perf_counter()
+        tell: Progress | None = shown(progress)
         stream = self._stream(Y, _times(y, t, None), u)
         if self._hidden_states():
             return self._fit_hidden(stream, started)
         if not self._wants_streaming(stream):
-            return self._fit_batch(stream, started, progress)
+            return self._fit_batch(stream, started, tell)
         session = self._session(stream, started)
         calibrate(session, stream)
         if session.config.parameters:
             session = self._learn_parameters(session, stream)
         total = stream.count + most_updates(session)
-        done = push_stream(session, stream, lambda rows: progress(rows, total) if progress else None)
-        train(session, lambda steps: progress(min(done + steps, total), total) if progress else None)
+        done = push_stream(session, stream, lambda rows: tell(rows, total) if tell else None)
+        train(session, lambda steps: tell(min(done + steps, total), total) if tell else None)
         self._adopt(session, stream)
         self._judge(stream)
-        if progress:
-            progress(total, total)
+        if tell:
+            tell(total, total)
         return self
 
     def partial_fit(self, Y: Any, y: Any = None, u: Any = None, *, t: Any = None) -> UDE:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tinyude as tu
+from tinyude.fitted import shown
 from tinyude.systems.system import System
 
 matplotlib.use("Agg")
@@ -76,3 +77,16 @@ def test_notebook_shows_equation_verdict_and_picture(fitted: tu.UDE, pendulum: S
 def test_dir_hides_internals(fitted: tu.UDE) -> None:
     shown = dir(fitted)
     assert "verdict_" in shown and "_state_" not in shown and "_session_" not in shown
+
+
+def test_shown_tells_percentages_only_when_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    assert shown(None) is None and shown(print) is print
+    shown(True)(5, 10)
+    shown(True)(10, 10)
+    assert capsys.readouterr().err == "\rfitting:  50 %\rfitting: 100 %\n"
+
+
+@pytest.mark.parametrize("rhs", [lambda x: x, [lambda x: x, "omega"]])
+def test_physics_refuses_functions_and_says_what_to_write(rhs: object) -> None:
+    with pytest.raises(tu.TinyUDEError, match=r"rhs is a Python function.*write the rates as text or SymPy"):
+        tu.Physics(["theta", "omega"], rhs)  # type: ignore[arg-type]

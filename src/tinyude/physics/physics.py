@@ -130,6 +130,11 @@ class Physics:
         _refuse_shared_names(self.states, self.inputs, tuple(self.parameters))
         if not self.states:
             raise TinyUDEError("Physics needs at least one state, e.g. states=['theta', 'omega'].")
+        if callable(rhs) or (isinstance(rhs, Sequence) and any(map(_is_function, rhs))):
+            raise TinyUDEError(
+                "rhs is a Python function, which cannot be differentiated or put on a board; write the rates as text "
+                "or SymPy expressions, e.g. rhs=['omega', '-9.81*sin(theta)']."
+            )
         if isinstance(rhs, str | sp.Basic):
             raise TinyUDEError(f"rhs is {rhs!r}; give a list with one right-hand side for each state.")
         self.texts = tuple(_text(item, self) for item in rhs)
@@ -416,6 +421,10 @@ class Physics:
 
     def _detected_angles(self) -> tuple[str, ...]:
         return tuple(name for name in self.states if _enters_as_angle(self._symbols[name], self.rhs))
+
+
+def _is_function(item: object) -> bool:
+    return callable(item) and not isinstance(item, sp.Basic)
 
 
 def _enters_as_angle(symbol: sp.Symbol, rhs: Sequence[sp.Expr]) -> bool:
