@@ -6,27 +6,25 @@ import math
 import os
 import struct
 import tokenize
-import warnings
 import zipfile
 import zlib
-from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.lib import format as npy
 
+from tinyude.data.matlab import mat_version, variables_of_4, variables_of_5
 from tinyude.errors import TinyUDEError
 
 MAX_BYTES = 2_000_000_000  # of a file's numbers: these kinds are read at once, CSV and Parquet in pieces
-MAX_DEPTH = 20  # of cells within cells
 MAX_VARIABLES = 10_000
 _BROKEN = (
     ValueError, TypeError, KeyError, IndexError, AttributeError, EOFError, OverflowError, MemoryError, RecursionError,
-    NotImplementedError, RuntimeError, SyntaxError, UserWarning, zlib.error, struct.error, tokenize.TokenError,
+    NotImplementedError, RuntimeError, SyntaxError, zlib.error, struct.error, tokenize.TokenError,
     zipfile.BadZipFile,
 )  # fmt: skip
-_MATRIX, _COMPRESSED = 14, 15  # kinds of elements in a .mat file
 
 
 def read_npz(path: Path) -> dict[str, Any]:
@@ -59,90 +57,22 @@ def _npy(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Any:
 
 def read_mat(path: Path) -> dict[str, Any] | None:
     """The variables of a MATLAB file up to version 7; None for version 7.3, which is HDF5."""
-    from scipy.io import loadmat
-    from scipy.io.matlab import MatReadError, matfile_version
-
     try:
-        with path.open("rb") as file, warnings.catch_warnings():
-            warnings.simplefilter("error")
-            major = matfile_version(file)[0]
-            if major == 2:
+        with path.open("rb") as file:
+            version = mat_version(file.read(128))
+            if version == 73:
                 return None
-            _check_mat(file, path, major)
+            _refuse_large(path, file.seek(0, os.SEEK_END))
             file.seek(0)
-            variables = loadmat(file)
+            content = file.read()
+        found = variables_of_4(content) if version == 4 else variables_of_5(content, MAX_BYTES)
+        variables = dict(islice(found, MAX_VARIABLES + 1))
     except TinyUDEError:
         raise
-    except (*_BROKEN, MatReadError) as error:
+    except _BROKEN as error:
         raise TinyUDEError(f"{path} is not a readable .mat file ({error}); save it again with save -v7.") from None
+    _refuse_many(path, len(variables))
     return {name: value for name, value in variables.items() if not name.startswith("__")}
-
-
-def _check_mat(file: IO[bytes], path: Path, major: int) -> None:
-    """Refuse sizes beyond the file or the limit, and nesting that would exhaust the stack of the reader."""
-    file.seek(0, os.SEEK_END)
-    end, total = file.tell(), 0
-    for count, size in enumerate(_sizes_of_4(file, end) if major == 0 else _sizes_of_5(file, end)):
-        total += size
-        _refuse_many(path, count)
-        _refuse_large(path, total)
-
-
-def _sizes_of_4(file: IO[bytes], end: int) -> Iterator[int]:
-    """Bytes of each variable of a version 4 file."""
-    widths = {0: 8, 1: 4, 2: 4, 3: 2, 4: 2, 5: 1}
-    place = 0
-    while place + 20 <= end:
-        file.seek(place)
-        header = file.read(20)
-        order = "<" if struct.unpack("<i", header[:4])[0] in range(5000) else ">"
-        kind, rows, columns, imaginary, length = struct.unpack(f"{order}5i", header)
-        size = rows * columns * widths[kind // 10 % 10] * (2 if imaginary else 1)
-        place += 20 + length + size
-        if min(rows, columns, length) < 0 or place > end:
-            raise ValueError("a variable is longer than the file")
-        yield size
-
-
-def _sizes_of_5(file: IO[bytes], end: int) -> Iterator[int]:
-    """Bytes of each variable of a version 5 to 7 file, uncompressed."""
-    file.seek(126)
-    order = "<" if file.read(2) == b"IM" else ">"
-    place = 128
-    while place + 8 <= end:
-        file.seek(place)
-        kind, size = struct.unpack(f"{order}2I", file.read(8))
-        place += 8 + size
-        if place > end:
-            raise ValueError("a variable is longer than the file")
-        if kind != _COMPRESSED:
-            yield size
-            _check_depth(file.read(size), order)
-            continue
-        inflate = zlib.decompressobj()
-        packed = file.read(size)
-        head = inflate.decompress(packed, 8)
-        _, inner = struct.unpack(f"{order}2I", head)
-        yield inner
-        _check_depth(inflate.decompress(inflate.unconsumed_tail, inner), order)
-
-
-def _check_depth(content: bytes, order: str) -> None:
-    """Walk the tags of a variable's elements: matrices within matrices are cells and structs."""
-    ends, place = [len(content)], 0
-    while place + 8 <= len(content):
-        while place >= ends[-1] and len(ends) > 1:
-            ends.pop()
-        kind, size = struct.unpack_from(f"{order}2I", content, place)
-        if kind >> 16:  # a small element: kind, size and data in these eight bytes
-            place += 8
-        elif kind == _MATRIX:
-            ends.append(place + 8 + size)
-            place += 8
-            if len(ends) > MAX_DEPTH:
-                raise ValueError(f"cells are nested deeper than {MAX_DEPTH}")
-        else:
-            place += 8 + size + -size % 8
 
 
 def _refuse_large(path: Path, size: int) -> None:
