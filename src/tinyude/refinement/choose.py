@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tinyude.model.candidate import Candidate
 
 Array = NDArray[Any]
+BARE = ("known", "parameters")  # candidates without anything learned beside parameters
 CLEARLY = 1.0  # standard errors of the paired difference
 
 
@@ -34,7 +35,15 @@ def choose(candidates: Sequence[Candidate], by_free_runs: bool, by_evidence: boo
 
 
 def _by_evidence(candidates: Sequence[Candidate]) -> int:
-    return int(np.argmax([c.evidence if np.isfinite(c.evidence) else -np.inf for c in candidates]))
+    """The best by evidence among those that keep what the windows found.
+
+    The windows saw the whole record and weighed learning against nothing there. Refinement often sees a part of it,
+    too little to weigh dozens of kernel weights anew: that learning hurts is for the held-back free runs to say.
+    """
+    found = [k for k, c in enumerate(candidates) if c.name not in BARE]
+    bare = max((c.cost for c in candidates if c.name in BARE), default=0)
+    kept = found if any(candidates[k].cost > bare for k in found) else range(len(candidates))
+    return max(kept, key=lambda k: candidates[k].evidence if np.isfinite(candidates[k].evidence) else -np.inf)
 
 
 def _by_free_runs(candidates: Sequence[Candidate]) -> int:
