@@ -123,7 +123,8 @@ static void start(source *s, tu_learner *learner, const tu_config *c)
     for (int i = 0; i < TU_MAX_STATES; i++) {
         on[i] = (int32_t)take(s, 1) - 1;
     }
-    tu_model model = {(int32_t)take(s, 1), (int32_t)take(s, 1) % 4, number(s), values, values, values, values, on, values, values};
+    tu_model model = {
+        (int32_t)take(s, 1), (int32_t)take(s, 1) % 4, number(s), values, values, values, values, on, values, values};
     model.u_scale = model.x_scale + c->states;
     model.dx_scale = model.u_scale + c->inputs;
     model.weights = model.dx_scale + c->states;
@@ -139,18 +140,42 @@ static void call(source *s, tu_learner *learner, const tu_config *c, tu_real *ro
     tu_view view;
     uint32_t choice = take(s, 1);
     switch (choice) {
-    case 0: tu_learner_gap(learner); break;
-    case 1: tu_learner_rewind(learner); break;
-    case 2: tu_learner_calibrated(learner); break;
-    case 3: tu_learner_step(learner, take(s, 1) % MOST_UPDATES); break;
-    case 4: tu_learner_solve(learner); break;
-    case 5: tu_learner_judge(learner); break;
-    case 6: tu_learner_conclude(learner); break;
-    case 7: (void)tu_learner_around(learner); break;
-    case 8: tu_learner_choose(learner); break;
-    case 9: (void)tu_learner_residual(learner, row, row + c->states, answer); break;
-    case 10: tu_learner_view(learner, &view); break;
-    case 11: numbers(s, row, MOST_ROW); break;
+    case 0:
+        tu_learner_gap(learner);
+        break;
+    case 1:
+        tu_learner_rewind(learner);
+        break;
+    case 2:
+        tu_learner_calibrated(learner);
+        break;
+    case 3:
+        tu_learner_step(learner, take(s, 1) % MOST_UPDATES);
+        break;
+    case 4:
+        tu_learner_solve(learner);
+        break;
+    case 5:
+        tu_learner_judge(learner);
+        break;
+    case 6:
+        tu_learner_conclude(learner);
+        break;
+    case 7:
+        (void)tu_learner_around(learner);
+        break;
+    case 8:
+        tu_learner_choose(learner);
+        break;
+    case 9:
+        (void)tu_learner_residual(learner, row, row + c->states, answer);
+        break;
+    case 10:
+        tu_learner_view(learner, &view);
+        break;
+    case 11:
+        numbers(s, row, MOST_ROW);
+        break;
     default: /* a stretch of samples around the last row: one byte buys many */
         for (uint32_t i = 0; i < choice / 8; i++) {
             for (int k = 0; k < c->channels + c->inputs; k++) {

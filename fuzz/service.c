@@ -1,4 +1,5 @@
-/* libFuzzer target for the service layer: any bytes on the serial line, any content of the storage, calls in any order. */
+/* libFuzzer target for the service layer: any bytes on the serial line, any content of the storage, calls in any order.
+ */
 #include "tinyude_service.h"
 
 #include <stdlib.h>
@@ -14,12 +15,47 @@ enum { SLOT = 1 << 15, LONGEST = 32 };
     } while (0)
 
 static const tu_config CONFIG = {
-    .channels = 2, .states = 2, .inputs = 1, .channel = {0, 1}, .sample_period = (tu_real)0.01, .on_count = 1, .on = {1},
-    .sees_count = 2, .sees = {0, 1}, .hidden_count = 1, .hidden = {2}, .parameters = 1, .library_terms = 2, .forced = 1,
-    .dense = 1, .taps = 5, .poly = 4, .stride = 5, .max_half = 6, .spacing = 1, .adaptive = 1, .gated = 1, .repair = 1,
-    .physics_nodes = 3, .network_nodes = 3, .calibration = 60, .snr_gate = 12, .reservoir = 12, .holdout = 4, .batch = 2,
-    .updates = 100, .train_every = 10, .adam = 1, .rate = (tu_real)0.02, .rate_floor = (tu_real)0.02,
-    .decay = (tu_real)0.99, .settle = 1, .groups = 6, .block = 8, .threshold = (tu_real)4.5, .follow = 1,
+    .channels = 2,
+    .states = 2,
+    .inputs = 1,
+    .channel = {0, 1},
+    .sample_period = (tu_real)0.01,
+    .on_count = 1,
+    .on = {1},
+    .sees_count = 2,
+    .sees = {0, 1},
+    .hidden_count = 1,
+    .hidden = {2},
+    .parameters = 1,
+    .library_terms = 2,
+    .forced = 1,
+    .dense = 1,
+    .taps = 5,
+    .poly = 4,
+    .stride = 5,
+    .max_half = 6,
+    .spacing = 1,
+    .adaptive = 1,
+    .gated = 1,
+    .repair = 1,
+    .physics_nodes = 3,
+    .network_nodes = 3,
+    .calibration = 60,
+    .snr_gate = 12,
+    .reservoir = 12,
+    .holdout = 4,
+    .batch = 2,
+    .updates = 100,
+    .train_every = 10,
+    .adam = 1,
+    .rate = (tu_real)0.02,
+    .rate_floor = (tu_real)0.02,
+    .decay = (tu_real)0.99,
+    .settle = 1,
+    .groups = 6,
+    .block = 8,
+    .threshold = (tu_real)4.5,
+    .follow = 1,
 };
 
 static void field(void *context, const tu_real *x, const tu_real *u, tu_real *dx)
@@ -111,7 +147,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         uint8_t choice = *data++;
         size_t count = (size_t)(end - data) < choice % LONGEST ? (size_t)(end - data) : choice % LONGEST;
         switch (choice >> 5) {
-        case 0: tu_service_receive(service, data, count), data += count; break;
+        case 0:
+            tu_service_receive(service, data, count), data += count;
+            break;
         case 1: /* what is saved is changed, at a place that the bytes choose */
             if (count > 2) {
                 size_t place = (size_t)(data[0] << 8 | data[1]) * 2 % (sizeof d->bytes - LONGEST);
@@ -119,11 +157,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             }
             data += count;
             break;
-        case 2: (void)tu_service_load(service, &storage); break;
-        case 3: (void)tu_service_save(service, &storage); break;
-        case 4: d->failing = choice % 8; break;
-        case 5: tu_service_skip(service, (uint32_t)choice << (choice % 25)); break;
-        case 6: (void)tu_service_restart(service, NULL); break;
+        case 2:
+            (void)tu_service_load(service, &storage);
+            break;
+        case 3:
+            (void)tu_service_save(service, &storage);
+            break;
+        case 4:
+            d->failing = choice % 8;
+            break;
+        case 5:
+            tu_service_skip(service, (uint32_t)choice << (choice % 25));
+            break;
+        case 6:
+            (void)tu_service_restart(service, NULL);
+            break;
         default:
             for (int i = 0; i < choice % LONGEST; i++) {
                 row[0] += (tu_real)((i * 7 + choice) % 17 - 8) / 64;

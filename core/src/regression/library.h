@@ -32,10 +32,10 @@ typedef struct {
 
 /* Where a solution is worked out: memory that is free between windows. */
 typedef struct {
-    int count; /* columns chosen so far */
-    int stage; /* of a solution that is under way, */
-    int kept;  /* its forced columns that the data tell apart, */
-    int group; /* the group left out next, -1: none is, */
+    int count;  /* columns chosen so far */
+    int stage;  /* of a solution that is under way, */
+    int kept;   /* its forced columns that the data tell apart, */
+    int group;  /* the group left out next, -1: none is, */
     int filled; /* and how many were left out so far */
     int32_t *chosen;
     tu_real *total;    /* sums over all groups */

@@ -3,11 +3,11 @@
 #include "numeric/elementary.h"
 #include "numeric/finite.h"
 
-enum { HOLDOUT_EVERY = 8 }; /* one block in so many is held out */
-enum { PARTS = 4 };         /* of a block, each one observation where the network or a change is tested */
-enum { TAGS = 32768 };      /* parts that a compact entry can tell apart */
+enum { HOLDOUT_EVERY = 8 };    /* one block in so many is held out */
+enum { PARTS = 4 };            /* of a block, each one observation where the network or a change is tested */
+enum { TAGS = 32768 };         /* parts that a compact entry can tell apart */
 enum { REMOVED_A_SLICE = 16 }; /* stored targets */
-enum { SOLVE_EVERY = 8 };   /* blocks between two solutions of the library */
+enum { SOLVE_EVERY = 8 };      /* blocks between two solutions of the library */
 
 /* States from the window's polynomial and inputs from the ring, at one node. */
 static void node_at(tu_learner *l, const tu_nodes *nodes, int q)

@@ -11,11 +11,11 @@
 
 typedef struct {
     const tu_config *config;
-    int every;          /* samples in a step */
-    tu_real seconds;    /* of a step */
-    tu_real forget;     /* share of a step in the mean of the last minute */
+    int every;       /* samples in a step */
+    tu_real seconds; /* of a step */
+    tu_real forget;  /* share of a step in the mean of the last minute */
     int started;
-    int summed;         /* samples whose inputs are summed up */
+    int summed; /* samples whose inputs are summed up */
     uint32_t steps;
     tu_real *x;         /* states */
     tu_real *variance;  /* states x states */

@@ -46,14 +46,14 @@ struct tu_service {
     tu_fifo fifo;
     tu_snapshot snapshot;
     tu_observer observer;
-    tu_real *row;     /* the sample at hand */
-    tu_real *missing; /* by channel: share of samples of the last minute that were not finite */
-    uint64_t tick;    /* of that sample, since the start */
-    uint32_t due;     /* the tick that would follow on the last one */
-    uint32_t elapsed; /* ticks from the sample before to this one */
+    tu_real *row;       /* the sample at hand */
+    tu_real *missing;   /* by channel: share of samples of the last minute that were not finite */
+    uint64_t tick;      /* of that sample, since the start */
+    uint32_t due;       /* the tick that would follow on the last one */
+    uint32_t elapsed;   /* ticks from the sample before to this one */
     uint32_t step_left; /* ticks to the next step of the observer */
-    int busy;         /* the learner is at work on a sample */
-    int predicted;    /* the observer made a step with this sample */
+    int busy;           /* the learner is at work on a sample */
+    int predicted;      /* the observer made a step with this sample */
     uint32_t gaps, saves, save_errors, restarts;
     uint32_t published_updates, published_blocks,
         published_recalibrations; /* of the learner, when its model was last published */

@@ -157,7 +157,7 @@ def collect_evidence(
         "seconds": stream.count * stream.period,
         "period": stream.period,
         "windows": len(seen.x),
-        "passed": len(seen.x) / max(seen.offered, 1),
+        "passed": max(len(seen.x) / max(seen.offered, 1), _accepted(state)),
         "sensors": _sensors(stream, state),
         "parameters": _parameters(model, found),
         "deficient": int(state.get("deficient", 0)),
@@ -187,7 +187,7 @@ def collect_evidence(
         shortest=seen.window.half <= 4,
         unexplained={model.physics.states[i]: _unexplained(seen, left, alone, i) for i in model.on},
         runs=run_errors(model, config, state, stream, seen, given, found.get("holds") or "held"),
-        drivers=_drivers(model, seen, left, unused or {}),
+        drivers=_drivers(model, seen, left, seen.dx - alone, unused or {}),
         changes=changes(model, config, seen)[:1],
         addends=addends(model, config, seen),
         tied=_tied(model, seen),
@@ -238,7 +238,18 @@ def _unexplained(seen: Probe, left: Array, alone: Array, i: int) -> Unexplained:
     return Unexplained(max(own, rms) / size, max(known, 1e-300) / size, float(seen.floor[i]) / size)
 
 
-def _drivers(model: Model, seen: Probe, left: Array, unused: Mapping[str, tuple[Array, Array]]) -> list[Driver]:
+def _accepted(state: Mapping[str, Any]) -> float:
+    """Share of windows that the estimator itself accepted; batch windows are as short as the motion asks for."""
+    return float(state.get("accepted", 0)) / max(float(state.get("windows", 0)), 1.0)
+
+
+def _drivers(
+    model: Model, seen: Probe, left: Array, missing: Array, unused: Mapping[str, tuple[Array, Array]]
+) -> list[Driver]:
+    """Signals that what the model leaves follows; an unused column also by what the known physics alone leaves.
+
+    Library terms can mimic a forgotten input for a while, and then hide it from the remainder.
+    """
     signals: list[tuple[str, str, Array]] = []
     middle = seen.node_u.shape[1] // 2
     for index, name in enumerate(model.physics.inputs):
@@ -256,6 +267,8 @@ def _drivers(model: Model, seen: Probe, left: Array, unused: Mapping[str, tuple[
         rows = np.abs(values) > STEEP * np.max(np.abs(values)) if kind == "slope of input" else slice(None)
         for i in model.on:
             correlation = _correlation(left[rows, i], values[rows])
+            if kind == "unused column":
+                correlation = max(correlation, _correlation(missing[rows, i], values[rows]), key=abs)
             freedom = max(len(values[rows]) * apart - 2.0, 0.0)
             strength = abs(correlation) * np.sqrt(freedom / max(1.0 - correlation**2, 1e-6))
             found.append(Driver(name, kind, model.physics.states[i], correlation, float(strength)))

@@ -104,6 +104,9 @@ def _check_findings(model: Model, found: Mapping[str, Any]) -> None:
         parameter = model.physics.parameters.get(name)
         if parameter is None or not _same(parameter.value, value) or not low <= value <= high:
             raise TinyUDEError(f"its equations contradict its numbers: {name} = {value}")
+    warnings = found.get("warnings", [])
+    if not isinstance(warnings, list) or not all(isinstance(text, str) for text in warnings):
+        raise TinyUDEError(f"its warnings are {warnings!r}, not a list of text")
     for state, share in found["network"].items():
         if state not in model.physics.states or not 0.0 <= share <= 1.0:
             raise TinyUDEError(f"the network's share in {state} is {share}")

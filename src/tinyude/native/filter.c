@@ -34,8 +34,7 @@ size_t tu_filter_workspace(const tu_filter *filter)
 {
     size_t n = (size_t)filter->states, unknowns = (size_t)filter->unknowns;
     const tu_tape *tape = tape_of(filter);
-    return 4 * n + 2 * n * n + n * unknowns + 4 * n * (n + unknowns) + registers_of(tape) +
-           (size_t)tape->outputs_count;
+    return 4 * n + 2 * n * n + n * unknowns + 4 * n * (n + unknowns) + registers_of(tape) + (size_t)tape->outputs_count;
 }
 
 static tu_real *taken(tu_real **free, size_t count)

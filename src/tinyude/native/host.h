@@ -13,7 +13,8 @@ void tu_tape_rows(const tu_tape *tape, const tu_real *x, const tu_real *u, size_
 int tu_residual_rows(tu_learner *learner, const tu_config *config, const tu_real *x, const tu_real *u, size_t rows,
                      tu_real *residual);
 
-/* Bytes of a service's arena for so many waiting samples: here, and on a 32-bit chip. 0: the configuration is not valid. */
+/* Bytes of a service's arena for so many waiting samples: here, and on a 32-bit chip. 0: the configuration is not
+ * valid. */
 size_t tu_host_service_bytes(const tu_config *config, int32_t fifo_depth, int on_chip);
 
 /* Bytes of a saved state's slot. */

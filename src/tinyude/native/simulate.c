@@ -121,8 +121,7 @@ static void interpolate(const tu_simulation *simulation, const tu_real *x, tu_re
     tu_real weights[STAGES];
     for (int32_t k = 0; k < STAGES; k++) {
         const double *p = DENSE[k];
-        weights[k] =
-            part * ((tu_real)p[0] + part * ((tu_real)p[1] + part * ((tu_real)p[2] + part * (tu_real)p[3])));
+        weights[k] = part * ((tu_real)p[0] + part * ((tu_real)p[1] + part * ((tu_real)p[2] + part * (tu_real)p[3])));
     }
     for (int32_t i = 0; i < n; i++) {
         tu_real sum = 0;
@@ -153,7 +152,7 @@ static tu_real next_step(tu_real step, tu_real error)
         return (tu_real)SHRINK * step;
     }
     tu_real factor = error > 0 ? (tu_real)SAFETY * tu_exp(-(tu_real)PROPORTIONAL * tu_log(error)) : (tu_real)GROW;
-    factor = factor < (tu_real)SHRINK ? (tu_real)SHRINK : factor > (tu_real)GROW ? (tu_real)GROW : factor;
+    factor = factor<(tu_real)SHRINK ? (tu_real)SHRINK : factor>(tu_real) GROW ? (tu_real)GROW : factor;
     return factor * step;
 }
 
@@ -203,10 +202,9 @@ int64_t tu_simulate(const tu_simulation *simulation, int64_t index, tu_run *run,
         /* The row that a step must not pass: with inputs the next one, where they may jump. */
         const int64_t stop = simulation->inputs ? run->row + 1 : last;
         const tu_real begin = times[run->row], span = times[run->row + 1] - begin, left = times[stop] - run->time;
-        const tu_real *polynomials =
-            simulation->inputs
-                ? simulation->inputs_at + index * simulation->inputs_stride + 4 * simulation->inputs * run->row
-                : NULL;
+        const tu_real *polynomials = simulation->inputs ? simulation->inputs_at + index * simulation->inputs_stride +
+                                                              4 * simulation->inputs * run->row
+                                                        : NULL;
         if (!run->known_slope) {
             slope_at(simulation, polynomials, (run->time - begin) / span, x, &space, space.slopes);
         }

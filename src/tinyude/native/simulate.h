@@ -1,8 +1,8 @@
 /* Free runs on the host: Dormand and Prince's pair of orders 5 and 4 with step control, over a field that is a tape.
  *
- * Without inputs a step may pass over many output rows, which come from the fourth-order interpolant; with inputs a step
- * ends where the next row begins, because an input may jump there. A call does a bounded number of steps, so that the
- * caller can look for an interrupt or show progress between two of them.
+ * Without inputs a step may pass over many output rows, which come from the fourth-order interpolant; with inputs a
+ * step ends where the next row begins, because an input may jump there. A call does a bounded number of steps, so that
+ * the caller can look for an interrupt or show progress between two of them.
  */
 #ifndef TU_SIMULATE_H
 #define TU_SIMULATE_H
@@ -21,12 +21,13 @@ typedef struct tu_simulation {
     int32_t angles_count;
     const int32_t *angles; /* [angles_count] states */
     int64_t rows;
-    const tu_real *times;     /* [rows], rising */
-    tu_real relative;         /* tolerance of a step, of the state's size */
-    const tu_real *absolute;  /* [states] */
-    tu_real shortest;         /* a step this short is taken whatever its error: the field switches */
-    const tu_real *inputs_at; /* [rows][inputs][4]: polynomial in 0 to 1 from each row to the next; NULL without inputs */
-    int64_t inputs_stride;    /* numbers from one run's inputs to the next's; 0: all runs share them */
+    const tu_real *times;    /* [rows], rising */
+    tu_real relative;        /* tolerance of a step, of the state's size */
+    const tu_real *absolute; /* [states] */
+    tu_real shortest;        /* a step this short is taken whatever its error: the field switches */
+    const tu_real
+        *inputs_at;        /* [rows][inputs][4]: polynomial in 0 to 1 from each row to the next; NULL without inputs */
+    int64_t inputs_stride; /* numbers from one run's inputs to the next's; 0: all runs share them */
 } tu_simulation;
 
 /* A run between two calls; begins with row 0, time times[0], step 0, status TU_RUN_GOING. */

@@ -12,7 +12,8 @@ typedef struct adjoint {
     tu_real *vector, *left;
 } adjoint;
 
-/* Past one correction: l <- (I - K H)' l - H' e / S, L <- (I - K H)' L (I - K H) + H' H / S, with H the row of state i. */
+/* Past one correction: l <- (I - K H)' l - H' e / S, L <- (I - K H)' L (I - K H) + H' H / S, with H the row of state i.
+ */
 static void past_correction(adjoint *a, int i, tu_real e, tu_real S, const tu_real *K)
 {
     int n = a->n;

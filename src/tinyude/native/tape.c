@@ -7,25 +7,44 @@
 static tu_real operate(int32_t operation, tu_real a, tu_real b)
 {
     switch (operation) {
-    case TU_ADD: return a + b;
-    case TU_SUB: return a - b;
-    case TU_MUL: return a * b;
-    case TU_DIV: return a / b;
-    case TU_NEG: return -a;
-    case TU_SQRT: return tu_sqrt(a);
-    case TU_SIN: return tu_sin(a);
-    case TU_COS: return tu_cos(a);
-    case TU_TAN: return tu_tan(a);
-    case TU_EXP: return tu_exp(a);
-    case TU_LOG: return tu_log(a);
-    case TU_TANH: return tu_tanh(a);
-    case TU_ATAN: return tu_atan(a);
-    case TU_ASIN: return tu_asin(a);
-    case TU_ACOS: return tu_acos(a);
-    case TU_SINH: return tu_sinh(a);
-    case TU_COSH: return tu_cosh(a);
-    case TU_ABS: return tu_abs(a);
-    default: return tu_sign(a);
+    case TU_ADD:
+        return a + b;
+    case TU_SUB:
+        return a - b;
+    case TU_MUL:
+        return a * b;
+    case TU_DIV:
+        return a / b;
+    case TU_NEG:
+        return -a;
+    case TU_SQRT:
+        return tu_sqrt(a);
+    case TU_SIN:
+        return tu_sin(a);
+    case TU_COS:
+        return tu_cos(a);
+    case TU_TAN:
+        return tu_tan(a);
+    case TU_EXP:
+        return tu_exp(a);
+    case TU_LOG:
+        return tu_log(a);
+    case TU_TANH:
+        return tu_tanh(a);
+    case TU_ATAN:
+        return tu_atan(a);
+    case TU_ASIN:
+        return tu_asin(a);
+    case TU_ACOS:
+        return tu_acos(a);
+    case TU_SINH:
+        return tu_sinh(a);
+    case TU_COSH:
+        return tu_cosh(a);
+    case TU_ABS:
+        return tu_abs(a);
+    default:
+        return tu_sign(a);
     }
 }
 

@@ -28,18 +28,30 @@ static tu_real bad_value(attacker *a, int column, tu_real honest)
 {
     int positive = draw(&a->random) & 1;
     switch (a->mode) {
-    case 1: return (tu_real)NAN;
-    case 2: return positive ? (tu_real)INFINITY : -(tu_real)INFINITY;
-    case 3: return (tu_real)FLT_MIN / (tu_real)(2 + draw(&a->random) % 1000000); /* denormal in float */
-    case 4: return a->held[column];                                             /* stuck */
-    case 5: return positive ? FLT_MAX : -FLT_MAX;
-    case 6: return honest + (tu_real)1e6 * (tu_real)uniform(&a->random);
-    case 7: return any_bits(&a->random);
-    case 8: return (tu_real)0;
-    case 9: return (tu_real)9.9e14 * (tu_real)uniform(&a->random); /* just below what is refused */
-    case 10: return column == 0 ? (tu_real)NAN : honest;           /* one dead channel */
-    case 11: return (tu_real)floor(honest * 4) / 4;                /* a coarse sensor */
-    default: return honest;
+    case 1:
+        return (tu_real)NAN;
+    case 2:
+        return positive ? (tu_real)INFINITY : -(tu_real)INFINITY;
+    case 3:
+        return (tu_real)FLT_MIN / (tu_real)(2 + draw(&a->random) % 1000000); /* denormal in float */
+    case 4:
+        return a->held[column]; /* stuck */
+    case 5:
+        return positive ? FLT_MAX : -FLT_MAX;
+    case 6:
+        return honest + (tu_real)1e6 * (tu_real)uniform(&a->random);
+    case 7:
+        return any_bits(&a->random);
+    case 8:
+        return (tu_real)0;
+    case 9:
+        return (tu_real)9.9e14 * (tu_real)uniform(&a->random); /* just below what is refused */
+    case 10:
+        return column == 0 ? (tu_real)NAN : honest; /* one dead channel */
+    case 11:
+        return (tu_real)floor(honest * 4) / 4; /* a coarse sensor */
+    default:
+        return honest;
     }
 }
 
@@ -61,15 +73,32 @@ static void next_row(attacker *a, const tu_config *config, tu_real *row)
 static void disturb(tu_learner *learner, uint32_t *random)
 {
     switch (draw(random) % 4000) {
-    case 0: tu_learner_gap(learner); break;
-    case 1: tu_learner_rewind(learner); break;
-    case 2: tu_learner_solve(learner); break;
-    case 3: tu_learner_judge(learner); break;
-    case 4: tu_learner_step(learner, 10); break;
-    case 5: tu_learner_end_calibration(learner); break;
-    case 6: tu_learner_finish(learner); break;
-    case 7: tu_learner_conclude(learner); break;
-    default: break;
+    case 0:
+        tu_learner_gap(learner);
+        break;
+    case 1:
+        tu_learner_rewind(learner);
+        break;
+    case 2:
+        tu_learner_solve(learner);
+        break;
+    case 3:
+        tu_learner_judge(learner);
+        break;
+    case 4:
+        tu_learner_step(learner, 10);
+        break;
+    case 5:
+        tu_learner_end_calibration(learner);
+        break;
+    case 6:
+        tu_learner_finish(learner);
+        break;
+    case 7:
+        tu_learner_conclude(learner);
+        break;
+    default:
+        break;
     }
 }
 

@@ -11,12 +11,12 @@
 #define DAMPING 0.4
 #define MAX_ROW (TU_MAX_STATES + TU_MAX_INPUTS)
 
-#define CHECK(condition)                                                                                              \
-    do {                                                                                                              \
-        if (!(condition)) {                                                                                           \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                                           \
-            exit(1);                                                                                                  \
-        }                                                                                                             \
+#define CHECK(condition)                                                                                               \
+    do {                                                                                                               \
+        if (!(condition)) {                                                                                            \
+            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                                            \
+            exit(1);                                                                                                   \
+        }                                                                                                              \
     } while (0)
 
 /* A configuration to try, and the known part it needs: state 2i is angle i, state 2i + 1 its rate. */

@@ -254,7 +254,7 @@ static void overruns_become_gaps(void)
     push_stream(&b, &p, 1);
     CHECK(b.service->tick == 1002 + DEPTH + 10);
     CHECK(b.service->learner->counters.samples == 1000 + DEPTH + 3); /* the one missing sample is filled */
-    b.service->fifo.tick = b.service->due = UINT32_MAX - 3; /* years later */
+    b.service->fifo.tick = b.service->due = UINT32_MAX - 3;          /* years later */
     push_stream(&b, &p, 10);
     tu_service_health(b.service, &health);
     CHECK(health.lost == 10 && health.gaps == 2 && health.deepest == DEPTH);
@@ -431,7 +431,8 @@ static void models_travel(void)
         pieces++;
     }
     CHECK(pieces > 1 && to.service->restarts >= 1);
-    CHECK(tu_service_predict(from.service, x, u, dx[0]) == TU_OK && tu_service_predict(to.service, x, u, dx[1]) == TU_OK);
+    CHECK(tu_service_predict(from.service, x, u, dx[0]) == TU_OK &&
+          tu_service_predict(to.service, x, u, dx[1]) == TU_OK);
     CHECK(memcmp(dx[0], dx[1], sizeof dx[0]) == 0);
     command(&to, TU_COMMAND_RESET, body, 0);
     CHECK(tu_service_predict(to.service, x, u, dx[1]) == TU_NOT_READY);

@@ -169,14 +169,16 @@ static void start_from_a_model(tu_config config)
     guarded first = guarded_learner(&config), second = guarded_learner(&config);
     plant p;
     tu_view found, view;
-    tu_real x[TU_MAX_STATES] = {(tu_real)0.3, (tu_real)-1.2}, u[TU_MAX_INPUTS] = {0}, a[TU_MAX_STATES], b[TU_MAX_STATES];
+    tu_real x[TU_MAX_STATES] = {(tu_real)0.3, (tu_real)-1.2}, u[TU_MAX_INPUTS] = {0}, a[TU_MAX_STATES],
+            b[TU_MAX_STATES];
     plant_start(&p, config.states, 6);
     push_stream(&first, &p, SAMPLES, 0.002);
     tu_learner_view(first.learner, &found);
-    tu_model model = {found.window_half, found.window_spacing, found.sigma_scale, found.x_scale, found.u_scale,
-                      found.dx_scale, found.average, found.network_on, found.coefficients, found.errors};
+    tu_model model = {found.window_half, found.window_spacing, found.sigma_scale, found.x_scale,      found.u_scale,
+                      found.dx_scale,    found.average,        found.network_on,  found.coefficients, found.errors};
     CHECK(tu_learner_start(second.learner, &model) == TU_OK);
-    CHECK(tu_learner_residual(first.learner, x, u, a) == TU_OK && tu_learner_residual(second.learner, x, u, b) == TU_OK);
+    CHECK(tu_learner_residual(first.learner, x, u, a) == TU_OK &&
+          tu_learner_residual(second.learner, x, u, b) == TU_OK);
     CHECK(memcmp(a, b, (size_t)config.on_count * sizeof *a) == 0);
     push_stream(&second, &p, SAMPLES, 0.002);
     tu_learner_view(second.learner, &view);
@@ -249,18 +251,67 @@ static void refused_configurations(void)
         double value;
         int is_real;
     } wrong[] = {
-        INT(channels, 0), INT(channels, 13), INT(states, 0), INT(states, 13), INT(inputs, -1), INT(inputs, 9),
-        INT(poly, 0), INT(poly, 7), INT(channel, 2), INT(channel, -1), INT(order, 4), INT(on_count, 0),
-        INT(on_count, 3), INT(on, 2), INT(on, -1), INT(hidden_count, -1), INT(hidden_count, 4), INT(hidden, 0),
-        INT(hidden, 5000), INT(sees_count, 0), INT(sees_count, 3), INT(sees, 2), INT(parameters, -1),
-        INT(parameters, 600), INT(library_terms, -1), INT(library_terms, 600), INT(forced, -1), INT(forced, 5),
-        INT(max_half, 4), INT(max_half, 10000), INT(stride, 0), INT(physics_nodes, 0), INT(physics_nodes, 10),
-        INT(network_nodes, 0), INT(network_nodes, 10), INT(calibration, 0), INT(reservoir, 0),
-        INT(reservoir, 2000000), INT(holdout, -1), INT(holdout, 2000000), INT(batch, 0), INT(batch, 100000),
-        INT(updates, 0), INT(train_every, -1), INT(groups, 5), INT(groups, 65), INT(block, 0),
-        REAL(sample_period, 0), REAL(sample_period, 1e-38), REAL(sample_period, 1e7), REAL(sample_period, -1), REAL(sample_period, INFINITY), REAL(sample_period, NAN),
-        REAL(second_order, -1), REAL(second_order, NAN), REAL(second_order, 0.1), REAL(snr_gate, -1),
-        REAL(rate, -1), REAL(rate_floor, 2), REAL(decay, 1.5), REAL(threshold, NAN),
+        INT(channels, 0),
+        INT(channels, 13),
+        INT(states, 0),
+        INT(states, 13),
+        INT(inputs, -1),
+        INT(inputs, 9),
+        INT(poly, 0),
+        INT(poly, 7),
+        INT(channel, 2),
+        INT(channel, -1),
+        INT(order, 4),
+        INT(on_count, 0),
+        INT(on_count, 3),
+        INT(on, 2),
+        INT(on, -1),
+        INT(hidden_count, -1),
+        INT(hidden_count, 4),
+        INT(hidden, 0),
+        INT(hidden, 5000),
+        INT(sees_count, 0),
+        INT(sees_count, 3),
+        INT(sees, 2),
+        INT(parameters, -1),
+        INT(parameters, 600),
+        INT(library_terms, -1),
+        INT(library_terms, 600),
+        INT(forced, -1),
+        INT(forced, 5),
+        INT(max_half, 4),
+        INT(max_half, 10000),
+        INT(stride, 0),
+        INT(physics_nodes, 0),
+        INT(physics_nodes, 10),
+        INT(network_nodes, 0),
+        INT(network_nodes, 10),
+        INT(calibration, 0),
+        INT(reservoir, 0),
+        INT(reservoir, 2000000),
+        INT(holdout, -1),
+        INT(holdout, 2000000),
+        INT(batch, 0),
+        INT(batch, 100000),
+        INT(updates, 0),
+        INT(train_every, -1),
+        INT(groups, 5),
+        INT(groups, 65),
+        INT(block, 0),
+        REAL(sample_period, 0),
+        REAL(sample_period, 1e-38),
+        REAL(sample_period, 1e7),
+        REAL(sample_period, -1),
+        REAL(sample_period, INFINITY),
+        REAL(sample_period, NAN),
+        REAL(second_order, -1),
+        REAL(second_order, NAN),
+        REAL(second_order, 0.1),
+        REAL(snr_gate, -1),
+        REAL(rate, -1),
+        REAL(rate_floor, 2),
+        REAL(decay, 1.5),
+        REAL(threshold, NAN),
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         tu_config config = base_config();

@@ -7,15 +7,17 @@
 
 static const uint8_t A0 = 14, A1 = 15, A2 = 16;
 
-class Print {
-public:
+class Print
+{
+  public:
     size_t print(const char *text);
     size_t print(double number, int digits = 2);
     size_t println(const char *text);
 };
 
-class HardwareSerial : public Print {
-public:
+class HardwareSerial : public Print
+{
+  public:
     void begin(unsigned long baud);
 };
 

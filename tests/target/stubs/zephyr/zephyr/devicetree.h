@@ -1,4 +1,5 @@
-/* What the sample uses of zephyr/devicetree.h, for a board whose overlay names STUB_CHANNELS (1 to 3) channels, or none. */
+/* What the sample uses of zephyr/devicetree.h, for a board whose overlay names STUB_CHANNELS (1 to 3) channels, or
+ * none. */
 #ifndef DEVICETREE_H
 #define DEVICETREE_H
 
