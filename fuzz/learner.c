@@ -62,7 +62,7 @@ static tu_config base_config(void)
     c.library_terms = 2, c.dense = 1, c.taps = 5, c.poly = 4, c.stride = 5, c.max_half = 6, c.spacing = 1;
     c.adaptive = 1, c.gated = 1, c.repair = 1, c.physics_nodes = 3, c.network_nodes = 3, c.calibration = 60;
     c.snr_gate = 12, c.reservoir = 12, c.holdout = 4, c.batch = 2, c.updates = 100, c.train_every = 10, c.adam = 1;
-    c.rate = (tu_real)0.02, c.rate_floor = (tu_real)0.02, c.decay = (tu_real)0.99, c.settle = 1, c.groups = 6;
+    c.rate = (tu_real)0.02, c.rate_floor = (tu_real)0.02, c.decay = (tu_real)0.99, c.last_layer = 1, c.groups = 6;
     c.block = 8, c.threshold = (tu_real)4.5, c.follow = 1;
     return c;
 }
@@ -147,7 +147,7 @@ static void call(source *s, tu_learner *learner, const tu_config *c, tu_real *ro
         tu_learner_rewind(learner);
         break;
     case 2:
-        tu_learner_calibrated(learner);
+        tu_learner_end_calibration(learner);
         break;
     case 3:
         tu_learner_step(learner, take(s, 1) % MOST_UPDATES);
@@ -162,10 +162,10 @@ static void call(source *s, tu_learner *learner, const tu_config *c, tu_real *ro
         tu_learner_conclude(learner);
         break;
     case 7:
-        (void)tu_learner_around(learner);
+        (void)tu_learner_updates_left(learner);
         break;
     case 8:
-        tu_learner_choose(learner);
+        tu_learner_finish(learner);
         break;
     case 9:
         (void)tu_learner_residual(learner, row, row + c->states, answer);

@@ -182,7 +182,7 @@ def test_image_holds_no_heap_no_stdio_and_no_double(
     config, programs = learner("default", 2000, **SMALL)
     optimise = "-O3" if core == "cortex-m4" else "-O1"
     names = emulator.symbols(emulator.build_firmware(core_library(core, optimise), config, programs, tmp_path))
-    assert {"main", "tu_learner_push", "plant_known"} <= names
+    assert {"main", "tu_learner_advance", "plant_known"} <= names
     assert not [name for name in names if HEAP_STDIO_DOUBLE.fullmatch(name)]
 
 
