@@ -65,7 +65,8 @@ class NativeSimulation:
         Between two calls of at most `STEPS_A_CALL` steps Python is asked whether it was interrupted. A run that needs
         more than `most_steps` steps counts as diverged.
         """
-        simulation, runs, rows = self._simulation, len(starts), len(times)
+        simulation = self._ffi.new("tu_simulation *", self._simulation[0])  # of this call: threads share the field
+        runs, rows = len(starts), len(times)
         out = np.full((runs, rows, self.states), np.nan)
         out[:, 0] = starts
         times, limits, absolute = (np.ascontiguousarray(a, np.float64) for a in (times, limits, absolute))
@@ -81,13 +82,23 @@ class NativeSimulation:
         workspace = self._ffi.from_buffer("tu_real[]", np.zeros(self._lib.tu_simulate_workspace(simulation)))
         ends = np.full(runs, np.nan)
         for index in range(runs):
-            ends[index] = self._one(index, starts[index], limits[index], out[index], workspace, times, most_steps)
+            ends[index] = self._one(
+                simulation, index, starts[index], limits[index], out[index], workspace, times, most_steps
+            )
             if progress:
                 progress(index + 1, runs)
         return out, ends
 
     def _one(
-        self, index: int, start: Array, limit: Array, out: Array, workspace: Any, times: Array, most_steps: int
+        self,
+        simulation: Any,
+        index: int,
+        start: Array,
+        limit: Array,
+        out: Array,
+        workspace: Any,
+        times: Array,
+        most_steps: int,
     ) -> float:
         ffi, lib = self._ffi, self._lib
         state = np.array(start, np.float64)
@@ -96,7 +107,7 @@ class NativeSimulation:
         taken = 0
         while run.status == lib.TU_RUN_GOING and taken < most_steps:
             taken += lib.tu_simulate(
-                self._simulation, index, run, pointers[0], STEPS_A_CALL, workspace, pointers[1], pointers[2]
+                simulation, index, run, pointers[0], STEPS_A_CALL, workspace, pointers[1], pointers[2]
             )
         return float("nan") if run.status == lib.TU_RUN_DONE else float(run.time)
 

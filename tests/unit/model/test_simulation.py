@@ -1,5 +1,6 @@
 import re
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -171,3 +172,18 @@ def test_simulate_refuses_inputs_that_are_no_numbers(short_stream: tuple[float, 
     ude.fit(samples, period, np.sin(np.arange(len(samples))))
     with pytest.raises(TinyUDEError, match=r"u is not a number at t = 0.5 s"):
         ude.simulate([0.1, 0.0], [0.0, 0.5, 1.0], [0.0, np.nan, 0.0])
+
+
+def test_free_runs_agree_from_several_threads() -> None:
+    """The compiled field of a physics is shared: every call has a plan of its own."""
+    dynamics = known_dynamics(pendulum_physics())
+    starts = np.random.default_rng(0).uniform(-1.0, 1.0, (16, 2))
+    lengths = [40 + 7 * k for k in range(16)]
+
+    def run(k: int) -> np.ndarray:
+        return free_run(dynamics, starts[k], np.linspace(0.0, 2.0, lengths[k]), np.ones(2))
+
+    alone = [run(k) for k in range(16)]
+    with ThreadPoolExecutor(4) as pool:
+        for together, single in zip(pool.map(run, range(16)), alone, strict=True):
+            np.testing.assert_array_equal(together, single)
