@@ -132,9 +132,11 @@ def test_board_tells_who_it_is_what_it_sees_and_what_it_learned(board: int, chip
 )
 def test_board_predicts_one_step_ahead(board: int) -> None:
     link = linked(board)
-    wait_until(lambda: link.poll(0.05) is not None and link.history.rows_seen >= 300, 20.0)
+    try:
+        wait_until(lambda: link.poll(0.05) is not None and link.history.rows_seen >= 300, 20.0)
+    finally:
+        link.close()
     errors = [np.abs(row.measured - row.predicted) for row in predicted(link.history.rows)]
-    link.close()
     assert len(errors) >= 20 and np.median(errors, axis=0).max() < 0.1
 
 
