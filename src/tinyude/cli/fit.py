@@ -144,7 +144,7 @@ def _validated(ude: UDE, unseen: Log | None, path: Path | None) -> tuple[dict[st
         return None, [f"The free run over {path.name} did not come to its end: {error}"]
     part = f"{LONGEST:,} samples of " if len(unseen.t) == LONGEST else ""
     return run, [
-        f"Left alone over {part}the held-out {path.name}, the model has RMSE / std {run['total_error']:.2g}, and is "
+        f"Free-run error over {part}the held-out {path.name}: RMSE / std {run['total_error']:.2g}; the free run is "
         f"a valid prediction (error below {VALID_ERROR:g} std) for {run['valid_seconds']:.4g} of {run['t'][-1]:.4g} s.",
         *(f"On the way {warning}" for warning in run["warnings"]),
     ]
