@@ -49,7 +49,16 @@ enum tu_status {
 };
 
 /* Why a window was rejected. */
-enum tu_reason { TU_GAP = 0, TU_NONFINITE = 1, TU_STUCK = 2, TU_MISFIT = 3, TU_JUMP = 4, TU_REASONS = 5 };
+enum tu_reason {
+    TU_GAP = 0,          /* across a gap, or at the start of a stream */
+    TU_NONFINITE = 1,    /* a sample, or the known part there, is not finite */
+    TU_STUCK = 2,        /* a channel repeats itself where its noise should have moved it */
+    TU_MISFIT = 3,       /* the residuals are larger than the noise */
+    TU_JUMP = 4,         /* a step or a kink */
+    TU_INCONSISTENT = 5, /* the slope of an angle is not its sensed rate: a sensor is frozen, drifts, or is swapped */
+    TU_STILL = 6,        /* nothing has moved for many windows: the first of them are used, no more */
+    TU_REASONS = 7
+};
 
 /* The known part, one state at a time; `context` is passed to every callback. All pointers are to disjoint memory. */
 typedef struct tu_known {
@@ -185,11 +194,12 @@ typedef struct tu_view {
     uint32_t replaced;
     uint32_t windows;
     uint32_t accepted;
-    uint32_t rejected[5]; /* by tu_reason */
+    uint32_t rejected[7]; /* by tu_reason */
     uint32_t updates;
     uint32_t updates_left;   /* of the schedule */
     uint32_t rolled_back;    /* updates undone because they were not finite */
     uint32_t recalibrations; /* times that noise and window were found anew */
+    uint32_t no_signal;      /* times that this was given up, because there was only noise: a sensor is unplugged */
     uint32_t changes;        /* times the dynamics were found changed */
     uint32_t changed_at[8];
     tu_real loss; /* of the last update */
@@ -215,8 +225,8 @@ int tu_learner_init(tu_learner **learner, const tu_config *config, const tu_know
  * and continues at the `rate_floor` rate, as after its last update. Library terms weigh as much as `groups` half blocks
  * of windows in the range of the scales, so that a stream that stands still leaves them alone. Sensor noise is still
  * estimated from the stream itself; the second-order term, whose gate only a calibration can open, stays off. Nothing
- * of the model is needed afterwards. TU_BAD_CONFIG when the model's window does not fit the configuration or a scale is
- * not positive.
+ * of the model is needed afterwards. TU_BAD_CONFIG, and nothing is changed, when the
+ * model's window does not fit the configuration, a scale is not positive or a number is not finite.
  */
 int tu_learner_start(tu_learner *learner, const tu_model *model);
 

@@ -7,7 +7,11 @@
 
 #include <string.h>
 
-enum { RECALIBRATION_SHARE = 4 }; /* of the first calibration's length that a later one takes: 1 / this */
+enum { STILL_WINDOWS = 64, MOVED = 4 };      /* windows without motion, half of which are used; a moving one undoes 4 */
+enum { SUSPECT = 16, MOST_SUSPICION = 256 }; /* windows that must agree after one that does not, and at most */
+enum { CHECKED = 256, AGREED = 192 };        /* windows that tell whether angles agree with rates, and how many must */
+static const tu_real QUIET = TU_R(0.1);      /* of the misfit that the noise explains: it has fallen to a third */
+enum { RECALIBRATION_SHARE = 4 };            /* of the first calibration's length that a later one takes: 1 / this */
 
 /* Puts the last sample in the place of what cannot be used. 0: there was something. */
 static int hold_last(tu_learner *l)
@@ -40,8 +44,51 @@ static int is_stuck(tu_learner *l)
     return stuck;
 }
 
-/* Fits the newest window and, where it passes the acceptance test, adds its regression target. */
-static int try_window(tu_learner *l)
+/* Whether angles agree with their rates. Sensors that never did (another gain, a delay) are not held to it: the first
+ * windows tell.
+ */
+static int is_consistent(tu_learner *l)
+{
+    const tu_setup *setup = &l->setup;
+    int agree =
+        tu_kinematics_consistent(l->config, &setup->window, l->noise.sigma, setup->sigma_scale, &l->targets.fit);
+    if (l->checked < CHECKED) {
+        l->checked++;
+        l->agreed += agree;
+        return 1;
+    }
+    if (l->agreed < AGREED) {
+        return 1;
+    }
+    l->suspicion += agree ? -1 : SUSPECT;
+    l->suspicion = l->suspicion < 0 ? 0 : l->suspicion > MOST_SUSPICION ? MOST_SUSPICION : l->suspicion;
+    return agree && l->suspicion < 4 * SUSPECT;
+}
+
+/* Whether the stream has stood still for so long that its windows say nothing new. */
+static int is_still(tu_learner *l)
+{
+    l->still += tu_gates_still(&l->setup.window, &l->targets.fit, &l->noise, l->setup.sigma_scale) ? 1 : -MOVED;
+    l->still = l->still < 0 ? 0 : l->still > STILL_WINDOWS ? STILL_WINDOWS : l->still;
+    return l->still >= STILL_WINDOWS / 2;
+}
+
+/* Whether the fit leaves far less than the noise explains. */
+static int is_quiet(const tu_learner *l)
+{
+    tu_real freedom = tu_window_freedom(&l->setup.window), scale = l->setup.sigma_scale;
+    int quiet = 1;
+    for (int c = 0; c < l->config->channels; c++) {
+        tu_real sigma = l->noise.sigma[c] * scale;
+        quiet &= l->targets.fit.misfit[c] < QUIET * sigma * sigma * freedom;
+    }
+    return quiet;
+}
+
+/* Fits the newest window and, where it passes the acceptance test, adds its regression target. quiet: it leaves far
+ * less than the noise explains.
+ */
+static int try_window(tu_learner *l, int *quiet)
 {
     const tu_config *config = l->config;
     const tu_setup *setup = &l->setup;
@@ -62,6 +109,13 @@ static int try_window(tu_learner *l)
     if (reason != TU_ACCEPTED) {
         return reason;
     }
+    if (config->repair && !is_consistent(l)) {
+        return TU_INCONSISTENT;
+    }
+    if (config->dense && config->repair && is_still(l)) {
+        return TU_STILL;
+    }
+    *quiet = l->counters.recalibrations && is_quiet(l);
     tu_kinematics_fuse(&l->kinematics, config, &setup->window, l->noise.sigma, fit);
     tu_angle_wrap_window(config->wrap, config->channels, config->poly, fit);
     return tu_targets_add(l) ? TU_ACCEPTED : TU_NONFINITE;
@@ -71,6 +125,7 @@ static int try_window(tu_learner *l)
 static void recalibrate(tu_learner *l)
 {
     tu_calibrate_clear(&l->calibration, l->config);
+    tu_noise_hold(&l->noise);
     tu_noise_init(&l->noise);
     l->calibrating = 1;
     l->until = l->tick + (uint32_t)l->config->calibration / RECALIBRATION_SHARE;
@@ -78,14 +133,18 @@ static void recalibrate(tu_learner *l)
 
 static void process_window(tu_learner *l)
 {
-    l->counters.windows++;
-    int reason = try_window(l);
+    tu_count(&l->counters.windows);
+    int quiet = 0, reason = try_window(l, &quiet);
     if (reason == TU_ACCEPTED) {
-        l->counters.accepted++;
+        tu_count(&l->counters.accepted);
     } else {
-        l->counters.rejected[reason]++;
+        tu_count(&l->counters.rejected[reason]);
     }
-    if (tu_calibrate_watch(&l->calibration, reason) && l->config->dense) {
+    l->doubted = l->config->dense && reason >= TU_MISFIT;
+    if (reason == TU_MISFIT || reason == TU_JUMP) { /* a kick: the angle carried so far is of another motion */
+        tu_kinematics_clear(&l->kinematics, l->config);
+    }
+    if (tu_calibrate_watch(&l->calibration, reason, quiet) && l->config->dense) {
         recalibrate(l);
     }
 }
@@ -112,7 +171,7 @@ static void process_sample(tu_learner *l)
     if (!usable || stuck) {
         l->bad_reason = usable ? TU_STUCK : TU_NONFINITE;
     }
-    tu_noise_update(&l->noise, &l->ring);
+    tu_noise_update(&l->noise, &l->ring, l->calibrating || !l->doubted || !tu_noise_ready(&l->noise));
     l->tick++;
     if (l->tick % (uint32_t)config->stride == 0) {
         carry_angles(l);
@@ -123,7 +182,7 @@ static void process_sample(tu_learner *l)
                                 &l->targets.fit, l->targets.jets);
         }
     }
-    if (l->calibrating && l->tick >= l->until) {
+    if (l->calibrating && (int32_t)(l->tick - l->until) >= 0) {
         tu_learner_end_calibration(l);
     } else if (l->calibrated && config->train_every && l->tick % (uint32_t)config->train_every == 0) {
         l->job.update = 1;
@@ -132,7 +191,7 @@ static void process_sample(tu_learner *l)
 
 void tu_learner_begin(tu_learner *l, const tu_real *row)
 {
-    l->counters.samples++;
+    tu_count(&l->counters.samples);
     memcpy(l->row, row, (size_t)l->ring.columns * sizeof(tu_real));
     l->job.sample = 1;
 }
@@ -147,8 +206,12 @@ static void advance_sample(tu_learner *l)
         if (done == TU_WAITING) {
             return;
         }
-        l->counters.filled += (done & TU_FILLED) != 0;
-        l->counters.replaced += (done & TU_REPLACED) != 0;
+        if (done & TU_FILLED) {
+            tu_count(&l->counters.filled);
+        }
+        if (done & TU_REPLACED) {
+            tu_count(&l->counters.replaced);
+        }
     }
     process_sample(l);
 }
@@ -206,7 +269,7 @@ void tu_learner_rewind(tu_learner *l)
 {
     tu_learner_gap(l);
     l->tick = 0;
-    l->calibration.watched = l->calibration.rejected = 0;
+    l->calibration.watched = l->calibration.rejected = l->calibration.quiet = 0;
     memset(&l->counters, 0, sizeof l->counters);
 }
 
@@ -254,9 +317,12 @@ void tu_learner_end_calibration(tu_learner *l)
     if (!l->calibrating) {
         return;
     }
-    if (l->calibrated) { /* scales stay, because the model is in units of them */
+    if (l->calibrated && !tu_calibrate_signal(l->config, &l->noise, &l->setup.scales)) {
+        tu_noise_restore(&l->noise);
+        tu_count(&l->counters.no_signal);
+    } else if (l->calibrated) { /* scales stay, because the model is in units of them */
         tu_calibrate_choose(&l->calibration, l->config, &l->setup);
-        l->counters.recalibrations++;
+        tu_count(&l->counters.recalibrations);
     } else {
         tu_calibrate_finish(&l->calibration, l->config, &l->noise, &l->setup);
     }

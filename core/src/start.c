@@ -22,6 +22,15 @@ static int fits(const tu_config *config, const tu_model *model)
            all_positive(model->u_scale, config->inputs) && all_positive(model->dx_scale, config->states);
 }
 
+static int all_usable(const tu_real *values, int count)
+{
+    int usable = 1;
+    for (int i = 0; i < count; i++) {
+        usable &= tu_usable(values[i]);
+    }
+    return usable;
+}
+
 static void copy(tu_real *to, const tu_real *from, int count)
 {
     if (count) {
@@ -52,7 +61,8 @@ int tu_learner_start(tu_learner *l, const tu_model *model)
 {
     const tu_config *config = l->config;
     tu_setup *setup = &l->setup;
-    if (!fits(config, model)) {
+    if (!fits(config, model) || !all_usable(model->weights, l->adam.count) ||
+        !all_usable(model->coefficients, l->library.columns) || !all_usable(model->errors, l->library.columns)) {
         return TU_BAD_CONFIG;
     }
     tu_window_make(&setup->window, model->window_half, model->window_spacing, config->poly, config->sample_period);

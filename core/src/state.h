@@ -36,6 +36,7 @@ typedef struct {
     uint32_t updates;
     uint32_t rolled_back;
     uint32_t recalibrations;
+    uint32_t no_signal;
     uint32_t changes;
     uint32_t changed_at[TU_MAX_CHANGES]; /* change number i at i % TU_MAX_CHANGES */
 } tu_counters;
@@ -51,6 +52,9 @@ typedef struct {
     int first;      /* of the minibatch, the window next */
     tu_real loss;   /* summed so far */
 } tu_job;
+
+/* Counts up to UINT32_MAX and stays there. */
+TU_INLINE void tu_count(uint32_t *counter) { *counter += *counter + 1u > 0; }
 
 struct tu_learner {
     const tu_config *config; /* the caller's */
@@ -87,6 +91,11 @@ struct tu_learner {
     int calibrated;        /* once */
     int calibrating;       /* now */
     uint32_t until;        /* tick at which that ends */
+    int still;             /* windows in a row without motion */
+    int doubted;           /* the last window was rejected for what its samples are: they say nothing of the noise */
+    int suspicion;         /* grows with windows whose angles contradict their rates */
+    int checked;           /* windows whose angles were checked against their rates, up to CHECKED, */
+    int agreed;            /* those of them that agreed */
     int clean;             /* newest samples among which none is bad, up to the ring's span */
     int bad_reason;        /* what the last bad one was */
     uint32_t tick;         /* samples taken in */

@@ -41,7 +41,7 @@ static void apply_gradient(tu_learner *l)
     if (!tu_finite(loss) || !tu_finite(norm)) {
         memcpy(l->params, l->average, bytes);
         tu_adam_init(&l->adam, l->adam.first, l->adam.second, l->adam.count);
-        l->counters.rolled_back++;
+        tu_count(&l->counters.rolled_back);
         return;
     }
     if (config->adam) {
@@ -71,8 +71,8 @@ int tu_learner_update_slice(tu_learner *l)
         return 0;
     }
     if (l->job.first == BEGIN) {
-        l->counters.updates++;
-        l->since_change++;
+        tu_count(&l->counters.updates);
+        tu_count(&l->since_change);
         if (!config->hidden_count || tu_reservoir_count(&l->reservoir) < (uint32_t)config->batch) {
             return 0;
         }

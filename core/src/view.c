@@ -95,6 +95,7 @@ void tu_learner_view(const tu_learner *l, tu_view *view)
     view->updates_left = tu_learner_updates_left(l);
     view->rolled_back = counters->rolled_back;
     view->recalibrations = counters->recalibrations;
+    view->no_signal = counters->no_signal;
     view->changes = counters->changes;
     for (int i = 0; i < TU_MAX_CHANGES; i++) {
         view->changed_at[i] = counters->changed_at[i];

@@ -65,7 +65,7 @@ SHORTEST_HALF = 5  # samples, of a window that stands for a whole record
 NETWORKS = ("auto", "kernel", "mlp", None)
 REFINE_SECONDS = 2.0  # that refinement may take, or as long as the windows took
 POSTERIOR_GROUPS = 10**6  # a posterior's spread is known, not estimated from groups
-REASON_NAMES = ("across a gap", "non-finite", "stuck", "misfit", "jump")
+REASON_NAMES = ("across a gap", "non-finite", "stuck", "misfit", "jump", "angle against rate", "without motion")
 
 
 class UDE(Fitted, BaseEstimator):  # type: ignore[misc]
@@ -433,7 +433,8 @@ class UDE(Fitted, BaseEstimator):  # type: ignore[misc]
             given.setdefault("calibration", 10_000)
             given["reservoir"] = given["reservoir"] or 4096
         elif self.preset == "default":
-            given.setdefault("poly", window_order(stream, given.get("max_half", longest_half(samples))))
+            given.setdefault("max_half", longest_half(len(stream.longest.samples)))  # a window lies within one run
+            given.setdefault("poly", window_order(stream, given["max_half"]))
         second_start = self._second_start(terms, wrap, live)
         return make_config(
             self.preset, samples, stream.period, given, second_start,

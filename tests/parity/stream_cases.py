@@ -163,7 +163,7 @@ def core_noise_state(core: Core) -> tuple[Any, Any]:
     core.lib.tu_ring_carve(samples, core.arena(), 101, 2)
     for row in STREAM:
         core.lib.tu_ring_push(samples, core.pointer(row))
-        core.lib.tu_noise_update(state, samples)
+        core.lib.tu_noise_update(state, samples, 1)
     return state, samples
 
 

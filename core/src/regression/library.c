@@ -4,6 +4,9 @@
 #include "numeric/elementary.h"
 #include "regression/library_sums.h"
 
+/* Windows whose sums are held: then all are halved, so that the oldest fade and float32 sums keep moving. */
+enum { MEMORY = 1 << 18 };
+
 void tu_library_carve(tu_library *library, tu_arena *arena, const tu_config *config)
 {
     library->groups = config->groups;
@@ -17,6 +20,7 @@ void tu_library_carve(tu_library *library, tu_arena *arena, const tu_config *con
     library->errors = tu_arena_reals(arena, library->columns);
     library->moved = tu_arena_reals(arena, library->columns);
     library->blocks = 0;
+    library->held = 0;
     library->windows = 0;
     library->deficient = 0;
     library->solved = 0;
@@ -53,13 +57,21 @@ void tu_library_add(tu_library *library, const tu_real *design, const tu_real *t
 
 void tu_library_end_block(tu_library *library)
 {
+    library->held += (uint32_t)library->windows;
     library->windows = 0;
     library->blocks++;
+    if (library->held >= MEMORY) {
+        for (int i = 0; i < library->groups * library->size; i++) {
+            library->sums[i] *= TU_R(0.5);
+        }
+        library->held /= 2;
+    }
 }
 
 void tu_library_clear(tu_library *library)
 {
     tu_clear(library->sums, library->groups * library->size);
     library->blocks = 0;
+    library->held = 0;
     library->windows = 0;
 }

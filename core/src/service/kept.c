@@ -12,6 +12,12 @@ static void read_signal(const tu_learner *l, tu_kept *k)
     k->candidate = l->calibration.next;
     k->watched = l->calibration.watched;
     k->watched_rejected = l->calibration.rejected;
+    k->quiet = l->calibration.quiet;
+    k->still = l->still;
+    k->checked = l->checked;
+    k->agreed = l->agreed;
+    k->doubted = l->doubted;
+    k->suspicion = l->suspicion;
     k->excess = l->calibration.excess;
     k->level = l->calibration.level;
     k->window_half = l->calibrated ? l->setup.window.half : 0;
@@ -29,6 +35,7 @@ static void read_library(const tu_library *library, const tu_change *change, tu_
     k->trial = change->trial;
     k->scored = change->scored;
     k->blocks = library->blocks;
+    k->held = library->held;
     k->windows = library->windows;
     k->deficient = library->deficient;
     k->solved = library->solved;
@@ -69,6 +76,12 @@ static void restore_signal(tu_learner *l, const tu_kept *k)
     l->calibration.next = k->candidate;
     l->calibration.watched = k->watched;
     l->calibration.rejected = k->watched_rejected;
+    l->calibration.quiet = k->quiet;
+    l->still = k->still;
+    l->checked = k->checked;
+    l->agreed = k->agreed;
+    l->doubted = k->doubted;
+    l->suspicion = k->suspicion;
     l->calibration.excess = k->excess;
     l->calibration.level = k->level;
     l->setup.second_order = k->second_order;
@@ -88,6 +101,7 @@ static void restore_library(tu_library *library, tu_change *change, const tu_kep
     change->trial = k->trial;
     change->scored = k->scored;
     library->blocks = k->blocks;
+    library->held = k->held;
     library->windows = k->windows;
     library->deficient = k->deficient;
     library->solved = k->solved;

@@ -12,11 +12,11 @@ typedef struct {
     int32_t noise_seen;
     uint32_t noise_samples;
     uint32_t heard;
-    int32_t candidate, watched, watched_rejected;
+    int32_t candidate, watched, watched_rejected, quiet, still, checked, agreed, doubted, suspicion, unused;
     int32_t window_half, window_spacing; /* 0: not calibrated yet */
     uint32_t matched, compared;
     int32_t trial;
-    uint32_t scored, blocks;
+    uint32_t scored, blocks, held;
     int32_t windows, deficient, solved;
     uint32_t reservoir_seen, reservoir_next, holdout_seen, holdout_next;
     int32_t calibrated, calibrating;

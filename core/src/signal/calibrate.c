@@ -15,6 +15,8 @@ enum { HEARD = 16 }; /* windows that tell the level roughly: the log of the uppe
 static const tu_real UNEVEN = TU_R(0.8); /* a level above which noise is uneven (it grows with speed, say), */
 static const tu_real MOTION = TU_R(3.5); /* and one beyond which it is none */
 
+static const tu_real MOST_NOISE =
+    TU_R(0.5);           /* sigma over a state's RMS beyond which there is no signal to calibrate on */
 enum { WATCHED = 800 };  /* windows that are looked at together, */
 enum { REJECTED = 600 }; /* and those of them that must be rejected for the window to be the wrong one */
 
@@ -51,7 +53,7 @@ void tu_calibrate_carve(tu_calibration *cal, tu_setup *setup, tu_arena *arena, c
     cal->level = 0;
     cal->heard = 0;
     cal->next = 0;
-    cal->watched = cal->rejected = 0;
+    cal->watched = cal->rejected = cal->quiet = 0;
     setup->scales.x = tu_arena_reals(arena, states + config->inputs);
     setup->scales.u = setup->scales.x ? setup->scales.x + states : NULL;
     setup->scales.dx = tu_arena_reals(arena, states);
@@ -76,7 +78,7 @@ void tu_calibrate_clear(tu_calibration *cal, const tu_config *config)
     cal->excess = cal->level = 0;
     cal->heard = 0;
     cal->next = 0;
-    cal->watched = cal->rejected = 0;
+    cal->watched = cal->rejected = cal->quiet = 0;
 }
 
 void tu_window_jets(const tu_config *config, const tu_window *window, const tu_real *coefficients, tu_real *jets)
@@ -206,13 +208,23 @@ void tu_calibrate_finish(const tu_calibration *cal, const tu_config *config, con
     tu_taps_finish(config, noise, setup);
 }
 
-int tu_calibrate_watch(tu_calibration *cal, int reason)
+int tu_calibrate_watch(tu_calibration *cal, int reason, int quiet)
 {
     cal->rejected += reason == TU_MISFIT || reason == TU_JUMP;
+    cal->quiet += quiet;
     if (++cal->watched < WATCHED) {
         return 0;
     }
-    int wrong = cal->rejected > REJECTED;
-    cal->watched = cal->rejected = 0;
+    int wrong = cal->rejected > REJECTED || cal->quiet > REJECTED;
+    cal->watched = cal->rejected = cal->quiet = 0;
     return wrong;
+}
+
+int tu_calibrate_signal(const tu_config *config, const tu_noise *noise, const tu_scales *scales)
+{
+    int signal = 1;
+    for (int i = 0; i < config->states; i++) {
+        signal &= config->order[i] > 0 || noise->sigma[config->channel[i]] < MOST_NOISE * scales->x[i];
+    }
+    return signal;
 }

@@ -16,7 +16,8 @@ typedef struct {
     uint32_t heard;         /* windows that it was found from */
     int next;               /* candidate that is tried next */
     int watched;            /* windows since the last look at how many are rejected, */
-    int rejected;           /* those of them with a misfit or a jump */
+    int rejected;           /* those of them with a misfit or a jump, */
+    int quiet;              /* and those with hardly any */
 } tu_calibration;
 
 void tu_calibrate_carve(tu_calibration *cal, tu_setup *setup, tu_arena *arena, const tu_config *config);
@@ -40,8 +41,12 @@ int tu_calibrate_choose(const tu_calibration *cal, const tu_config *config, tu_s
 void tu_calibrate_finish(const tu_calibration *cal, const tu_config *config, const tu_noise *noise, tu_setup *setup);
 
 /* Counts how a window fared. 1: nearly all were rejected for long, so the stream needs another window: the motion is
- * faster, or the sensor worse. Scales are kept then, because the model is in units of them.
+ * faster, or the sensor worse; or nearly all were `quiet`, with far less misfit than the noise explains. Scales are
+ * kept then, because the model is in units of them.
  */
-int tu_calibrate_watch(tu_calibration *cal, int reason);
+int tu_calibrate_watch(tu_calibration *cal, int reason, int quiet);
+
+/* Whether the motion that the scales stand for rises above the noise in every channel of a sensed state. */
+int tu_calibrate_signal(const tu_config *config, const tu_noise *noise, const tu_scales *scales);
 
 #endif

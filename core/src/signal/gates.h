@@ -17,4 +17,7 @@ tu_real tu_gates_spread(const tu_window *window);
  */
 int tu_gates_accept(const tu_window *window, const tu_fit *fit, const tu_noise *noise, tu_real scale);
 
+/* Whether nothing but noise is left of every channel's polynomial when its mean is taken off. */
+int tu_gates_still(const tu_window *window, const tu_fit *fit, const tu_noise *noise, tu_real scale);
+
 #endif

@@ -7,6 +7,9 @@ static const tu_real LONGEST =
 static const tu_real BETTER = TU_R(0.5);   /* variance, in units of a window's own, below which it is used */
 static const tu_real DIVERGED = TU_R(5.0); /* standard errors from the window's own at which it is dropped */
 
+static const tu_real DISAGREE = TU_R(6.0); /* standard errors between an angle's slope and its rate, */
+static const tu_real SHARE = TU_R(0.1);    /* and share of the rate, at which the sensors contradict each other */
+
 void tu_kinematics_carve(tu_kinematics *kinematics, tu_arena *arena, const tu_config *config)
 {
     int rates = 0;
@@ -97,6 +100,28 @@ static void fuse_mean(tu_kinematics *kinematics, const tu_config *config, const 
     } else {
         *mean = carried;
     }
+}
+
+int tu_kinematics_consistent(const tu_config *config, const tu_window *window, const tu_real *sigma, tu_real scale,
+                             const tu_fit *fit)
+{
+    int terms = window->poly + 1;
+    tu_real samples = samples_of(window);
+    for (int c = 0; c < config->channels; c++) {
+        int r = config->rate_channel[c] - 1;
+        if (r < 0) {
+            continue;
+        }
+        const tu_real *angle = fit->coefficients + c * terms, *rate = fit->coefficients + r * terms;
+        /* coefficient 1 of the angle is the half width times the rate's mean, a fifth of its curvature apart */
+        tu_real expected = window->seconds * (rate[0] - (terms > 2 ? rate[2] / TU_R(5.0) : 0));
+        tu_real own = sigma[c] * sigma[c] * TU_R(3.0), theirs = window->seconds * sigma[r];
+        tu_real noise = scale * tu_sqrt((own + theirs * theirs * TU_R(1.2)) / samples);
+        if (tu_abs(angle[1] - expected) > DISAGREE * noise + SHARE * tu_abs(expected)) {
+            return 0;
+        }
+    }
+    return 1;
 }
 
 void tu_kinematics_fuse(tu_kinematics *kinematics, const tu_config *config, const tu_window *window,

@@ -38,4 +38,9 @@ void tu_kinematics_push(tu_kinematics *kinematics, const tu_config *config, cons
 void tu_kinematics_fuse(tu_kinematics *kinematics, const tu_config *config, const tu_window *window,
                         const tu_real *sigma, const tu_fit *fit);
 
+/* Whether each sensed rate is the slope of its angle, to within noise and a share of the rate: cross-check of sensors.
+ */
+int tu_kinematics_consistent(const tu_config *config, const tu_window *window, const tu_real *sigma, tu_real scale,
+                             const tu_fit *fit);
+
 #endif

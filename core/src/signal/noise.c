@@ -8,6 +8,7 @@
 enum { HALF = 5 };
 enum { WARM = 64 };            /* residuals whose median starts the average off, */
 enum { LOWER = WARM / 2 + 1 }; /* and the smallest of them, which are enough to find it */
+enum { MEMORY = 1 << 20 };     /* samples that are remembered: float32 averages over more would stand still */
 enum { READY = 256 };          /* residuals averaged before outliers are judged by the estimate */
 
 /* Centre minus D0 of the quartic on eleven samples, times 429: the newest five mirror the oldest. */
@@ -23,6 +24,7 @@ void tu_noise_carve(tu_noise *noise, tu_arena *arena, int channels)
     noise->channels = channels;
     noise->start = tu_arena_reals(arena, channels * LOWER);
     noise->variance = tu_arena_reals(arena, channels);
+    noise->held = tu_arena_reals(arena, channels);
     noise->power = tu_arena_reals(arena, channels);
     noise->step = tu_arena_reals(arena, channels);
     noise->sigma = tu_arena_reals(arena, channels);
@@ -84,7 +86,7 @@ static void average(tu_noise *noise, int channel, tu_real squared, tu_real floor
 {
     tu_real variance = noise->variance[channel];
     if (squared <= CLIP * CLIP * tu_larger(variance, floor * floor)) {
-        noise->count[channel] += noise->count[channel] < UINT32_MAX;
+        noise->count[channel] += noise->count[channel] < MEMORY;
         noise->variance[channel] = variance + (squared - variance) / (tu_real)noise->count[channel];
     }
 }
@@ -102,14 +104,14 @@ static int observe(tu_noise *noise, const tu_ring *ring, int channel)
     return noise->still[channel] >= 2 * HALF;
 }
 
-void tu_noise_update(tu_noise *noise, const tu_ring *ring)
+void tu_noise_update(tu_noise *noise, const tu_ring *ring, int learn)
 {
     int still = 0;
-    noise->samples += noise->samples < UINT32_MAX;
+    noise->samples += noise->samples < MEMORY;
     for (int c = 0; c < noise->channels; c++) {
         still |= observe(noise, ring, c);
     }
-    int whole = ring->held > 2 * HALF && !still;
+    int whole = ring->held > 2 * HALF && !still && learn;
     for (int c = 0; c < noise->channels; c++) {
         tu_real floor = sigma_floor(noise, c);
         if (whole && noise->seen < WARM) {
@@ -120,6 +122,23 @@ void tu_noise_update(tu_noise *noise, const tu_ring *ring)
         noise->sigma[c] = tu_larger(tu_sqrt(noise->variance[c] / CLIPPED), floor);
     }
     noise->seen += whole && noise->seen < WARM;
+}
+
+void tu_noise_hold(tu_noise *noise)
+{
+    for (int c = 0; c < noise->channels; c++) {
+        noise->held[c] = noise->variance[c];
+    }
+}
+
+void tu_noise_restore(tu_noise *noise)
+{
+    noise->seen = WARM;
+    for (int c = 0; c < noise->channels; c++) {
+        noise->variance[c] = noise->held[c];
+        noise->count[c] = READY;
+        noise->sigma[c] = tu_larger(tu_sqrt(noise->variance[c] / CLIPPED), sigma_floor(noise, c));
+    }
 }
 
 int tu_noise_ready(const tu_noise *noise)

@@ -14,6 +14,7 @@ typedef struct {
     uint32_t samples;
     tu_real *start;    /* channels x the smaller half of the first squared residuals, ascending */
     tu_real *variance; /* by channel, as all that follows */
+    tu_real *held;     /* variances remembered */
     tu_real *power;    /* running mean square of the signal */
     tu_real *step;     /* smallest change seen: the quantisation step; infinite before any */
     tu_real *sigma;    /* never 0, never below what the sensor's own steps make it */
@@ -25,8 +26,12 @@ void tu_noise_carve(tu_noise *noise, tu_arena *arena, int channels);
 
 void tu_noise_init(tu_noise *noise);
 
-/* Takes in the newest sample of the ring. */
-void tu_noise_update(tu_noise *noise, const tu_ring *ring);
+/* Takes in the newest sample of the ring; learn: its residual may enter the estimate. */
+void tu_noise_update(tu_noise *noise, const tu_ring *ring, int learn);
+
+/* Remembers the variances, and takes them up again. */
+void tu_noise_hold(tu_noise *noise);
+void tu_noise_restore(tu_noise *noise);
 
 /* Whether enough residuals have been averaged to judge outliers by. */
 int tu_noise_ready(const tu_noise *noise);

@@ -7,6 +7,8 @@ enum { REACH = 4, ROWS = 2 * REACH + 1 };
 static const tu_real OUTLIER = TU_R(7.0); /* sigmas; a pair median is itself uncertain by about half a sigma */
 static const tu_real BENT = TU_R(3.0);    /* times the spread of the middle pairs: what curvature alone may add */
 
+static const tu_real ALONE = TU_R(0.6); /* of that limit, by which it must differ from both neighbours */
+
 void tu_repair_carve(tu_repair *repair, tu_arena *arena, int columns)
 {
     repair->rows = tu_arena_reals(arena, ROWS * columns);
@@ -52,6 +54,15 @@ static int near_all(const tu_real *column, tu_real limit)
     return 1;
 }
 
+/* Whether the middle lies beyond both its neighbours, on the same side: a level shift agrees with one of them. */
+static int stands_out(const tu_real *column, tu_real limit)
+{
+    tu_real before = column[REACH] - column[REACH - 1], after = column[REACH] - column[REACH + 1];
+    int high = (before > limit || !tu_usable(column[REACH - 1])) && (after > limit || !tu_usable(column[REACH + 1]));
+    int low = (before < -limit || !tu_usable(column[REACH - 1])) && (after < -limit || !tu_usable(column[REACH + 1]));
+    return high || low;
+}
+
 /* Decides the middle of a column; limit < 0 while outliers cannot be told. */
 static int decide(tu_real *column, int held, tu_real limit)
 {
@@ -61,7 +72,7 @@ static int decide(tu_real *column, int held, tu_real limit)
         return 0;
     }
     if (!pair_median(column, held, &median, &spread) ||
-        (usable && !(tu_abs(column[REACH] - median) > limit + BENT * spread))) {
+        (usable && !(tu_abs(column[REACH] - median) > limit + BENT * spread && stands_out(column, ALONE * limit)))) {
         return 0;
     }
     column[REACH] = median;

@@ -11,19 +11,29 @@ from tinyude.reference.signal.calibrate import (
     calibrate_choose,
     calibrate_finish,
     calibrate_init,
+    calibrate_signal,
     calibrate_watch,
     calibrate_window,
 )
-from tinyude.reference.signal.gates import STUCK_RUN, gates_accept
-from tinyude.reference.signal.kinematics import kinematics_clear, kinematics_fuse, kinematics_push
+from tinyude.reference.signal.gates import STUCK_RUN, gates_accept, gates_still
+from tinyude.reference.signal.kinematics import (
+    kinematics_clear,
+    kinematics_consistent,
+    kinematics_fuse,
+    kinematics_push,
+)
 from tinyude.reference.signal.nodes import nodes_centre, nodes_gauss, nodes_intervals
-from tinyude.reference.signal.noise import noise_init, noise_ready, noise_sigma, noise_update
+from tinyude.reference.signal.noise import noise_hold, noise_init, noise_ready, noise_restore, noise_sigma, noise_update
 from tinyude.reference.signal.repair import repair_clear, repair_push
 from tinyude.reference.signal.ring import ring_clear, ring_push, ring_row, ring_window, usable
 from tinyude.reference.signal.window import window_fit
 from tinyude.reference.state import Array, Counters, Learner
 from tinyude.reference.training import learner_step
 
+CHECKED, AGREED = 256, 192  # windows that tell whether angles agree with rates, and how many must
+QUIET = 0.1  # of the misfit that the noise explains: it has fallen to a third
+STILL_WINDOWS, MOVED = 64, 4  # windows without motion, of which half are used; a moving one undoes so many
+SUSPECT, MOST_SUSPICION = 16, 256  # windows that must agree after one that does not, and at most
 RECALIBRATION_SHARE = 4  # of the first calibration's length that a later one takes: 1 / this
 
 
@@ -61,7 +71,8 @@ def learner_gap(learner: Learner) -> None:
 def learner_rewind(learner: Learner) -> None:
     """Start the stream over, calibrated: what a recorded stream allows and a live one does not."""
     learner_gap(learner)
-    learner.tick = learner.calibration.watched = learner.calibration.rejected = 0
+    learner.tick = 0
+    learner.calibration.watched = learner.calibration.rejected = learner.calibration.quiet = 0
     learner.counters = Counters()
 
 
@@ -75,7 +86,7 @@ def _process_sample(learner: Learner, row: Array) -> None:
     ring_push(ring, row)
     if not good.all():
         learner.bad, learner.bad_reason = ring.pushed - 1, "nonfinite"
-    noise_update(learner.noise, ring)
+    noise_update(learner.noise, ring, learner.calibrating or not learner.doubted or not noise_ready(learner.noise))
     learner.tick += 1
     if learner.tick % config.stride == 0:
         _carry_angles(learner)
@@ -116,24 +127,30 @@ def _carry_angles(learner: Learner) -> None:
 def _process_window(learner: Learner) -> None:
     """Estimate the newest window and count what becomes of it."""
     learner.counters.windows += 1
-    reason = _try_window(learner)
+    reason, quiet = _try_window(learner)
     if reason:
         learner.counters.rejected[reason] += 1
     else:
         learner.counters.accepted += 1
-    if calibrate_watch(learner.calibration, reason) and learner.config.dense:
+    learner.doubted = learner.config.dense and reason in ("misfit", "jump", "inconsistent", "still")
+    if reason in ("misfit", "jump"):  # a kick: the angle carried so far is of another motion
+        kinematics_clear(learner.kinematics)
+    if calibrate_watch(learner.calibration, reason, quiet) and learner.config.dense:
         _recalibrate(learner)
 
 
-def _try_window(learner: Learner) -> str | None:
-    """Add the newest window's regression target where it passes the acceptance test; else the reason why not."""
+def _try_window(learner: Learner) -> tuple[str | None, bool]:
+    """Add the newest window's regression target where it passes the acceptance test; else the reason why not.
+
+    And whether it leaves far less than the noise explains.
+    """
     config, ring, setup = learner.config, learner.ring, learner.setup
     assert setup
     window, reach = setup.window, setup.window.reach
     if ring.pushed <= 2 * reach:
-        return "gap"
+        return "gap", False
     if ring.pushed - 1 - learner.bad <= 2 * reach and learner.bad >= 0:
-        return learner.bad_reason
+        return learner.bad_reason, False
     samples = ring_window(ring, window.half, window.spacing)[:, : config.channels]
     coefficients, misfit, segments = window_fit(window, samples)
     sigma = noise_sigma(learner.noise) * setup.sigma_scale
@@ -143,14 +160,43 @@ def _try_window(learner: Learner) -> str | None:
     elif config.gated:
         reason = median_gate_accept(learner.median_gate, window, misfit, samples, sigma)
     if reason:
-        return reason
+        return reason, False
+    if config.repair and not _is_consistent(learner, coefficients, sigma):
+        return "inconsistent", False
+    if config.dense and config.repair and _is_still(learner, coefficients, sigma):
+        return "still", False
     coefficients = kinematics_fuse(learner.kinematics, config, window, coefficients, noise_sigma(learner.noise))
-    return None if targets_add(learner, angle_wrap_window(coefficients, config.wrap)) else "nonfinite"
+    quiet = learner.counters.recalibrations > 0 and bool(np.all(misfit < QUIET * sigma**2 * window.freedom))
+    added = targets_add(learner, angle_wrap_window(coefficients, config.wrap))
+    return None if added else "nonfinite", quiet
+
+
+def _is_consistent(learner: Learner, coefficients: Array, sigma: Array) -> bool:
+    """Whether angles agree with their rates. Sensors that never did are not held to it: the first windows tell."""
+    assert learner.setup
+    agree = kinematics_consistent(learner.config, learner.setup.window, coefficients, sigma)
+    if learner.checked < CHECKED:
+        learner.checked += 1
+        learner.agreed += agree
+        return True
+    if learner.agreed < AGREED:
+        return True
+    learner.suspicion = min(max(learner.suspicion + (-1 if agree else SUSPECT), 0), MOST_SUSPICION)
+    return agree and learner.suspicion < 4 * SUSPECT
+
+
+def _is_still(learner: Learner, coefficients: Array, sigma: Array) -> bool:
+    """Whether the stream has stood still for so long that its windows say nothing new."""
+    assert learner.setup
+    change = 1 if gates_still(learner.setup.window, coefficients, sigma) else -MOVED
+    learner.still = min(max(learner.still + change, 0), STILL_WINDOWS)
+    return learner.still >= STILL_WINDOWS // 2
 
 
 def _recalibrate(learner: Learner) -> None:
     """Find noise and window once more; the model stays."""
     learner.calibration = calibrate_init(learner.config)
+    learner.held_variance = noise_hold(learner.noise)
     learner.noise = noise_init(learner.config.channels)
     learner.calibrating = True
     learner.until = learner.tick + learner.config.calibration // RECALIBRATION_SHARE
@@ -160,7 +206,10 @@ def learner_end_calibration(learner: Learner) -> None:
     """End the calibration stretch, unless it has ended: from here on windows are used."""
     if not learner.calibrating:
         return
-    if learner.setup:  # scales stay, because the model is in units of them
+    if learner.setup and not calibrate_signal(learner.config, learner.noise, learner.setup.scales):
+        noise_restore(learner.noise, learner.held_variance)
+        learner.counters.no_signal += 1
+    elif learner.setup:  # scales stay, because the model is in units of them
         learner.setup.window, learner.setup.sigma_scale, _ = calibrate_choose(learner.calibration, learner.config)
         learner.counters.recalibrations += 1
     else:

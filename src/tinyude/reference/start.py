@@ -10,6 +10,7 @@ from tinyude.reference.config import Config
 from tinyude.reference.learner import learner_apply_setup
 from tinyude.reference.numeric.rng import rng_normal
 from tinyude.reference.regression.targets import targets_add_prior
+from tinyude.reference.signal.ring import usable
 from tinyude.reference.signal.setup import Scales, Setup
 from tinyude.reference.signal.window import window_make
 from tinyude.reference.state import Array, Learner
@@ -38,7 +39,8 @@ def learner_start(learner: Learner, model: StartModel) -> bool:
     open, stays off. False: the model does not fit the configuration.
     """
     config = learner.config
-    if not _fits(config, model):
+    numbers = np.concatenate([model.weights, model.coefficients, model.errors])
+    if not _fits(config, model) or not usable(numbers).all():
         return False
     window = window_make(model.window_half, model.window_spacing, config.poly, config.sample_period)
     scales = Scales(model.x_scale.copy(), model.dx_scale.copy(), np.ones(config.states), model.u_scale.copy())

@@ -51,6 +51,7 @@ class Counters:
     updates: int = 0
     rolled_back: int = 0
     recalibrations: int = 0
+    no_signal: int = 0
     changes: list[int] = field(default_factory=list)  # ticks at which the dynamics were found changed
 
 
@@ -81,6 +82,12 @@ class Learner:
     bad: int = -1  # ring position of the newest sample that no window may touch
     bad_reason: str = "gap"
     run: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # identical samples in a row
+    still: int = 0  # windows in a row without motion
+    doubted: bool = False  # the last window was rejected for what its samples are: they say nothing of the noise
+    suspicion: int = 0  # grows with windows whose angles contradict their rates
+    checked: int = 0  # windows whose angles were checked against their rates, up to CHECKED,
+    agreed: int = 0  # those of them that agreed
+    held_variance: Array = field(default_factory=lambda: np.zeros(0))  # of the noise, during a recalibration
     since_change: int = 0  # updates
     rate: float = 0.0  # learning rate at the start of the schedule
     calibrating: bool = True

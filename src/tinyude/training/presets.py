@@ -48,8 +48,9 @@ def make_config(
         settings |= {"network_nodes": 1, "holdout": 0, "reservoir": _PAST}
     if preset == "default" and not (system.get("parameters") or system.get("library_terms")):
         settings["rate"] = _RATE_ALONE
-        if not second_start:  # nothing to judge it against
-            settings["holdout"] = 0
+    columns = system.get("parameters", 0) + system.get("library_terms", 0) * len(system["on"])
+    if preset == "default" and system.get("forced", 0) >= columns and not second_start:
+        settings["holdout"] = 0  # the network alone, perhaps with a linear part: there is nothing to choose
     settings |= {key: value for key, value in overrides.items() if value is not None}
     updates = settings.get("updates", Config.updates)
     every = max(round(1.0 / (TRAINING_RATE * period)), -(-samples // updates), 1)

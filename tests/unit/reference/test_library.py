@@ -16,9 +16,9 @@ GROUPS, BLOCK, THRESHOLD = 16, 50, 4.5
 def fill(library: Library, weights: np.ndarray, noise: float, rng: np.random.Generator, blocks: int = 64) -> None:
     """Blocks of windows with random design rows."""
     for _ in range(blocks):
-        for _ in range(BLOCK):
+        for error in noise * rng.standard_normal(BLOCK):
             design = rng.standard_normal((1, len(weights)))
-            library_add(library, design, design @ weights + noise * rng.standard_normal(1))
+            library_add(library, design, design @ weights + error)
         library_end_block(library)
 
 

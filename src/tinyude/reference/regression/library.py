@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from tinyude.reference.numeric.statistics import statistics_error
 
 Array = NDArray[Any]
+MEMORY = 1 << 18  # windows whose sums are held: then all are halved, so that the oldest fade
 MAX_CHOSEN = 12  # beyond the forced ones
 MIN_GROUPS = 6  # filled groups below which an error means nothing
 COLLINEAR = 1e-3  # share of a column that must be new for it to be chosen
@@ -28,6 +29,7 @@ class Library:
     sums: Array  # (groups, columns + 1, columns + 1), the target last
     coefficients: Array  # 0 for a term that is out
     errors: Array  # jackknife standard errors
+    held: int = 0  # windows in the sums, halved when they are
     blocks: int = 0  # blocks since the last clear
     windows: int = 0  # windows in the current block
     deficient: int = 0  # forced columns that the data cannot tell apart
@@ -47,15 +49,19 @@ def library_add(library: Library, design: Array, target: Array) -> None:
 
 
 def library_end_block(library: Library) -> None:
-    """Close the current block."""
+    """Close the current block; halve all sums when they hold too many windows."""
+    library.held += library.windows
     library.windows = 0
     library.blocks += 1
+    if library.held >= MEMORY:
+        library.sums *= 0.5
+        library.held //= 2
 
 
 def library_clear(library: Library) -> None:
     """Forget the data, keep the model until there is a better one."""
     library.sums[:] = 0.0
-    library.blocks = library.windows = 0
+    library.blocks = library.held = library.windows = 0
 
 
 def library_solve(library: Library, forced: int, threshold: float) -> bool:

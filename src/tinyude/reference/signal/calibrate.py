@@ -32,6 +32,7 @@ MOST = 0.85  # this many where a rate is not measured: second derivatives gain m
 SHORT = 2  # the candidate, short enough for any motion, whose misfit tells how far the noise scatters
 HEARD = 16  # windows that tell the level roughly: the log of the upper decile of misfit over noise; 0.4 if white
 UNEVEN, MOTION = 0.8, 3.5  # levels above which noise is uneven (it grows with speed, say), and beyond which it is none
+MOST_NOISE = 0.5  # sigma over a state's RMS beyond which there is no signal to calibrate on
 WATCHED = 800  # windows that are looked at together,
 REJECTED = 600  # and those of them that must be rejected for the window to be the wrong one
 
@@ -48,7 +49,8 @@ class Calibration:
     heard: int = 0  # windows that it was found from
     next: int = 0  # candidate that is tried next
     watched: int = 0  # windows since the last look at how many are rejected,
-    rejected: int = 0  # those of them with a misfit or a jump
+    rejected: int = 0  # those of them with a misfit or a jump,
+    quiet: int = 0  # and those with hardly any
 
 
 def calibrate_init(config: Config) -> Calibration:
@@ -130,18 +132,27 @@ def calibrate_finish(cal: Calibration, config: Config, noise: Noise) -> Setup:
     return taps_finish(config, noise, Setup(window, _scales(cal, config, noise, index), sigma_scale))
 
 
-def calibrate_watch(cal: Calibration, reason: str | None) -> bool:
+def calibrate_watch(cal: Calibration, reason: str | None, quiet: bool) -> bool:
     """Count how a window fared. True: nearly all were rejected for long, so the stream needs another window.
 
-    The motion is faster, or the sensor worse. Scales are kept then, because the model is in units of them.
+    The motion is faster, or the sensor worse; or nearly all were `quiet`, with far less misfit than the noise explains.
+    Scales are kept then, because the model is in units of them.
     """
     cal.watched += 1
     cal.rejected += reason in ("misfit", "jump")
+    cal.quiet += quiet
     if cal.watched < WATCHED:
         return False
-    wrong = cal.rejected > REJECTED
-    cal.watched = cal.rejected = 0
+    wrong = cal.rejected > REJECTED or cal.quiet > REJECTED
+    cal.watched = cal.rejected = cal.quiet = 0
     return wrong
+
+
+def calibrate_signal(config: Config, noise: Noise, scales: Scales) -> bool:
+    """Whether the motion that the scales stand for rises above the noise in every channel of a sensed state."""
+    sigma = noise_sigma(noise)
+    pairs = enumerate(zip(config.channel, config.order, strict=True))
+    return all(order > 0 or sigma[channel] < MOST_NOISE * scales.x[i] for i, (channel, order) in pairs)
 
 
 def _scales(cal: Calibration, config: Config, noise: Noise, index: int) -> Scales:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tinyude.reference.signal.window import SEGMENTS, Window
 
 Array = NDArray[Any]
-REASONS = ("gap", "nonfinite", "stuck", "misfit", "jump")
+REASONS = ("gap", "nonfinite", "stuck", "misfit", "jump", "inconsistent", "still")
 CHI = 4.0  # standard deviations of the misfit's own scatter
 JUMP = 24.0 + SEGMENTS  # squared segment sums in units of the noise: about five sigma on any one step
 STUCK_RUN = 16  # identical samples in a row where the noise should have moved them
@@ -22,6 +22,13 @@ def gates_accept(window: Window, misfit: Array, segments: Array, sigma: Array, s
     if np.any(misfit > most_misfit):
         return "misfit"
     return "jump" if np.any(segments > most_segments) else None
+
+
+def gates_still(window: Window, coefficients: Array, sigma: Array) -> bool:
+    """Whether nothing but noise is left of every channel's polynomial (poly + 1, channels) but for its mean."""
+    limit = window.poly + CHI * np.sqrt(2.0 * window.poly)
+    weight = (2 * window.half + 1) / (2.0 * np.arange(1, window.poly + 1) + 1.0)
+    return bool(np.all(weight @ coefficients[1:] ** 2 <= limit * sigma**2))
 
 
 def gates_limits(window: Window, sigma: Array, step: Array) -> tuple[Array, Array]:

@@ -27,6 +27,8 @@ from tinyude.reference.signal.window import Window
 Array = NDArray[Any]
 LONGEST = 4.0  # windows that are remembered at most: it limits how far a bias of the rate can reach
 BETTER = 0.5  # variance, in units of a window's own, below which the carried angle is used
+DISAGREE = 6.0  # standard errors between an angle's slope and its rate,
+SHARE = 0.1  # and share of the rate, at which the sensors contradict each other
 DIVERGED = 5.0  # standard errors from the window's own angle at which it is dropped
 
 
@@ -62,6 +64,21 @@ def kinematics_push(kinematics: Kinematics, config: Config, window: Window, sigm
 def kinematics_clear(kinematics: Kinematics) -> None:
     """Forget the carried angles: the next sample does not follow on the last one, or the motion jumped."""
     kinematics.count[:] = 0
+
+
+def kinematics_consistent(config: Config, window: Window, coefficients: Array, sigma: Array) -> bool:
+    """Whether each sensed rate is the slope of its angle, to within noise and a share of the rate."""
+    samples = 2 * window.half + 1
+    for channel, rate in enumerate(config.rate_channel):
+        if rate == 0:
+            continue
+        curvature = coefficients[2, rate - 1] / 5.0 if window.poly > 1 else 0.0
+        expected = window.seconds * (coefficients[0, rate - 1] - curvature)
+        variance = 3.0 * sigma[channel] ** 2 + 1.2 * (window.seconds * sigma[rate - 1]) ** 2
+        limit = DISAGREE * np.sqrt(variance / samples) + SHARE * abs(expected)
+        if abs(coefficients[1, channel] - expected) > limit:
+            return False
+    return True
 
 
 def kinematics_fuse(kinematics: Kinematics, config: Config, window: Window, coefficients: Array, sigma: Array) -> Array:

@@ -19,6 +19,7 @@ HALF, POLY = 5, 4
 CLIP = 3.5
 CLIPPED = 0.99367  # what is left of a Gaussian variance when such residuals stay out, once settled
 WARM = 64  # residuals whose median starts the average off
+MEMORY = 1 << 20  # samples that are remembered: float32 averages over more would stand still
 READY = 256  # residuals averaged before outliers are judged by the estimate
 RELATIVE_FLOOR = 1e-6  # of the channel's RMS
 
@@ -53,18 +54,18 @@ def noise_init(channels: int) -> Noise:
     )
 
 
-def noise_update(noise: Noise, ring: Ring) -> None:
-    """Take in the newest sample of the ring."""
+def noise_update(noise: Noise, ring: Ring, learn: bool = True) -> None:
+    """Take in the newest sample of the ring; learn: its residual may enter the estimate."""
     channels = len(noise.variance)
     newest = ring_row(ring, 0)[:channels]
-    noise.samples += 1
+    noise.samples = min(noise.samples + 1, MEMORY)
     noise.power += (newest**2 - noise.power) / noise.samples
     if ring.pushed < 2:
         return
     change = np.abs(newest - ring_row(ring, 1)[:channels])
     noise.step = np.where((change > 0.0) & (change < noise.step), change, noise.step)
     noise.still = np.where(change > 0.0, 0, noise.still + 1)
-    if ring.pushed <= 2 * HALF or np.any(noise.still >= 2 * HALF):
+    if not learn or ring.pushed <= 2 * HALF or np.any(noise.still >= 2 * HALF):
         return
     squared = (noise.row @ ring_window(ring, HALF, 1)[:, :channels]) ** 2 / noise.gain
     if noise.seen < WARM:
@@ -76,10 +77,22 @@ def noise_update(noise: Noise, ring: Ring) -> None:
             noise.count[:] = WARM // 4  # a median is worth that many averaged squares
         return
     keep = squared <= CLIP**2 * np.maximum(noise.variance, _floor(noise) ** 2)
-    noise.count += keep
+    noise.count = np.minimum(noise.count + keep, MEMORY)
     noise.variance = np.where(
         keep, noise.variance + (squared - noise.variance) / np.maximum(noise.count, 1), noise.variance
     )
+
+
+def noise_hold(noise: Noise) -> NDArray[np.float64]:
+    """The variances, to be taken up again."""
+    return noise.variance.copy()
+
+
+def noise_restore(noise: Noise, variance: NDArray[np.float64]) -> None:
+    """Take remembered variances up again."""
+    noise.variance = variance.copy()
+    noise.count[:] = READY
+    noise.seen = WARM
 
 
 def noise_ready(noise: Noise) -> bool:

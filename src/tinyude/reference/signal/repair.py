@@ -15,6 +15,7 @@ from tinyude.reference.signal.ring import usable
 
 REACH = 4
 OUTLIER = 7.0  # sigmas; a pair median is itself uncertain by about half a sigma
+ALONE = 0.6  # of that limit, by which it must differ from both neighbours
 BENT = 3.0  # times the spread of the middle pairs: what curvature alone may add
 
 
@@ -52,11 +53,21 @@ def repair_push(
         if not usable(value):
             filled[channel] = np.isfinite(guess)
         elif sigma is not None and channel < len(sigma):
-            replaced[channel] = abs(value - guess) > OUTLIER * sigma[channel] + BENT * spread
+            limit = OUTLIER * sigma[channel]
+            far = abs(value - guess) > limit + BENT * spread
+            replaced[channel] = far and _stands_out(repair.rows[:, channel], ALONE * limit)
         if filled[channel] or replaced[channel]:
             middle[channel] = guess
     repair.rows[REACH] = middle
     return middle, filled, replaced
+
+
+def _stands_out(column: NDArray[np.float64], limit: float) -> bool:
+    """Whether the middle lies beyond both its neighbours, on the same side: a level shift agrees with one of them."""
+    neighbours = [column[REACH - 1], column[REACH + 1]]
+    over = [column[REACH] - y > limit or not usable(y) for y in neighbours]
+    under = [column[REACH] - y < -limit or not usable(y) for y in neighbours]
+    return all(over) or all(under)
 
 
 def _pair_median(repair: Repair, channel: int) -> tuple[float, float]:
