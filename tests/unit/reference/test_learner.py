@@ -245,7 +245,7 @@ def test_learner_finish_before_calibration_does_nothing(pendulum: System) -> Non
 
 def test_learner_follows_a_change_of_the_dynamics() -> None:
     changing = make_pendulum(damping_change=(12.0, 1.6))
-    _, samples = changing.stream(0.01, seed=0, seconds=22.0)
+    _, samples = changing.stream(0.01, seed=1, seconds=22.0)
     config = replace(CONFIG, hidden=(), holdout=0, block=40, calibration=400)
     learner = make(changing, config)
     feed(learner, samples[:12_000:5])

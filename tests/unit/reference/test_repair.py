@@ -106,3 +106,12 @@ def test_repair_push_smears_a_jump_by_a_few_ticks_at_most(size: float) -> None:
     rows, _, _ = repaired(samples)
     touched = np.flatnonzero((rows != samples[:-REACH]).any(axis=1))
     assert np.all((touched >= 100 - REACH) & (touched < 100 + 3 * REACH))
+
+
+def test_repair_push_leaves_a_level_shift_alone() -> None:
+    """A kick moves the rate for good; its samples are no outliers."""
+    samples = noisy()
+    samples[100:, 1] += 3.0
+    rows, _, replaced = repaired(samples)
+    assert not replaced.any()
+    np.testing.assert_array_equal(rows, samples[:-REACH])

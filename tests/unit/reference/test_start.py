@@ -10,6 +10,7 @@ from tinyude import native
 from tinyude.errors import TinyUDEError
 from tinyude.reference.config import Config
 from tinyude.reference.learner import learner_push
+from tinyude.reference.signal.gates import REASONS
 from tinyude.reference.start import StartModel, learner_start
 from tinyude.reference.state import Learner, learner_init
 from tinyude.reference.view import learner_residual
@@ -109,5 +110,5 @@ def test_start_keeps_the_terms_while_the_stream_stands_still(
     core.start(taught[1])
     core.push(0.01 * np.random.default_rng(0).standard_normal((8000, 2)))
     state = core.state()
-    assert state["accepted"] > 2000
+    assert state["rejected"][REASONS.index("still")] > 2000 > 200 > state["accepted"]
     np.testing.assert_allclose(state["coefficients"], taught[1].coefficients, rtol=0.02, atol=1e-6)
