@@ -18,7 +18,7 @@ COUNTERS = (
     "samples", "lost", "gaps", "deepest", "filled", "replaced", "windows", "accepted", "updates", "rolled_back",
     "revisions", "changes", "saves", "save_errors", "dropped",
 )  # fmt: skip
-REASONS = ("gap", "nonfinite", "stuck", "misfit", "jump")
+REASONS = ("gap", "nonfinite", "stuck", "misfit", "jump", "inconsistent", "still")
 SENSOR_FLAGS = {1: "missing", 2: "stuck", 4: "astray"}
 MODEL_PIECE = 40  # numbers in a frame
 
