@@ -32,6 +32,7 @@ NODES = 9
 STARTS, TWINS = 12, 3
 HORIZONS = (1.0, 3.0, 10.0, 30.0)  # in characteristic times
 MOST_ROWS = 3_000  # of one free run with inputs
+MOST_STEPS = 30_000  # of one free run: a field that takes more is too stiff to have been seen by the record
 LOST = 3.0  # standard deviations: the error of a run that diverged
 
 
@@ -210,9 +211,10 @@ def run_errors(
     twins = starts + found.x_error * np.random.default_rng(0).normal(size=(TWINS, *starts.shape))
 
     def states(dynamics: Dynamics, begin: Array) -> Array:
-        if model.physics.n_inputs:
-            return free_runs(dynamics, begin, times, model.x_scale, inputs, hold=hold).states[:, ::thin][..., sensed]
-        return free_runs(dynamics, begin, times[::thin], model.x_scale).states[..., sensed]
+        driven = bool(model.physics.n_inputs)
+        instants, held = (times, inputs) if driven else (times[::thin], None)
+        runs = free_runs(dynamics, begin, instants, model.x_scale, held, hold=hold, most_steps=MOST_STEPS)
+        return runs.states[:, :: thin if driven else 1][..., sensed]
 
     own, alone = states(model.dynamics, starts), states(known_dynamics(given), starts)
     twin = np.stack([states(model.dynamics, t) for t in twins])

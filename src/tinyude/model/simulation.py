@@ -49,6 +49,7 @@ def free_runs(
     *,
     hold: str | Mapping[str, Any] = "held",
     progress: Progress | None = None,
+    most_steps: int = MOST_STEPS,
 ) -> FreeRuns:
     """Simulate from every start, with steps as long as the dynamics allow.
 
@@ -69,6 +70,8 @@ def free_runs(
         or a spline.
     progress : callable, optional
         Called with (runs done, runs).
+    most_steps : int
+        Steps of one run, after which it counts as diverged: the field is too stiff for the times asked for.
 
     Returns
     -------
@@ -91,7 +94,7 @@ def free_runs(
         relative=RELATIVE,
         absolute=ABSOLUTE * scale,
         shortest=SHORTEST * float(np.min(np.diff(instants))),
-        most_steps=MOST_STEPS,
+        most_steps=most_steps,
         progress=progress,
     )
     return FreeRuns(states, diverged)
