@@ -9,7 +9,7 @@ from tinyude.experiments.experiment import Experiment
 NAMES = (
     "headline", "head-to-head", "double-pendulum", "identification", "rollout", "ablation", "jet-components",
     "second-order", "resources", "shooting", "sampling", "gradients", "adjoint-gradients", "estimator", "step-size",
-    "taxonomy", "per-seed", "failure", "robustness", "device", "benchmarks", "zoo", "verdicts",
+    "taxonomy", "per-seed", "failure", "robustness", "device", "benchmarks", "zoo", "verdicts", "mechanisms",
 )  # fmt: skip
 
 

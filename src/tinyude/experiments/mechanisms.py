@@ -1,0 +1,193 @@
+"""Does every mechanism of the streaming learner pay its way? Each one off against on, over records of many kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from tinyude import native
+from tinyude.boards.memory_presets import board_config
+from tinyude.experiments.drawing import caption_of, panels, styled
+from tinyude.experiments.experiment import (
+    Config,
+    Outcome,
+    Result,
+    Summary,
+    Table,
+    Unit,
+    geometric_mean,
+    number,
+    ratio,
+    select,
+)
+from tinyude.physics.library import default_terms
+from tinyude.systems import System, double_pendulum, pendulum
+from tinyude.training.known import known_programs
+from tinyude.training.restart import restart
+
+Array = NDArray[Any]
+NAME = "mechanisms"
+TITLE = "What each mechanism of the streaming learner is worth"
+SEEDS, UPDATES, LEVEL = 3, 400, 0.01
+ON = "on"
+# Off: fields of the configuration; the network alone where a library would hide what the network does.
+OFF: dict[str, dict[str, Any]] = {
+    "repair": {"repair": False},
+    "angle/rate fusion": {"rate_channel": ()},
+    "angle wrapping": {"wrap": ()},
+    "change detection": {"follow": False},
+    "hold-out test": {"holdout": 0},
+    "nodes": {"physics_nodes": 1, "network_nodes": 1},
+    "last-layer solve": {"last_layer": False},
+    "second start": {},
+}
+NETWORK_ALONE = ("nodes", "last-layer solve", "second start")
+PAYS, HURTS = 1.1, 0.9  # ratios of the geometric mean error, off over on
+QUICK = ("kicked", "outliers")
+
+
+def _outliers(rows: Array, rng: np.random.Generator) -> Array:
+    rows[rng.random(rows.shape) < 0.002] *= 3.0
+    rows[rng.random(rows.shape) < 0.002] += 2.0
+    return rows
+
+
+def _dropouts(rows: Array, rng: np.random.Generator) -> Array:
+    rows[rng.random(rows.shape) < 0.01] = np.nan
+    return rows
+
+
+def _as_it_is(rows: Array, rng: np.random.Generator) -> Array:
+    return rows
+
+
+# name: the plant, seconds, every so many of its samples, what the sensors do
+RECORDS: dict[str, tuple[Callable[[], System], float, int, Callable[[Array, np.random.Generator], Array]]] = {
+    "kicked": (lambda: pendulum("A"), 24.0, 2, _as_it_is),
+    "smooth": (lambda: pendulum("A"), 3.9, 1, _as_it_is),
+    "dry friction": (lambda: pendulum("A", residual="dry"), 24.0, 2, _as_it_is),
+    "rotating": (lambda: pendulum("A", residual="cogging"), 24.0, 2, _as_it_is),
+    "chaotic": (double_pendulum, 10.0, 1, _as_it_is),
+    "outliers": (lambda: pendulum("A"), 24.0, 2, _outliers),
+    "dropouts": (lambda: pendulum("A"), 24.0, 2, _dropouts),
+    "a change": (lambda: pendulum("A", damping_change=(16.0, 1.6)), 40.0, 2, _as_it_is),
+    "slow sampling": (lambda: pendulum("A"), 60.0, 20, _as_it_is),
+}
+
+
+def units(quick: bool) -> list[Unit]:
+    records, seeds = (QUICK, 1) if quick else (tuple(RECORDS), SEEDS)
+    return [
+        Unit(run, {"record": record, "seed": seed, "off": off, "alone": alone, "updates": UPDATES}, 2.0)
+        for record in records
+        for seed in range(seeds)
+        for alone in (False, True)
+        for off in (ON, *(name for name in OFF if (name in NETWORK_ALONE) is alone))
+    ]
+
+
+def run(config: Config) -> Result:
+    """One stream through one learner, judged at the exact states that it visited."""
+    make, longest, every, sensors = RECORDS[config["record"]]
+    seconds = min(longest, config.get("seconds", longest))
+    plant = make()
+    _, rows = plant.stream(LEVEL, config["seed"], seconds)
+    _, clean = plant.clean(config["seed"], seconds)
+    rows = sensors(rows[::every].copy(), np.random.default_rng(config["seed"]))
+    terms = [] if config["alone"] else default_terms(plant.physics, {})
+    period = every / plant.rate
+    settings = board_config(
+        plant.physics, samples=len(rows), period=period, terms=terms, calibration=len(rows) // 4,
+        stride=max(1, 4 // every), max_half=min(250, max(16, len(rows) // 16)), network_nodes=3,
+        updates=config["updates"], holdout=256, seed=config["seed"],
+    )  # fmt: skip
+    settings = replace(settings, **OFF.get(config["off"], {}))
+    learner = native.NativeLearner(settings, known_programs(plant.physics, terms, settings.on), "float64")
+    learner.push(rows)
+    learner.finish()
+    if config["alone"] and config["off"] != "second start":
+        restart(learner, settings, lambda: learner.step(settings.updates))
+    state = learner.state()
+    visited, on = clean[-len(clean) // 3 :: 50], list(settings.on)
+    missing = plant.missing(visited, seconds)[:, on]
+    error = learner.residual(visited) - missing
+    return {
+        "error": float(np.sqrt(np.mean(error**2) / np.mean(missing**2))),
+        "accepted": int(state["accepted"]),
+        "replaced": int(state["replaced"]),
+        "recalibrations": int(state["recalibrations"]),
+        "changes": int(state["changes"]),
+    }
+
+
+def summarise(outcomes: list[Outcome], quick: bool) -> Summary:
+    records = [name for name in RECORDS if any(config["record"] == name for config, _ in outcomes)]
+    ratios: dict[str, list[list[float | None]]] = {}
+    for name in OFF:
+        alone = name in NETWORK_ALONE
+        ratios[name] = []
+        for record in records:
+            pairs = zip(
+                select(outcomes, record=record, off=name, alone=alone),
+                select(outcomes, record=record, off=ON, alone=alone),
+                strict=True,
+            )
+            ratios[name].append([ratio(off["error"], on["error"]) for off, on in pairs])
+    means = {name: [geometric_mean(values) for values in by_record] for name, by_record in ratios.items()}
+    overall = {name: geometric_mean(values) for name, values in means.items()}
+    spreads = {name: _spread([r for values in by_record for r in values]) for name, by_record in ratios.items()}
+    fired = [sum(result["recalibrations"] for result in select(outcomes, record=r, off=ON)) for r in records]
+    notes = [f"{name}: {_worth(overall[name], means[name], records)}" for name in OFF]
+    notes.append(f"Recalibration ran {sum(fired)} times in the runs with everything on.")
+    return {
+        "records": records, "means": means, "overall": overall, "spreads": spreads, "notes": notes, "quick": quick,
+        "quick_words": f"{len(QUICK)} records, one seed",
+    }  # fmt: skip
+
+
+def _spread(values: list[float | None]) -> float | None:
+    """Geometric standard deviation of the ratios."""
+    known = [value for value in values if value]
+    return float(np.exp(np.std(np.log(known)))) if len(known) > 1 else None
+
+
+def _worth(overall: float | None, means: list[float | None], records: list[str]) -> str:
+    gains = [record for record, mean in zip(records, means, strict=True) if mean and mean > PAYS]
+    harms = [record for record, mean in zip(records, means, strict=True) if mean and mean < HURTS]
+    said = [f"without it the error is {number(overall, 3)} times as large (geometric mean)"]
+    said += [f"it helps on {', '.join(gains)}"] if gains else ["it helps nowhere"]
+    said += [f"it hurts on {', '.join(harms)}"] if harms else []
+    return "; ".join(said) + "."
+
+
+@styled
+def figure(summary: Summary) -> Figure:
+    drawn, axes = panels(1, 3.2, caption_of(summary, "Error without a mechanism over error with it; above 1 it pays."))
+    places = np.arange(len(OFF))
+    for record, column in zip(summary["records"], np.arange(len(summary["records"])), strict=True):
+        values = [summary["means"][name][column] or np.nan for name in OFF]
+        axes[0].plot(values, places, "o", markersize=4, label=record)
+    axes[0].axvline(1.0, color="#1b1f24", linewidth=0.8)
+    axes[0].set_yticks(places, list(OFF))
+    axes[0].set(xscale="log", xlabel="error off / error on")
+    drawn.legend(loc="outside upper center", ncols=3)
+    return drawn
+
+
+def tables(summary: Summary) -> list[Table]:
+    header = ["mechanism", *summary["records"], "all", "spread"]
+    rows = [
+        [
+            name,
+            *(number(value, 3) for value in summary["means"][name]),
+            number(summary["overall"][name], 3),
+            "x/ " + number(summary["spreads"][name], 2),
+        ]
+        for name in OFF
+    ]
+    return [Table("Error without a mechanism over error with it (geometric means over seeds)", header, rows)]
