@@ -20,6 +20,7 @@ Failures = tuple[type[Exception], ...]
 
 MAX_SLOPE = 50_000  # parts of the derivative by one symbol, written out
 _LOOKS = 20  # at the clock, within a budget
+_ARRIVES = 1_000  # steps of a loop, at whose first Python raises what another thread sent
 _FAILURES: Failures = (
     ArithmeticError,
     MemoryError,
@@ -52,13 +53,14 @@ def within(seconds: float, what: str, work: Callable[[], Result], failures: Fail
     class OutOfTime(BaseException):
         """Ends the work from outside; a class of its own, so that budgets can be nested."""
 
-    clock, lock, done = _thread_clock(), threading.Lock(), threading.Event()
+    clock, lock, sent, done = _thread_clock(), threading.Lock(), threading.Event(), threading.Event()
     end, worker = clock() + seconds, ctypes.c_ulong(threading.get_ident())
 
     def watch() -> None:
         while not done.wait(seconds / _LOOKS):
             with lock:
                 if not done.is_set() and clock() > end:
+                    sent.set()
                     ctypes.pythonapi.PyThreadState_SetAsyncExc(worker, ctypes.py_object(OutOfTime))
 
     try:
@@ -69,8 +71,10 @@ def within(seconds: float, what: str, work: Callable[[], Result], failures: Fail
         finally:
             with lock:
                 done.set()
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(worker, None)
+            for _ in range(_ARRIVES if sent.is_set() else 0):
+                pass  # one sent at the last moment is raised here, not later
     except OutOfTime:
+        done.set()
         raise TinyUDEError(
             f"{what} takes SymPy longer than {seconds:g} s; simplify it, or nest fewer functions."
         ) from None
