@@ -18,6 +18,7 @@ from setuptools.command.build_py import build_py
 HEADERS = [
     "core/include/tinyude.h",
     "src/tinyude/native/tape.h",
+    "src/tinyude/native/covariance.h",
     "src/tinyude/native/filter.h",
     "src/tinyude/native/host.h",
     "src/tinyude/native/simulate.h",

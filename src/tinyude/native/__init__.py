@@ -12,8 +12,10 @@ from tinyude.native.core import (
     memory,
     service_bytes,
 )
+from tinyude.native.covariance import band_covariance
 from tinyude.native.filter import NativeFilter
 
 __all__ = [
-    "NativeFilter", "NativeKnown", "NativeLearner", "available", "build_info", "host_bytes", "memory", "service_bytes",
+    "NativeFilter", "NativeKnown", "NativeLearner", "available", "band_covariance", "build_info", "host_bytes",
+    "memory", "service_bytes",
 ]  # fmt: skip

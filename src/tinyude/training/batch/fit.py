@@ -22,13 +22,14 @@ from tinyude.physics import Physics
 from tinyude.physics.kinematics import measured_map, residual_states, seen_columns
 from tinyude.training.batch.assemble import make_model
 from tinyude.training.batch.carried_angle import carry_angles, offset_shapes
+from tinyude.training.batch.covariance import Whitener, noise_rows
 from tinyude.training.batch.kernel_fit import make_inputs
 from tinyude.training.batch.library import Offer, given_entry
 from tinyude.training.batch.parameters import learn_parameters
 from tinyude.training.batch.problem import Problem
 from tinyude.training.batch.samples import Counts, Noise, mend, sensor_noise
 from tinyude.training.batch.state_fit import Choices, StateFit, first_fit, fit_state
-from tinyude.training.batch.targets import Layout, Targets, Whitener, corrected, make_targets, noise_filters
+from tinyude.training.batch.targets import Layout, Targets, corrected, make_targets
 from tinyude.training.batch.windows import local_windows
 
 Array = NDArray[Any]
@@ -196,8 +197,8 @@ class _Work:
         """
         found = []
         for i in self.helpers if self.options.on is None else ():
-            filters = noise_filters(self.targets, self.lengths, self.noise.sigma, i, self.slopes[:, i])
-            problem = Problem(self.targets, i, self.known_targets[i], [], Whitener([filters]))
+            rows = noise_rows(self.targets, self.lengths, self.noise.sigma, i, self.slopes[:, i])
+            problem = Problem(self.targets, i, self.known_targets[i], [], Whitener([rows]))
             differs = float(np.mean(problem.y**2)) > CONTRADICTION * problem.whitener.expected
             if differs and problem.size > NOT_A_RATE * float(np.sqrt(np.mean(self.field[:, i] ** 2))):
                 found.append(i)
@@ -326,8 +327,8 @@ class _Work:
         """The regression of one state; learned: slopes (nodes, states) of what was found in a first pass."""
         targets, sigma = self.targets, self.noise.sigma
         own = self.slopes[:, state] if learned is None else self.slopes[:, state] + learned
-        filters = [noise_filters(targets, self.lengths, sigma, i, self.slopes[:, i]) for i in self.helpers]
-        whitener = Whitener([*filters, noise_filters(targets, self.lengths, sigma, state, own)])
+        rows = [noise_rows(targets, self.lengths, sigma, i, self.slopes[:, i]) for i in self.helpers]
+        whitener = Whitener([*rows, noise_rows(targets, self.lengths, sigma, state, own)])
         known = self.known_targets
         return Problem(targets, state, known[state], [known[i] for i in self.helpers], whitener, self.prior)
 

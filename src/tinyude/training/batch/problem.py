@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
+from tinyude.training.batch.covariance import Whitener
 from tinyude.training.batch.library import Entry, evaluate
-from tinyude.training.batch.targets import NUGGET, Targets, Whitener
+from tinyude.training.batch.targets import Targets
 
 Array = NDArray[Any]
 
@@ -86,11 +87,7 @@ def make_blocks(problem: Problem) -> Blocks:
     each = whitener.interleaved
     whitening, y = [], []
     for block in windows:
-        rows = (block[:, None] * each + np.arange(each)).ravel()
-        filters = whitener.filters[rows]
-        covariance = (filters @ filters.T).toarray()
-        covariance[np.diag_indices_from(covariance)] *= 1.0 + NUGGET
-        lower = np.linalg.cholesky(covariance)
+        lower = np.linalg.cholesky(whitener.block(block[0] * each, len(block) * each))
         inverse = solve_triangular(lower, np.eye(len(lower)), lower=True)
         values = np.stack([*(helper[block] for helper in problem.helpers), problem.target[block]], axis=1)
         y.append(inverse @ values.ravel())

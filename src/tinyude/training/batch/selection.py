@@ -51,8 +51,8 @@ def limit(columns: int, rows: int) -> float:
 def select(gram: Gram, price: float, start: Iterable[int] = (), fixed: int = 0, most: int = MOST) -> list[int]:
     """The best set found; the first `fixed` columns always stay. price: limit times the noise scale s^2."""
     always = list(range(fixed))
-    grown = _grow(gram, [*always, *(k for k in start if k >= fixed)], price, most + fixed)
-    overfull = _grow(gram, grown, 0.0, OVERFULL + fixed)
+    grown = grow(gram, [*always, *(k for k in start if k >= fixed)], price, most + fixed)
+    overfull = grow(gram, grown, 0.0, OVERFULL + fixed)
     shrunk = _shrink(gram, overfull, price, fixed, most + fixed)
     sets = [_polish(gram, chosen, price, fixed, most + fixed) for chosen in (grown, shrunk)]
     return min(sets, key=lambda chosen: criterion(gram, chosen, price))
@@ -128,7 +128,8 @@ def _losses(gram: Gram, chosen: list[int]) -> Array:
     return np.asarray((inverse @ gram.target[chosen]) ** 2 / np.diag(inverse))
 
 
-def _grow(gram: Gram, chosen: list[int], price: float, most: int) -> list[int]:
+def grow(gram: Gram, chosen: list[int], price: float, most: int) -> list[int]:
+    """The set with one column after another, or two at once, as long as that lowers the criterion."""
     chosen = list(chosen)
     while len(chosen) < most:
         gains = _gains(gram, chosen)
@@ -158,7 +159,7 @@ def _polish(gram: Gram, chosen: list[int], price: float, fixed: int, most: int) 
     """Swap, shrink and grow until nothing helps."""
     for _ in range(ROUNDS):
         before = criterion(gram, chosen, price)
-        chosen = _shrink(gram, _grow(gram, _swap(gram, chosen, fixed), price, most), price, fixed, most)
+        chosen = _shrink(gram, grow(gram, _swap(gram, chosen, fixed), price, most), price, fixed, most)
         if criterion(gram, chosen, price) >= before - 1e-6 * max(price, 1.0):
             break
     return chosen

@@ -1,25 +1,22 @@
-"""From windows to regression targets: the filtered residual, the field at the nodes, and the exact noise covariance.
+"""From windows to regression targets: the filtered residual and the field at the nodes.
 
 A window of half width h gives, for state i, the target  r_i = c * y - sum_q w_q f_i(x_q): its derivative row applied
-to the samples, minus the known part filtered alike. To first order its noise is a linear filter over the samples of
-every channel, so the covariance of all targets of a state is known, banded, and can be whitened exactly.
+to the samples, minus the known part filtered alike. Their noise: covariance.py.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import NDArray
-from scipy.linalg import cholesky_banded
-from scipy.linalg.lapack import dtbtrs
 
 from tinyude.reference.signal.nodes import Nodes, nodes_gauss
-from tinyude.reference.signal.window import Window, legendre, window_derivative_row
+from tinyude.reference.signal.window import Window, legendre, window_derivative_row, window_make
 from tinyude.training.batch.windows import LONGEST, Batch
 
 Array = NDArray[Any]
@@ -27,7 +24,6 @@ Array = NDArray[Any]
 NODES = ((5, 5), (20, 9), (80, 17), (LONGEST, 33))  # half widths up to which a window has so many nodes
 INPUT_NODES = 40  # most nodes of a window where inputs are held between samples
 DEGREES = 12  # of the expansion that corrects node states
-NUGGET = 0.02  # of a target's own variance: keeps the covariance of overlapping windows well conditioned
 
 
 @dataclass(frozen=True)
@@ -77,7 +73,7 @@ class Targets:
         time = np.empty(len(self.owner))
         for batch, place in zip(self.batches, self.place, strict=True):
             count = int(first[place[0] + 1] - first[place[0]])
-            tau, _ = _node_places(batch.window, self.layout, count)
+            tau, _ = node_places(batch.window, self.layout, count)
             time[first[place][:, None] + np.arange(count)] = batch.centre[:, None] + batch.window.half * tau
         return time
 
@@ -137,7 +133,7 @@ def corrected(targets: Targets, field: Array) -> Targets:
     for batch, place in zip(targets.batches, targets.place, strict=True):
         window, count = batch.window, int(first_node[place[0] + 1] - first_node[place[0]])
         nodes = first_node[place][:, None] + np.arange(count)
-        tau, gauss = _node_places(window, layout, count)
+        tau, gauss = node_places(window, layout, count)
         degree = min(count, DEGREES)
         basis = legendre(tau, degree + 2)
         expand = (basis[:, :degree] * gauss[:, None]) * (np.arange(degree) + 0.5)
@@ -145,7 +141,7 @@ def corrected(targets: Targets, field: Array) -> Targets:
             top = _highest(layout, channel)
             series = field[nodes, top] @ expand
             for _ in range(layout.order[top] + 1):
-                series = _integral(series) * window.seconds
+                series = integral(series) * window.seconds
             series[:, : window.poly + 1] = 0.0
             moved = series @ legendre(tau, series.shape[1], order).T / window.seconds**order
             columns[nodes.ravel(), state] += moved.ravel()
@@ -158,7 +154,7 @@ def _highest(layout: Layout, channel: int) -> int:
     return max(own, key=lambda i: layout.order[i])
 
 
-def _integral(series: Array) -> Array:
+def integral(series: Array) -> Array:
     """Legendre coefficients (windows, degrees) integrated once, up to a constant."""
     degrees = series.shape[1]
     whole = np.zeros((len(series), degrees + 1))
@@ -168,10 +164,10 @@ def _integral(series: Array) -> Array:
     return whole
 
 
-def _node_places(window: Window, layout: Layout, count: int) -> tuple[Array, Array]:
+def node_places(window: Window, layout: Layout, count: int) -> tuple[Array, Array]:
     """Where a window's nodes lie in [-1, 1], and the weights of a quadrature over them."""
     if not layout.inputs:
-        return np.polynomial.legendre.leggauss(count)
+        return _gauss(count)
     bounds = np.arange(count + 1) * 2 * window.half // count
     return (bounds[:-1] + bounds[1:]) / (2.0 * window.half) - 1.0, np.diff(bounds) / window.half
 
@@ -190,7 +186,7 @@ def _nodes(batch: Batch, layout: Layout, inputs: Sequence[Array]) -> tuple[Nodes
     """Nodes of a window, and the inputs there (windows, nodes, inputs)."""
     window = batch.window
     if not layout.inputs:
-        nodes = nodes_gauss(window, next(count for half, count in NODES if window.half <= half), layout.order)
+        nodes = node_rule(window, layout)
         return nodes, np.zeros((len(batch.run), len(nodes.weights), 0))
     nodes, bounds = nodes_held(window, layout.order)
     held = np.empty((len(batch.run), len(nodes.weights), layout.inputs))
@@ -200,6 +196,24 @@ def _nodes(batch: Batch, layout: Layout, inputs: Sequence[Array]) -> tuple[Nodes
         first = batch.centre[mine][:, None] - window.half
         held[mine] = (sums[first + bounds[1:]] - sums[first + bounds[:-1]]) / np.diff(bounds)[:, None]
     return nodes, held
+
+
+def node_rule(window: Window, layout: Layout) -> Nodes:
+    """Node values and weights of a window."""
+    return _rule(window.half, window.seconds, window.poly, layout.order, bool(layout.inputs))
+
+
+@cache
+def _rule(half: int, seconds: float, poly: int, orders: tuple[int, ...], held: bool) -> Nodes:
+    window = window_make(half, 1, poly, seconds / half)
+    if held:
+        return nodes_held(window, orders)[0]
+    return nodes_gauss(window, next(count for most, count in NODES if half <= most), orders)
+
+
+@cache
+def _gauss(count: int) -> tuple[Array, Array]:
+    return np.polynomial.legendre.leggauss(count)
 
 
 def nodes_held(window: Window, orders: tuple[int, ...]) -> tuple[Nodes, Array]:
@@ -220,101 +234,3 @@ def nodes_held(window: Window, orders: tuple[int, ...]) -> tuple[Nodes, Array]:
         weights[:, state] = np.add.reduceat(kernel / half, bounds[:-1])
     values = tuple(legendre(tau, window.poly + 1, d) / window.seconds**d for d in range(max(orders) + 1))
     return Nodes(values, weights, 2 * half - bounds[:-1]), bounds
-
-
-def noise_filters(
-    targets: Targets, lengths: Sequence[int], sigma: Array, state: int, slopes: Array
-) -> sparse.csr_matrix:
-    """Rows: the target of a state in each window; columns: unit noise of every sample of every channel.
-
-    lengths: samples of each run. slopes: df_i/dx at the nodes (nodes, states).
-    """
-    layout = targets.layout
-    starts = np.concatenate([[0], np.cumsum(lengths)])
-    rows, columns, data = [], [], []
-    first_node = np.searchsorted(targets.owner, np.arange(targets.count + 1))
-    for batch, place in zip(targets.batches, targets.place, strict=True):
-        window = batch.window
-        count = first_node[place[0] + 1] - first_node[place[0]]
-        nodes = first_node[place][:, None] + np.arange(count)
-        weight = targets.weights[nodes, state]  # (windows, nodes)
-        rule = _node_rule(window, layout, count)
-        for channel in range(batch.coefficients.shape[1]):
-            effect = np.zeros((len(place), window.poly + 1))
-            if layout.channel[state] == channel:
-                order = layout.order[state] + 1
-                effect += legendre(0.0, window.poly + 1, order) / window.seconds**order
-            for source in range(layout.states):
-                values = _noise_values(window, layout, rule, count, source, channel)
-                if values is not None:
-                    effect -= (weight * slopes[nodes, source]) @ values
-            if not effect.any():
-                continue
-            noise = sigma[channel] * np.sqrt(batch.excess[:, channel])
-            data.append(((effect @ window.rows) * noise[:, None]).ravel())
-            samples = starts[batch.run][:, None] + batch.centre[:, None] + np.arange(-window.half, window.half + 1)
-            columns.append((samples + channel * starts[-1]).ravel())
-            rows.append(np.repeat(place, 2 * window.half + 1))
-    shape = (targets.count, int(starts[-1]) * batch.coefficients.shape[1])
-    return sparse.csr_matrix((np.concatenate(data), (np.concatenate(rows), np.concatenate(columns))), shape=shape)
-
-
-def _noise_values(window: Window, layout: Layout, rule: Nodes, count: int, state: int, channel: int) -> Array | None:
-    """A state at the nodes from a channel's coefficients (nodes, poly + 1), as far as noise is concerned."""
-    rate = dict(layout.carried).get(state)
-    if rate is None:
-        return rule.values[layout.order[state]] if layout.channel[state] == channel else None
-    if rate != channel:
-        return None
-    tau, _ = _node_places(window, layout, count)
-    return np.asarray(legendre(tau, window.poly + 2)[:, 1:] @ _integral(np.eye(window.poly + 1)).T[1:]) * window.seconds
-
-
-def _node_rule(window: Window, layout: Layout, count: int) -> Nodes:
-    if layout.inputs:
-        return nodes_held(window, layout.order)[0]
-    return nodes_gauss(window, count, layout.order)
-
-
-class Whitener:
-    """The Cholesky factor of targets' covariance: turns correlated rows into independent ones of unit variance.
-
-    Rows of several states are interleaved window by window: those that are known to be zero first (`helpers`), so
-    that what is known exactly of them sharpens the last one.
-    """
-
-    def __init__(self, filters: Sequence[sparse.csr_matrix]) -> None:
-        self.interleaved = len(filters)
-        count = filters[0].shape[0]
-        sequence = np.arange(count * len(filters)).reshape(len(filters), count).T.ravel()
-        self.filters = sparse.vstack(filters, format="csr")[sequence] if len(filters) > 1 else filters[0]
-        covariance = (self.filters @ self.filters.T).tocoo()
-        lower = covariance.row >= covariance.col
-        row, column, value = covariance.row[lower], covariance.col[lower], covariance.data[lower]
-        width = int(np.max(row - column, initial=0))
-        band = np.zeros((width + 1, covariance.shape[0]))
-        band[row - column, column] = value
-        self.variance = band[0].reshape(-1, len(filters)).copy()  # (windows, states)
-        band[0] *= 1.0 + NUGGET
-        band[0] += 1e-300
-        self.factor = cholesky_banded(band, lower=True, check_finite=False)
-
-    def rows(self, values: Array, helpers: Sequence[Array] = ()) -> Array:
-        """Values of the last state (windows, ...) and of the helpers, whitened: (rows, ...)."""
-        flat = values.reshape(len(values), -1)
-        stacked = np.zeros((len(flat), self.interleaved, flat.shape[1]))
-        stacked[:, -1] = flat
-        for k, helper in enumerate(helpers):
-            stacked[:, k] = helper.reshape(len(flat), -1)
-        rows = len(flat) * self.interleaved
-        if not flat.shape[1]:
-            return np.zeros((rows, *values.shape[1:]))
-        whitened = dtbtrs(self.factor, stacked.reshape(rows, -1), uplo="L")[0]
-        return np.asarray(whitened).reshape(rows, *values.shape[1:])
-
-    @cached_property
-    def expected(self) -> float:
-        """Mean square of a whitened row of noise: below 1 by what the nugget adds."""
-        rng = np.random.default_rng(0)
-        draws = self.filters @ rng.standard_normal((self.filters.shape[1], 4))
-        return float(np.mean(np.asarray(dtbtrs(self.factor, draws, uplo="L")[0]) ** 2))

@@ -13,7 +13,7 @@ from scipy.optimize import least_squares
 from tinyude.training.batch.evidence import posterior
 from tinyude.training.batch.library import Entry, free_shapes, with_shape
 from tinyude.training.batch.problem import Problem
-from tinyude.training.batch.selection import MOST, Gram, criterion, limit, make_gram, select, solve
+from tinyude.training.batch.selection import MOST, OVERFULL, Gram, criterion, grow, limit, make_gram, select, solve
 
 Array = NDArray[Any]
 
@@ -59,8 +59,8 @@ def make_columns(problem: Problem, entries: Sequence[Entry], sensitivity: Array)
 
 
 def noise_scale(problem: Problem, columns: Columns) -> float:
-    """s^2: what the best large set leaves, at least what noise alone does."""
-    full = select(columns.gram, 1e-9, fixed=columns.parameters, most=30)
+    """s^2: what a large set leaves, at least what noise alone does."""
+    full = grow(columns.gram, list(range(columns.parameters)), 0.0, columns.parameters + OVERFULL)
     left = criterion(columns.gram, full, 0.0) / max(len(problem.y) - len(full), 1)
     return max(left, problem.whitener.expected)
 

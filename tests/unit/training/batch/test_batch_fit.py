@@ -5,13 +5,14 @@ import sympy as sp
 from tinyude.data.streams import as_stream
 from tinyude.physics import Parameter, Physics
 from tinyude.systems import pendulum
+from tinyude.training.batch.covariance import NoiseRows, Whitener, band_covariance, interleaved, noise_rows
 from tinyude.training.batch.fit import BatchResult, Options, batch_fit
 from tinyude.training.batch.kernel_fit import _Search, make_inputs
 from tinyude.training.batch.library import Factor, Offer, evaluate, expression, rich_library
 from tinyude.training.batch.problem import Problem, make_blocks
 from tinyude.training.batch.samples import mend, sensor_noise
 from tinyude.training.batch.selection import make_gram, select
-from tinyude.training.batch.targets import Layout, Whitener, make_targets, noise_filters
+from tinyude.training.batch.targets import Layout, make_targets
 from tinyude.training.batch.windows import half_widths, local_windows
 
 RNG = np.random.default_rng(0)
@@ -65,7 +66,7 @@ def test_local_windows_never_touch_missing_samples() -> None:
         assert not np.any((lowest < 410) & (highest >= 400))
 
 
-def targets_of_noise(seed: int) -> tuple[Problem, np.ndarray]:
+def targets_of_noise(seed: int) -> tuple[Problem, NoiseRows]:
     """A rotation known in full: what the windows leave is noise alone."""
     rng = np.random.default_rng(seed)
     physics = Physics(["x", "y"], ["3*y", "-3*x"])
@@ -75,15 +76,39 @@ def targets_of_noise(seed: int) -> tuple[Problem, np.ndarray]:
     batches, _ = local_windows([samples], noise, 2e-3)
     targets = make_targets(Layout((0, 1), (0, 0), 2e-3, ("x", "y")), batches, [np.zeros((3000, 0))])
     field, slopes = physics.field(targets.columns), physics.jacobian(targets.columns)
-    filters = noise_filters(targets, [3000], noise.sigma, 0, slopes[:, 0])
+    rows = noise_rows(targets, [3000], noise.sigma, 0, slopes[:, 0])
     target = targets.dx[:, 0] - targets.filtered(field[:, 0], 0)
-    return Problem(targets, 0, target, [], Whitener([filters])), filters.toarray()
+    return Problem(targets, 0, target, [], Whitener([rows])), rows
 
 
 def test_whitener_makes_noise_white() -> None:
-    problem, filters = targets_of_noise(1)
+    problem, rows = targets_of_noise(1)
     assert np.mean(problem.y**2) == pytest.approx(problem.whitener.expected, rel=0.15)
-    assert np.allclose(problem.whitener.variance[:, 0], (filters**2).sum(axis=1))
+    assert np.allclose(problem.whitener.variance[:, 0], np.add.reduceat(rows.weights**2, rows.begin))
+
+
+def test_whitener_expects_what_drawn_noise_gives() -> None:
+    problem, rows = targets_of_noise(3)
+    draws = RNG.standard_normal((int(np.max(rows.first + rows.length)), 200))
+    spans = zip(rows.first, rows.begin, rows.length, strict=True)
+    noise = np.array([rows.weights[begin : begin + n] @ draws[place : place + n] for place, begin, n in spans])
+    assert np.mean(problem.whitener.rows(noise) ** 2) == pytest.approx(problem.whitener.expected, rel=0.02)
+
+
+def test_band_covariance_is_that_of_the_rows_in_both_engines() -> None:
+    _, first = targets_of_noise(4)
+    rows = interleaved([first, NoiseRows(first.first, first.begin, first.length, np.cos(first.weights))])
+    band, count = rows.covariance(), len(rows.first)
+    dense = np.zeros((count, int(np.max(rows.first + rows.length))))
+    for j in range(count):
+        place, begin, length = rows.first[j], rows.begin[j], rows.length[j]
+        dense[j, place : place + length] = rows.weights[begin : begin + length]
+    exact = dense @ dense.T
+    for d, values in enumerate(band):
+        assert np.allclose(values[: count - d], np.diagonal(exact, -d), rtol=1e-12, atol=1e-12 * exact.max())
+    assert np.count_nonzero(np.tril(exact, -len(band))) == 0
+    plain = band_covariance(rows.first, rows.begin, rows.length, rows.weights, len(band) - 1)
+    assert np.allclose(band, plain, rtol=1e-12, atol=1e-12 * exact.max())
 
 
 def test_kernel_evidence_gradient_is_exact() -> None:

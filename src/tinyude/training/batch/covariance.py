@@ -1,0 +1,161 @@
+"""The noise of regression targets, exactly: how every window weighs the samples, and how to make the rows independent.
+
+To first order a target's noise is a linear filter over the samples of every channel, so the covariance of all targets
+of a state is known, banded, and can be whitened exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sparse
+from numpy.typing import NDArray
+from scipy.linalg import cholesky_banded
+from scipy.linalg.lapack import dtbtrs
+
+from tinyude import native
+from tinyude.reference.signal.nodes import Nodes
+from tinyude.reference.signal.window import Window, legendre
+from tinyude.training.batch.targets import Layout, Targets, integral, node_places, node_rule
+from tinyude.training.batch.windows import Batch
+
+Array = NDArray[Any]
+
+NUGGET = 0.02  # of a target's own variance: keeps the covariance of overlapping windows well conditioned
+DRAWS = 4  # of what the nugget adds
+
+
+@dataclass(frozen=True)
+class NoiseRows:
+    """Row j weighs the unit noise from place first[j] on by weights[begin[j]:begin[j] + length[j]].
+
+    A sample's channels adjoin, so that a place is a sample and a channel.
+    """
+
+    first: Array  # (rows,)
+    begin: Array  # (rows,)
+    length: Array  # (rows,)
+    weights: Array
+
+    def covariance(self) -> Array:
+        """Of rows j + d and j at [d, j]: the lower band."""
+        earliest = np.minimum.accumulate(self.first[::-1])[::-1]  # of this row and all after it
+        last = np.searchsorted(earliest, self.first + self.length) - 1
+        width = int(np.max(last - np.arange(len(self.first)), initial=0))
+        form = native.band_covariance if native.available() else band_covariance
+        return form(self.first, self.begin, self.length, self.weights, width)
+
+
+def band_covariance(first: Array, begin: Array, length: Array, weights: Array, width: int) -> Array:
+    """The same in NumPy: see native/covariance.h."""
+    offset = np.concatenate([[0], np.cumsum(length)])
+    step = np.arange(offset[-1]) - np.repeat(offset[:-1], length)
+    rows = sparse.csr_matrix((weights[np.repeat(begin, length) + step], np.repeat(first, length) + step, offset))
+    product = (rows @ rows.T).tocoo()
+    lower = product.row >= product.col
+    band = np.zeros((width + 1, len(first)))
+    band[(product.row - product.col)[lower], product.col[lower]] = product.data[lower]
+    return band
+
+
+def interleaved(parts: Sequence[NoiseRows]) -> NoiseRows:
+    """Rows of several states, window by window."""
+    shift = np.cumsum([0] + [len(part.weights) for part in parts[:-1]])
+    first, length = (np.stack([getattr(part, name) for part in parts], axis=1).ravel() for name in ("first", "length"))
+    begin = np.stack([part.begin + s for part, s in zip(parts, shift, strict=True)], axis=1).ravel()
+    return NoiseRows(first, begin, length, np.concatenate([part.weights for part in parts]))
+
+
+def noise_rows(targets: Targets, lengths: Sequence[int], sigma: Array, state: int, slopes: Array) -> NoiseRows:
+    """How the target of a state in each window weighs unit noise of the samples.
+
+    lengths: samples of each run. slopes: df_i/dx at the nodes (nodes, states).
+    """
+    channels = len(sigma)
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    length = (2 * targets.half + 1) * channels
+    begin = np.cumsum(length) - length
+    weights = np.empty(int(np.sum(length)))
+    first_node = np.searchsorted(targets.owner, np.arange(targets.count + 1))
+    for batch, place in zip(targets.batches, targets.place, strict=True):
+        nodes = first_node[place][:, None] + np.arange(first_node[place[0] + 1] - first_node[place[0]])
+        effect = _effects(targets, batch, nodes, state, slopes)  # (windows, channels, poly + 1)
+        noise = sigma * np.sqrt(batch.excess)
+        rows = (effect @ batch.window.rows * noise[:, :, None]).swapaxes(1, 2).reshape(len(place), -1)
+        weights[begin[place][:, None] + np.arange(rows.shape[1])] = rows
+    first = (starts[targets.run] + targets.centre - targets.half) * channels
+    return NoiseRows(first, begin, length, weights)
+
+
+def _effects(targets: Targets, batch: Batch, nodes: Array, state: int, slopes: Array) -> Array:
+    """How the target hangs on each window coefficient (windows, channels, poly + 1)."""
+    layout, window = targets.layout, batch.window
+    weight = targets.weights[nodes, state]
+    rule = node_rule(window, layout)
+    effect = np.zeros((len(nodes), batch.coefficients.shape[1], window.poly + 1))
+    order = layout.order[state] + 1
+    effect[:, layout.channel[state]] += legendre(0.0, window.poly + 1, order) / window.seconds**order
+    for source in range(layout.states):
+        channel, values = _noise_values(window, layout, rule, nodes.shape[1], source)
+        effect[:, channel] -= (weight * slopes[nodes, source]) @ values
+    return effect
+
+
+def _noise_values(window: Window, layout: Layout, rule: Nodes, count: int, state: int) -> tuple[int, Array]:
+    """The channel whose noise a state carries, and the state at the nodes from its coefficients (nodes, poly + 1)."""
+    rate = dict(layout.carried).get(state)
+    if rate is None:
+        return layout.channel[state], rule.values[layout.order[state]]
+    tau, _ = node_places(window, layout, count)
+    integrals = legendre(tau, window.poly + 2)[:, 1:] @ integral(np.eye(window.poly + 1)).T[1:]
+    return rate, np.asarray(integrals * window.seconds)
+
+
+class Whitener:
+    """The Cholesky factor of targets' covariance: turns correlated rows into independent ones of unit variance.
+
+    Rows of several states are interleaved window by window: those that are known to be zero first (`helpers`), so
+    that what is known exactly of them sharpens the last one.
+    """
+
+    def __init__(self, parts: Sequence[NoiseRows]) -> None:
+        self.interleaved = len(parts)
+        self.band = interleaved(parts).covariance()
+        self.variance = self.band[0].reshape(-1, len(parts)).copy()  # (windows, states)
+        self.band[0] *= 1.0 + NUGGET
+        self.band[0] += 1e-300
+        self.factor = cholesky_banded(self.band, lower=True, check_finite=False)
+
+    def rows(self, values: Array, helpers: Sequence[Array] = ()) -> Array:
+        """Values of the last state (windows, ...) and of the helpers, whitened: (rows, ...)."""
+        flat = values.reshape(len(values), -1)
+        stacked = np.zeros((len(flat), self.interleaved, flat.shape[1]))
+        stacked[:, -1] = flat
+        for k, helper in enumerate(helpers):
+            stacked[:, k] = helper.reshape(len(flat), -1)
+        rows = len(flat) * self.interleaved
+        if not flat.shape[1]:
+            return np.zeros((rows, *values.shape[1:]))
+        whitened = dtbtrs(self.factor, stacked.reshape(rows, -1), uplo="L")[0]
+        return np.asarray(whitened).reshape(rows, *values.shape[1:])
+
+    def block(self, first: int, count: int) -> Array:
+        """The covariance, nugget included, of so many neighbouring rows."""
+        width = min(len(self.band), count)
+        answer = np.zeros((count, count))
+        for d in range(width):
+            values = self.band[d, first : first + count - d]
+            answer[np.arange(d, count), np.arange(count - d)] = values
+            answer[np.arange(count - d), np.arange(d, count)] = values
+        return answer
+
+    @cached_property
+    def expected(self) -> float:
+        """Mean square of a whitened row of noise: below 1 by what the nugget adds."""
+        draws = np.random.default_rng(0).standard_normal((self.band.shape[1], DRAWS))
+        spread = np.asarray(dtbtrs(self.factor, draws, uplo="L", trans="T")[0])
+        return 1.0 - NUGGET * float(np.mean(self.variance.ravel()[:, None] * spread**2))
