@@ -158,7 +158,7 @@ void tu_service_report(tu_service *s, const tu_line *line, uint32_t row_ticks, u
     r->storage = storage;
     r->row_ticks = row_ticks ? row_ticks : 1;
     r->status_ticks = status_ticks ? status_ticks : 1;
-    r->row_left = s->step_left ? s->step_left : 1; /* with the observer's steps: rows come with predictions */
+    r->row_left = s->step_left; /* with the observer's steps: rows come with predictions */
     r->status_left = r->status_ticks;
     r->part_kind = TU_FRAME_NAME;
     r->part = 0; /* who listens from the start needs no question */

@@ -35,11 +35,7 @@ size_t tu_service_bytes(const tu_plan *plan)
 void tu_service_publish(tu_service *s)
 {
     tu_view view;
-    tu_real sum = s->learner->loss_sum;
-    uint32_t count = s->learner->loss_count;
     tu_learner_view(s->learner, &view);
-    s->learner->loss_sum = sum; /* a look that leaves no trace */
-    s->learner->loss_count = count;
     tu_snapshot_write(&s->snapshot, &view, tu_snapshot_begin(&s->snapshot));
     tu_snapshot_publish(&s->snapshot);
     s->published_updates = s->learner->counters.updates;
@@ -86,6 +82,7 @@ int tu_service_start(tu_service **service, const tu_plan *plan, void *learner_ar
     s->learner_arena = learner_arena;
     s->learner_bytes = learner_bytes;
     s->snapshot.known = plan->known;
+    s->step_left = 1; /* the first sample is the observer's, and a row's */
     *service = s;
     return tu_service_restart(s, plan->model);
 }
