@@ -11,7 +11,6 @@ enum { STILL_WINDOWS = 64, MOVED = 4 };      /* windows without motion, half of 
 enum { SUSPECT = 16, MOST_SUSPICION = 256 }; /* windows that must agree after one that does not, and at most */
 enum { CHECKED = 256, AGREED = 192 };        /* windows that tell whether angles agree with rates, and how many must */
 static const tu_real QUIET = TU_R(0.1);      /* of the misfit that the noise explains: it has fallen to a third */
-enum { RECALIBRATION_SHARE = 4 };            /* of the first calibration's length that a later one takes: 1 / this */
 
 /* Puts the last sample in the place of what cannot be used. 0: there was something. */
 static int hold_last(tu_learner *l)
@@ -121,16 +120,6 @@ static int try_window(tu_learner *l, int *quiet)
     return tu_targets_add(l) ? TU_ACCEPTED : TU_NONFINITE;
 }
 
-/* Finds noise and window once more; the model stays. */
-static void recalibrate(tu_learner *l)
-{
-    tu_calibrate_clear(&l->calibration, l->config);
-    tu_noise_hold(&l->noise);
-    tu_noise_init(&l->noise);
-    l->calibrating = 1;
-    l->until = l->tick + (uint32_t)l->config->calibration / RECALIBRATION_SHARE;
-}
-
 static void process_window(tu_learner *l)
 {
     tu_count(&l->counters.windows);
@@ -145,7 +134,7 @@ static void process_window(tu_learner *l)
         tu_kinematics_clear(&l->kinematics, l->config);
     }
     if (tu_calibrate_watch(&l->calibration, reason, quiet) && l->config->dense) {
-        recalibrate(l);
+        tu_learner_recalibrate(l);
     }
 }
 
@@ -183,7 +172,7 @@ static void process_sample(tu_learner *l)
         }
     }
     if (l->calibrating && (int32_t)(l->tick - l->until) >= 0) {
-        tu_learner_end_calibration(l);
+        l->job.setup = TU_FIND_WINDOW;
     } else if (l->calibrated && config->train_every && l->tick % (uint32_t)config->train_every == 0) {
         l->job.update = 1;
     }
@@ -220,12 +209,14 @@ int tu_learner_advance(tu_learner *l)
 {
     if (l->job.sample) {
         advance_sample(l);
+    } else if (l->job.setup != TU_SET_UP) {
+        tu_learner_setup_slice(l);
     } else if (l->job.solve != TU_SOLVED) {
         tu_targets_solve_slice(l);
     } else if (l->job.update) {
         l->job.update = tu_learner_update_slice(l);
     }
-    return l->job.solve != TU_SOLVED || l->job.update;
+    return l->job.setup != TU_SET_UP || l->job.solve != TU_SOLVED || l->job.update;
 }
 
 /* By operations that dominate a slice; instructions on a Cortex-M4F, measured: about 8 a weight and row of a block, 5 a
@@ -239,7 +230,7 @@ int32_t tu_learner_cost(const tu_learner *l)
     if (l->job.sample) {
         return (l->tick + 1) % (uint32_t)config->stride == 0 ? window / 1000 : 1;
     }
-    return l->job.solve != TU_SOLVED ? 8 : block / 1000;
+    return l->job.setup != TU_SET_UP ? 32 : l->job.solve != TU_SOLVED ? 8 : block / 1000;
 }
 
 void tu_learner_push(tu_learner *l, const tu_real *row)
@@ -271,60 +262,4 @@ void tu_learner_rewind(tu_learner *l)
     l->tick = 0;
     l->calibration.watched = l->calibration.rejected = l->calibration.quiet = 0;
     memset(&l->counters, 0, sizeof l->counters);
-}
-
-/* Compact entries span +-8 scales of each column. */
-static void set_entry_scale(tu_learner *l)
-{
-    const tu_config *config = l->config;
-    int width = tu_config_width(config), ddx = config->second_order > 0 ? width - config->states : width;
-    for (int column = 0; column < width; column++) {
-        tu_real scale = column < ddx ? 1 : l->setup.scales.ddx[column - ddx];
-        l->entry_scale[column] = scale * TU_R(8.0) / TU_R(32767.0);
-    }
-    l->entry_scale[width] = 1; /* the tag */
-}
-
-void tu_learner_apply_setup(tu_learner *l)
-{
-    const tu_config *config = l->config;
-    const tu_window *window = &l->setup.window;
-    int32_t orders[TU_MAX_STATES];
-    l->calibrated = 1;
-    l->calibrating = 0;
-    for (int i = 0; i < config->on_count; i++) {
-        orders[i] = config->order[config->on[i]];
-    }
-    if (config->physics_nodes == 1) {
-        tu_nodes_centre(&l->physics_nodes, window);
-    } else if (config->inputs) {
-        tu_nodes_intervals(&l->physics_nodes, window, orders);
-    } else {
-        tu_nodes_gauss(&l->physics_nodes, window, config->physics_nodes, orders);
-    }
-    if (config->network_nodes == 1) {
-        tu_nodes_centre(&l->network_nodes, window);
-    } else {
-        tu_nodes_gauss(&l->network_nodes, window, config->network_nodes, orders);
-    }
-    if (l->entry_scale) {
-        set_entry_scale(l);
-    }
-}
-
-void tu_learner_end_calibration(tu_learner *l)
-{
-    if (!l->calibrating) {
-        return;
-    }
-    if (l->calibrated && !tu_calibrate_signal(l->config, &l->noise, &l->setup.scales)) {
-        tu_noise_restore(&l->noise);
-        tu_count(&l->counters.no_signal);
-    } else if (l->calibrated) { /* scales stay, because the model is in units of them */
-        tu_calibrate_choose(&l->calibration, l->config, &l->setup);
-        tu_count(&l->counters.recalibrations);
-    } else {
-        tu_calibrate_finish(&l->calibration, l->config, &l->noise, &l->setup);
-    }
-    tu_learner_apply_setup(l);
 }

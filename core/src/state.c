@@ -9,9 +9,9 @@
 
 /* What the learner's struct takes on a 32-bit chip: the size of an arena is the same wherever it is asked for. */
 #ifdef TU_REAL_DOUBLE
-enum { STATE_BYTES = 1176 };
+enum { STATE_BYTES = 1280 };
 #else
-enum { STATE_BYTES = 976 };
+enum { STATE_BYTES = 1024 };
 #endif
 typedef char tu_state_must_fit[sizeof(tu_learner) <= STATE_BYTES || sizeof(void *) > 4 ? 1 : -1];
 

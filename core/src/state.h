@@ -43,14 +43,18 @@ typedef struct {
 
 enum tu_solving { TU_SOLVED = 0, TU_SOLVING = 1, TU_REMOVING = 2 };
 
+enum tu_setting_up { TU_SET_UP = 0, TU_FIND_WINDOW = 1, TU_PLACE_PHYSICS = 2, TU_PLACE_NETWORK = 3 };
+
 /* What a sample has brought that is not done yet, in this order. */
 typedef struct {
     int sample;     /* it has not been looked at */
+    int setup;      /* of windows, when a calibration ends: tu_setting_up */
     int solve;      /* of the library: tu_solving */
     uint32_t index; /* of the stored target next */
     int update;     /* of the network: 1: it is due */
     int first;      /* of the minibatch, the window next */
     tu_real loss;   /* summed so far */
+    tu_nodes_work nodes;
 } tu_job;
 
 /* Counts up to UINT32_MAX and stays there. */
@@ -115,6 +119,12 @@ int32_t tu_learner_cost(const tu_learner *learner);
 
 /* One update in slices: while they return 1. */
 int tu_learner_update_slice(tu_learner *learner);
+
+/* Finds noise and window once more; the model stays. */
+void tu_learner_recalibrate(tu_learner *learner);
+
+/* The end of a calibration in slices: while they return 1. */
+int tu_learner_setup_slice(tu_learner *learner);
 
 /* From here on windows are used: what follows from the window and scales found. */
 void tu_learner_apply_setup(tu_learner *learner);

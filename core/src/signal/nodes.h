@@ -14,6 +14,13 @@ typedef struct {
     tu_real *weights; /* count x outputs: of node q in the target of a residual state */
 } tu_nodes;
 
+/* Weights on their way: a long window's are made in slices. All 0 to begin with. */
+typedef struct {
+    int output; /* whose weights are next */
+    int done;   /* samples of its window that are added up */
+    tu_real moments[TU_MAX_NODES];
+} tu_nodes_work;
+
 /* Room for `count` nodes; more than TU_MAX_NODES can only be intervals. */
 void tu_nodes_carve(tu_nodes *nodes, tu_arena *arena, const tu_config *config, int count);
 
@@ -27,6 +34,11 @@ void tu_nodes_gauss(tu_nodes *nodes, const tu_window *window, int count, const i
 
 /* The middle of every sampling interval: exact for inputs that are constant between samples. */
 void tu_nodes_intervals(tu_nodes *nodes, const tu_window *window, const int32_t *orders);
+
+/* The same two in slices of at most 128 samples: while they return 1. */
+int tu_nodes_gauss_slice(tu_nodes *nodes, tu_nodes_work *work, const tu_window *window, int count,
+                         const int32_t *orders);
+int tu_nodes_intervals_slice(tu_nodes *nodes, tu_nodes_work *work, const tu_window *window, const int32_t *orders);
 
 /* Coefficients to the value, or time derivative, of the polynomial at one node; `buffer` (poly + 1) may hold it. */
 const tu_real *tu_nodes_basis(const tu_nodes *nodes, const tu_window *window, int node, int order, tu_real *buffer);

@@ -4,17 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from tinyude.reference.calibration import learner_end_calibration, learner_recalibrate
 from tinyude.reference.paper.median_gate import median_gate_accept
 from tinyude.reference.regression.targets import targets_add
 from tinyude.reference.signal.angle import angle_wrap_window
-from tinyude.reference.signal.calibrate import (
-    calibrate_choose,
-    calibrate_finish,
-    calibrate_init,
-    calibrate_signal,
-    calibrate_watch,
-    calibrate_window,
-)
+from tinyude.reference.signal.calibrate import calibrate_watch, calibrate_window
 from tinyude.reference.signal.gates import STUCK_RUN, gates_accept, gates_still
 from tinyude.reference.signal.kinematics import (
     kinematics_clear,
@@ -22,8 +16,7 @@ from tinyude.reference.signal.kinematics import (
     kinematics_fuse,
     kinematics_push,
 )
-from tinyude.reference.signal.nodes import nodes_centre, nodes_gauss, nodes_intervals
-from tinyude.reference.signal.noise import noise_hold, noise_init, noise_ready, noise_restore, noise_sigma, noise_update
+from tinyude.reference.signal.noise import noise_ready, noise_sigma, noise_update
 from tinyude.reference.signal.repair import repair_clear, repair_push
 from tinyude.reference.signal.ring import ring_clear, ring_push, ring_row, ring_window, usable
 from tinyude.reference.signal.window import window_fit
@@ -34,7 +27,6 @@ CHECKED, AGREED = 256, 192  # windows that tell whether angles agree with rates,
 QUIET = 0.1  # of the misfit that the noise explains: it has fallen to a third
 STILL_WINDOWS, MOVED = 64, 4  # windows without motion, of which half are used; a moving one undoes so many
 SUSPECT, MOST_SUSPICION = 16, 256  # windows that must agree after one that does not, and at most
-RECALIBRATION_SHARE = 4  # of the first calibration's length that a later one takes: 1 / this
 
 
 def learner_push(learner: Learner, y: Array, u: Array | None = None) -> None:
@@ -136,7 +128,7 @@ def _process_window(learner: Learner) -> None:
     if reason in ("misfit", "jump"):  # a kick: the angle carried so far is of another motion
         kinematics_clear(learner.kinematics)
     if calibrate_watch(learner.calibration, reason, quiet) and learner.config.dense:
-        _recalibrate(learner)
+        learner_recalibrate(learner)
 
 
 def _try_window(learner: Learner) -> tuple[str | None, bool]:
@@ -191,45 +183,3 @@ def _is_still(learner: Learner, coefficients: Array, sigma: Array) -> bool:
     change = 1 if gates_still(learner.setup.window, coefficients, sigma) else -MOVED
     learner.still = min(max(learner.still + change, 0), STILL_WINDOWS)
     return learner.still >= STILL_WINDOWS // 2
-
-
-def _recalibrate(learner: Learner) -> None:
-    """Find noise and window once more; the model stays."""
-    learner.calibration = calibrate_init(learner.config)
-    learner.held_variance = noise_hold(learner.noise)
-    learner.noise = noise_init(learner.config.channels)
-    learner.calibrating = True
-    learner.until = learner.tick + learner.config.calibration // RECALIBRATION_SHARE
-
-
-def learner_end_calibration(learner: Learner) -> None:
-    """End the calibration stretch, unless it has ended: from here on windows are used."""
-    if not learner.calibrating:
-        return
-    if learner.setup and not calibrate_signal(learner.config, learner.noise, learner.setup.scales):
-        noise_restore(learner.noise, learner.held_variance)
-        learner.counters.no_signal += 1
-    elif learner.setup:  # scales stay, because the model is in units of them
-        learner.setup.window, learner.setup.sigma_scale, _ = calibrate_choose(learner.calibration, learner.config)
-        learner.counters.recalibrations += 1
-    else:
-        learner.setup = calibrate_finish(learner.calibration, learner.config, learner.noise)
-    learner_apply_setup(learner)
-
-
-def learner_apply_setup(learner: Learner) -> None:
-    """What follows from the window found: the nodes of its physics and of the network."""
-    config = learner.config
-    assert learner.setup
-    window = learner.setup.window
-    learner.calibrating = False
-    if config.physics_nodes == 1:
-        learner.physics_nodes = nodes_centre(window, config.order)
-    elif config.inputs:
-        learner.physics_nodes = nodes_intervals(window, config.order)
-    else:
-        learner.physics_nodes = nodes_gauss(window, config.physics_nodes, config.order)
-    if config.network_nodes == 1:
-        learner.network_nodes = nodes_centre(window, config.order)
-    else:
-        learner.network_nodes = nodes_gauss(window, config.network_nodes, config.order)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tinyude.reference.calibration import learner_apply_setup
 from tinyude.reference.config import Config
-from tinyude.reference.learner import learner_apply_setup
 from tinyude.reference.numeric.rng import rng_normal
 from tinyude.reference.regression.targets import targets_add_prior
 from tinyude.reference.signal.ring import usable

@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from tinyude import native
 from tinyude.errors import TinyUDEError
 from tinyude.physics import Physics
+from tinyude.reference import calibration, training, view
 from tinyude.reference import learner as stream
-from tinyude.reference import training, view
 from tinyude.reference.config import Config
 from tinyude.reference.start import StartModel, learner_start
 from tinyude.reference.state import Known, learner_init
@@ -54,7 +54,7 @@ class ReferenceLearner(Operations):
         self._learner = learner_init(config, known)
 
     def call(self, name: str, *arguments: Any) -> Any:
-        module = next(module for module in (stream, training, view) if hasattr(module, f"learner_{name}"))
+        module = next(module for module in (stream, calibration, training, view) if hasattr(module, f"learner_{name}"))
         return getattr(module, f"learner_{name}")(self._learner, *arguments)
 
     def start(self, model: StartModel) -> None:

@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).parents[3]
 CORE, REFERENCE = ROOT / "core" / "src", ROOT / "src" / "tinyude" / "reference"
 PUBLIC = ROOT / "core" / "include" / "tinyude.h"
-LEARNER_FILES = ("learner", "training", "start", "view", "state")  # what tinyude.h declares as tu_learner_*
+LEARNER_FILES = ("learner", "calibration", "training", "start", "view", "state")  # of tu_learner_*
 
 # C functions without a namesake, by what their names contain, and why.
 NO_TWIN = {

@@ -1,0 +1,100 @@
+/* How a stretch that calibrates begins anew and ends, and what follows from the window and scales that it found. */
+#include "config.h"
+#include "state.h"
+
+enum { RECALIBRATION_SHARE = 4 }; /* of the first calibration's length that a later one takes: 1 / this */
+
+void tu_learner_recalibrate(tu_learner *l)
+{
+    tu_calibrate_clear(&l->calibration, l->config);
+    tu_noise_hold(&l->noise);
+    tu_noise_init(&l->noise);
+    l->calibrating = 1;
+    l->until = l->tick + (uint32_t)l->config->calibration / RECALIBRATION_SHARE;
+}
+
+/* Window and factor on sigma; scales the first time only, because the model is in units of them. */
+static void find_window(tu_learner *l)
+{
+    if (l->calibrated && !tu_calibrate_signal(l->config, &l->noise, &l->setup.scales)) {
+        tu_noise_restore(&l->noise);
+        tu_count(&l->counters.no_signal);
+    } else if (l->calibrated) {
+        tu_calibrate_choose(&l->calibration, l->config, &l->setup);
+        tu_count(&l->counters.recalibrations);
+    } else {
+        tu_calibrate_finish(&l->calibration, l->config, &l->noise, &l->setup);
+    }
+}
+
+/* Compact entries span +-8 scales of each column. */
+static void set_entry_scale(tu_learner *l)
+{
+    const tu_config *config = l->config;
+    int width = tu_config_width(config), ddx = config->second_order > 0 ? width - config->states : width;
+    for (int column = 0; column < width; column++) {
+        tu_real scale = column < ddx ? 1 : l->setup.scales.ddx[column - ddx];
+        l->entry_scale[column] = scale * TU_R(8.0) / TU_R(32767.0);
+    }
+    l->entry_scale[width] = 1; /* the tag */
+}
+
+/* A slice of the nodes of the physics, or of the network. 0: it was the last. */
+static int place_nodes(tu_learner *l, tu_nodes *nodes, int count, int intervals)
+{
+    const tu_config *config = l->config;
+    const tu_window *window = &l->setup.window;
+    int32_t orders[TU_MAX_STATES];
+    for (int i = 0; i < config->on_count; i++) {
+        orders[i] = config->order[config->on[i]];
+    }
+    if (count == 1) {
+        tu_nodes_centre(nodes, window);
+        return 0;
+    }
+    return intervals ? tu_nodes_intervals_slice(nodes, &l->job.nodes, window, orders)
+                     : tu_nodes_gauss_slice(nodes, &l->job.nodes, window, count, orders);
+}
+
+static void go_on(tu_learner *l, int stage)
+{
+    l->job.setup = stage;
+    l->job.nodes.output = l->job.nodes.done = 0;
+}
+
+int tu_learner_setup_slice(tu_learner *l)
+{
+    const tu_config *config = l->config;
+    if (l->job.setup == TU_FIND_WINDOW) {
+        find_window(l);
+        go_on(l, TU_PLACE_PHYSICS);
+    } else if (l->job.setup == TU_PLACE_PHYSICS) {
+        if (!place_nodes(l, &l->physics_nodes, config->physics_nodes, config->inputs > 0)) {
+            go_on(l, TU_PLACE_NETWORK);
+        }
+    } else if (!place_nodes(l, &l->network_nodes, config->network_nodes, 0)) {
+        if (l->entry_scale) {
+            set_entry_scale(l);
+        }
+        l->calibrated = 1;
+        l->calibrating = 0;
+        go_on(l, TU_SET_UP);
+    }
+    return l->job.setup != TU_SET_UP;
+}
+
+static void set_up(tu_learner *l, int stage)
+{
+    go_on(l, stage);
+    while (tu_learner_setup_slice(l)) {
+    }
+}
+
+void tu_learner_apply_setup(tu_learner *l) { set_up(l, TU_PLACE_PHYSICS); }
+
+void tu_learner_end_calibration(tu_learner *l)
+{
+    if (l->calibrating) {
+        set_up(l, TU_FIND_WINDOW);
+    }
+}

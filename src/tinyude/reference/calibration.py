@@ -1,0 +1,52 @@
+"""How a stretch that calibrates begins anew and ends, and what follows from the window and scales that it found."""
+
+from __future__ import annotations
+
+from tinyude.reference.signal.calibrate import calibrate_choose, calibrate_finish, calibrate_init, calibrate_signal
+from tinyude.reference.signal.nodes import nodes_centre, nodes_gauss, nodes_intervals
+from tinyude.reference.signal.noise import noise_hold, noise_init, noise_restore
+from tinyude.reference.state import Learner
+
+RECALIBRATION_SHARE = 4  # of the first calibration's length that a later one takes: 1 / this
+
+
+def learner_recalibrate(learner: Learner) -> None:
+    """Find noise and window once more; the model stays."""
+    learner.calibration = calibrate_init(learner.config)
+    learner.held_variance = noise_hold(learner.noise)
+    learner.noise = noise_init(learner.config.channels)
+    learner.calibrating = True
+    learner.until = learner.tick + learner.config.calibration // RECALIBRATION_SHARE
+
+
+def learner_end_calibration(learner: Learner) -> None:
+    """End the calibration stretch, unless it has ended: from here on windows are used."""
+    if not learner.calibrating:
+        return
+    if learner.setup and not calibrate_signal(learner.config, learner.noise, learner.setup.scales):
+        noise_restore(learner.noise, learner.held_variance)
+        learner.counters.no_signal += 1
+    elif learner.setup:  # scales stay, because the model is in units of them
+        learner.setup.window, learner.setup.sigma_scale, _ = calibrate_choose(learner.calibration, learner.config)
+        learner.counters.recalibrations += 1
+    else:
+        learner.setup = calibrate_finish(learner.calibration, learner.config, learner.noise)
+    learner_apply_setup(learner)
+
+
+def learner_apply_setup(learner: Learner) -> None:
+    """What follows from the window found: the nodes of its physics and of the network."""
+    config = learner.config
+    assert learner.setup
+    window = learner.setup.window
+    learner.calibrating = False
+    if config.physics_nodes == 1:
+        learner.physics_nodes = nodes_centre(window, config.order)
+    elif config.inputs:
+        learner.physics_nodes = nodes_intervals(window, config.order)
+    else:
+        learner.physics_nodes = nodes_gauss(window, config.physics_nodes, config.order)
+    if config.network_nodes == 1:
+        learner.network_nodes = nodes_centre(window, config.order)
+    else:
+        learner.network_nodes = nodes_gauss(window, config.network_nodes, config.order)
