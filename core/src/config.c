@@ -105,7 +105,7 @@ static int learning_valid(const tu_config *c)
            within(c->batch, 1, MAX_BATCH) && within(c->updates, 1, MAX_COUNT) && within(c->train_every, 0, MAX_COUNT) &&
            fraction(c->rate, TU_LIMIT) && fraction(c->rate_floor, 1) && fraction(c->decay, 1) &&
            within(c->groups, MIN_GROUPS, MAX_GROUPS) && within(c->block, 1, MAX_ENTRIES) &&
-           fraction(c->threshold, TU_LIMIT);
+           fraction(c->threshold, TU_LIMIT) && (c->forget == 0 || within(c->forget, c->block, MAX_COUNT));
 }
 
 int tu_config_check(const tu_config *config)

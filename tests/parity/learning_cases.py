@@ -229,7 +229,7 @@ def reference_adam() -> Outcome:
     return {"params": params, "average": average, "moments": [state.first, state.second]}
 
 
-GROUPS, BLOCKS, WINDOWS = 8, 20, 10
+GROUPS, BLOCKS, WINDOWS, FORGET = 8, 20, 10, 640
 DESIGNS = exact(RANDOM.standard_normal((BLOCKS * WINDOWS, 2, 4)))  # one parameter, three terms for each of two states
 TARGETS = exact(DESIGNS @ [0.7, 1.5, 0.0, -0.25] + 0.1 * RANDOM.standard_normal((BLOCKS * WINDOWS, 2)))
 
@@ -246,7 +246,7 @@ def core_library(core: Core) -> Outcome:
         core.lib.tu_change_add(change, state, core.pointer(design), core.pointer(target))
         core.lib.tu_library_add(state, core.pointer(design), core.pointer(target))
         if number % WINDOWS == 0:
-            core.lib.tu_library_end_block(state)
+            core.lib.tu_library_end_block(state, FORGET)
             changed.append(core.lib.tu_change_end_block(change, state.solved))
         if number == len(DESIGNS) // 2:
             core.lib.tu_library_solve(state, work, 1, 4.5)
@@ -265,7 +265,7 @@ def reference_library() -> Outcome:
         change_detection.change_add(change, state, whole, target)
         library.library_add(state, whole, target)
         if number % WINDOWS == 0:
-            library.library_end_block(state)
+            library.library_end_block(state, FORGET)
             changed.append(change_detection.change_end_block(change, state.solved))
         if number == len(DESIGNS) // 2:
             library.library_solve(state, 1, 4.5)

@@ -55,16 +55,25 @@ void tu_library_add(tu_library *library, const tu_real *design, const tu_real *t
     library->windows++;
 }
 
-void tu_library_end_block(tu_library *library)
+/* Lets all that was seen so far count less. */
+static void fade(tu_library *library, tu_real share)
 {
+    for (int i = 0; i < library->groups * library->size; i++) {
+        library->sums[i] *= share;
+    }
+}
+
+void tu_library_end_block(tu_library *library, int forget)
+{
+    tu_real block = (tu_real)library->windows;
     library->held += (uint32_t)library->windows;
     library->windows = 0;
     library->blocks++;
     if (library->held >= MEMORY) {
-        for (int i = 0; i < library->groups * library->size; i++) {
-            library->sums[i] *= TU_R(0.5);
-        }
+        fade(library, TU_R(0.5));
         library->held /= 2;
+    } else if (forget) {
+        fade(library, 1 - block / (tu_real)forget);
     }
 }
 

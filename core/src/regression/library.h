@@ -65,8 +65,8 @@ TU_INLINE int tu_library_column(const tu_library *library, int output, int index
 /* The library's share of a residual, from its row of the design, with these coefficients. */
 tu_real tu_library_dot(const tu_library *library, int output, const tu_real *row, const tu_real *coefficients);
 
-/* Closes the current block. */
-void tu_library_end_block(tu_library *library);
+/* Closes the current block. forget: windows after which older ones count 1 / e; 0: all count alike. */
+void tu_library_end_block(tu_library *library, int forget);
 
 /* Forgets the data, keeps the model until there is a better one. */
 void tu_library_clear(tu_library *library);

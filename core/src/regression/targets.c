@@ -170,7 +170,7 @@ static void count_block(tu_learner *l)
     if (library->windows < l->config->block) {
         return;
     }
-    tu_library_end_block(library);
+    tu_library_end_block(library, l->config->forget);
     if (tu_change_end_block(&l->change, library->solved) && l->config->follow) {
         start_over(l);
     } else if (!l->change.trial && (trial || library->blocks % SOLVE_EVERY == 0)) {

@@ -9,7 +9,7 @@ import typer
 
 from tinyude import native
 from tinyude.cli.console import print_lines, print_table, refuse_unwritable, say, write_json
-from tinyude.cli.options import Compact, JsonFile, KeptTerms, NoNetwork, NoWeights, Reservoir
+from tinyude.cli.options import Compact, Forget, JsonFile, KeptTerms, NoNetwork, NoWeights, Reservoir
 from tinyude.export import TARGETS, chip_of_model, export_files, write_folder
 from tinyude.export.advice import idle_network
 from tinyude.export.fmu import write_fmu
@@ -32,6 +32,7 @@ def export(
     compact: Compact = False,
     kept_terms: KeptTerms = False,
     no_network: NoNetwork = False,
+    forget: Forget = None,
     json: JsonFile = None,
 ) -> None:
     """Write a fitted model as a package for a board: core, physics, configuration, weights and an example.
@@ -44,6 +45,7 @@ def export(
         _export_fmu(model, out, name, json)
         return
     chip = chip_of_model(load(model), weights=not no_weights).reduced(reservoir, compact, kept_terms, no_network)
+    chip = chip.forgetting(forget)
     files = export_files(chip, target, name, inference_only)
     made_of = {"target": target, "prefix": name, "learns": not inference_only}
     write_folder(out, files, made_of)

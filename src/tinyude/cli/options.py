@@ -16,5 +16,9 @@ PhysicsPath = Annotated[Path, typer.Option("--physics", metavar="FILE", help="TO
 Reservoir = Annotated[int | None, typer.Option(metavar="N", help="Windows kept to train the network on.", min=1)]
 Compact = Annotated[bool, typer.Option("--compact", help="Keep them as 16-bit integers: half the memory.")]
 KeptTerms = Annotated[bool, typer.Option("--kept-terms", help="Offer the chip only the terms that the fit kept.")]
+Forget = Annotated[
+    float | None,
+    typer.Option(metavar="SECONDS", help="What is so old counts 1/e in the terms: a slow drift is followed."),
+]
 NoNetwork = Annotated[bool, typer.Option("--no-network", help="Terms with names alone: no network on the chip.")]
 NoWeights = Annotated[bool, typer.Option("--no-weights", help="Start from nothing instead of from the fitted model.")]

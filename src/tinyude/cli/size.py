@@ -11,7 +11,7 @@ from tinyude import native
 from tinyude.boards import toolchains as boards
 from tinyude.boards.chipsets import CHIPSETS, chipset, parse_bytes
 from tinyude.cli.console import print_lines, print_table, refuse_unwritable, write_json
-from tinyude.cli.options import Compact, JsonFile, KeptTerms, NoNetwork, NoWeights, Preset, Reservoir
+from tinyude.cli.options import Compact, Forget, JsonFile, KeptTerms, NoNetwork, NoWeights, Preset, Reservoir
 from tinyude.errors import TinyUDEError
 from tinyude.export import Chip, chip_of_model, chip_of_physics
 from tinyude.export.advice import fitting, idle_network
@@ -37,6 +37,7 @@ def size(
     compact: Compact = False,
     kept_terms: KeptTerms = False,
     no_network: NoNetwork = False,
+    forget: Forget = None,
     no_weights: NoWeights = False,
     json: JsonFile = None,
 ) -> None:
@@ -48,6 +49,7 @@ def size(
     found = chipset(board)
     limit = found.ram_bytes if ram is None else parse_bytes(ram)
     chip = _chip(model, physics, preset, not no_weights).reduced(reservoir, compact, kept_terms, no_network)
+    chip = chip.forgetting(forget)
     memory = native.memory(chip.config, "float32")
     built, notes = _built(chip, board)
     rest = built.ram_bytes - memory["total"] - STACK_RESERVED if built else 0

@@ -13,7 +13,7 @@ from tinyude.boards.memory_presets import board_config
 from tinyude.errors import TinyUDEError
 from tinyude.model.kernel import KernelNetwork
 from tinyude.physics import Physics
-from tinyude.physics.kinematics import measured_map
+from tinyude.physics.kinematics import measured_map, wrapped_channels
 from tinyude.physics.library import default_terms
 from tinyude.reference.config import Config
 from tinyude.reference.start import StartModel
@@ -24,7 +24,12 @@ from tinyude.training.resume import start_model
 if TYPE_CHECKING:
     from tinyude.ude import UDE
 
-STRIDE = 10  # ticks between the windows of a live stream, which never runs out of them
+STRIDE = 10  # most ticks between the windows of a live stream, which never runs out of them,
+WINDOW_SECONDS = 0.01  # where it is not slower: blocks of windows then tell a change within seconds
+PAST = 256  # windows kept without a network, in int16: what tells a change from a region that is new
+WITHIN_A_TURN = (
+    2.0  # rad; the RMS of an angle beyond which a fit that did not wrap it saw other turns than the middle one
+)
 CALIBRATION = 10_000  # ticks
 
 
@@ -58,6 +63,20 @@ class Chip:
         chip = chip.without_network() if no_network else chip
         return chip.resized(reservoir, compact)
 
+    def forgetting(self, seconds: float | None) -> Chip:
+        """With library sums in which what is so many seconds old counts 1 / e: follows a slow drift. None: as it is."""
+        if seconds is None:
+            return self
+        config = self.config
+        windows = round(seconds / (config.sample_period * config.stride))
+        least = config.block * config.groups
+        if windows < least:
+            raise TinyUDEError(
+                f"forget is {seconds:g} s, {windows} windows; the errors need {least}: "
+                f"give at least {least * config.sample_period * config.stride:.3g} s."
+            )
+        return replace(self, config=replace(config, forget=windows))
+
     def with_kept_terms(self) -> Chip:
         """Offered only the terms that the fit kept for some state."""
         if self.start is None:
@@ -73,12 +92,12 @@ class Chip:
         return replace(self, terms=tuple(self.terms[k] for k in kept), config=config, start=start)
 
     def without_network(self) -> Chip:
-        """Terms with names alone: nothing to store, nothing to train."""
+        """Terms with names alone: nothing to train, and a small past that tells when the dynamics change."""
         if not (self.config.library_terms or self.config.parameters):
             raise TinyUDEError(
                 "There are neither library terms nor learned parameters; without a network nothing is left."
             )
-        config = replace(self.config, hidden=(), holdout=0, reservoir=1)
+        config = replace(self.config, hidden=(), holdout=0, reservoir=min(self.config.reservoir, PAST), compact=True)
         start = self.start and replace(self.start, weights=np.zeros(0), network_on=np.zeros(len(config.on)))
         return replace(self, config=config, start=start)
 
@@ -90,15 +109,31 @@ def chip_of_model(ude: UDE, weights: bool = True) -> Chip:
         chip_config(fitted, len(model.terms)),
         library_terms=len(model.terms),
         forced=fitted.forced,
-        stride=max(fitted.stride, STRIDE) if fitted.dense else fitted.stride,
+        stride=max(fitted.stride, _live_stride(fitted.sample_period)) if fitted.dense else fitted.stride,
         calibration=min(fitted.calibration, CALIBRATION),
     )
     start = start_model(model, ude._state_) if weights else None
     if start is not None:  # nothing is left to calibrate: the ring holds the window that was found
         reach = start.window_half * start.window_spacing
         config = replace(config, max_half=reach, spacing=start.window_spacing, second_order=0.0)
+    if config.dense:
+        config = replace(config, wrap=_wrapped(model.physics, ude, config, start))
     measured, _, _ = measured_map(model.physics, ude.measured)
     return Chip(model.physics, measured, model.terms, config, start, model.kernel if weights else None)
+
+
+def _live_stride(period: float) -> int:
+    return max(1, min(STRIDE, round(WINDOW_SECONDS / period)))
+
+
+def _wrapped(physics: Physics, ude: UDE, config: Config, start: StartModel | None) -> tuple[int, ...]:
+    """For each channel 1 where its angle is wrapped: a live one may go round, whether or not the record did."""
+    wrap = list(wrapped_channels(physics, ude.measured))
+    for state, (channel, order) in enumerate(zip(config.channel, config.order, strict=True)):
+        unwrapped = order == 0 and not any(config.wrap[channel : channel + 1])
+        if start is not None and unwrapped and start.x_scale[state] > WITHIN_A_TURN:
+            wrap[channel] = 0
+    return tuple(wrap)
 
 
 def chip_of_physics(

@@ -57,6 +57,7 @@ class Config:
     block: int = 200  # windows in a block
     threshold: float = 4.5  # |coefficient| / jackknife error for a term to stay
     follow: bool = True  # forget and start over when the dynamics change
+    forget: int = 0  # windows after which older ones count 1 / e in the library's sums; 0: all count alike
     seed: int = 0
 
     states: int = field(init=False)

@@ -298,6 +298,8 @@ static void refused_configurations(void)
         INT(groups, 5),
         INT(groups, 65),
         INT(block, 0),
+        INT(forget, 1),
+        INT(forget, -1),
         REAL(sample_period, 0),
         REAL(sample_period, 1e-38),
         REAL(sample_period, 1e7),

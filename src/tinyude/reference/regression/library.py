@@ -48,14 +48,20 @@ def library_add(library: Library, design: Array, target: Array) -> None:
     library.windows += 1
 
 
-def library_end_block(library: Library) -> None:
-    """Close the current block; halve all sums when they hold too many windows."""
+def library_end_block(library: Library, forget: int = 0) -> None:
+    """Close the current block; halve all sums when they hold too many windows.
+
+    forget: windows after which older ones count 1 / e; 0: all count alike.
+    """
+    block = library.windows
     library.held += library.windows
     library.windows = 0
     library.blocks += 1
     if library.held >= MEMORY:
         library.sums *= 0.5
         library.held //= 2
+    elif forget:
+        library.sums *= 1.0 - block / forget
 
 
 def library_clear(library: Library) -> None:

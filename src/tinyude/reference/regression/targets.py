@@ -96,7 +96,7 @@ def _count_block(learner: Learner) -> None:
     if library.windows < config.block:
         return
     trial = change.trial > 0
-    library_end_block(library)
+    library_end_block(library, config.forget)
     if change_end_block(change, library.solved) and config.follow:
         _start_over(learner)
     elif not change.trial and (trial or library.blocks % SOLVE_EVERY == 0):

@@ -1,0 +1,122 @@
+"""Hours of a board's life on the host's float32 core, whose bits are the board's: a jump, a drift, nothing at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import tinyude as tu
+from tinyude import native
+from tinyude.errors import TinyUDEError
+from tinyude.export import Chip, chip_of_model
+
+pytestmark = pytest.mark.skipif(not native.available(), reason="the core is not compiled")
+PERIOD, RELEASE = 0.005, 4.0  # seconds: of a sample, and between two releases of the pendulum from somewhere
+MINUTE = round(60.0 / PERIOD)
+GRID = np.stack(np.meshgrid(np.linspace(-0.8, 0.8, 9), np.linspace(-2.0, 2.0, 9)), axis=-1).reshape(-1, 2)
+Damping = Callable[[np.ndarray], np.ndarray]
+
+
+def life(minutes: float, damping: Damping, seed: int) -> np.ndarray:
+    """A pendulum released anew every few seconds, all releases integrated side by side, with 1 % noise."""
+    rng = np.random.default_rng(seed)
+    releases, steps = round(60.0 * minutes / RELEASE), round(RELEASE / PERIOD)
+    x = np.stack([rng.uniform(-1.5, 1.5, releases), rng.uniform(-3.0, 3.0, releases)])
+    friction = damping(RELEASE * np.arange(releases))
+
+    def field(x: np.ndarray) -> np.ndarray:
+        return np.stack([x[1], -9.81 * np.sin(x[0]) - friction * x[1]])
+
+    rows = np.empty((releases, steps, 2))
+    for step in range(steps):
+        rows[:, step] = x.T
+        one = field(x)
+        two = field(x + PERIOD / 2 * one)
+        three = field(x + PERIOD / 2 * two)
+        x = x + PERIOD / 6 * (one + 2 * two + 2 * three + field(x + PERIOD * three))
+    flat = rows.reshape(-1, 2)
+    return np.asarray(flat + 0.01 * np.sqrt(np.mean(flat**2, axis=0)) * rng.standard_normal(flat.shape), np.float32)
+
+
+def constant(value: float) -> Damping:
+    return lambda t: np.full_like(t, value)
+
+
+def jump(t: np.ndarray) -> np.ndarray:
+    return np.where(t < 180.0, 0.4, 0.8)
+
+
+def drift(t: np.ndarray) -> np.ndarray:
+    return np.interp(t, [120.0, 1920.0], [0.4, 0.8])
+
+
+@pytest.fixture(scope="module")
+def ude() -> tu.UDE:
+    physics = tu.systems.pendulum().physics
+    terms = ["omega", "omega**3", "sin(theta)"]
+    return tu.UDE(physics, library=terms, hidden=(8,), updates=500).fit(life(1.0, constant(0.4), 5), t=PERIOD)
+
+
+@pytest.fixture(scope="module")
+def chip(ude: tu.UDE) -> Chip:
+    return chip_of_model(ude)
+
+
+def errors(
+    chip: Chip, rows: np.ndarray, damping: Damping, every: int = 2000
+) -> tuple[np.ndarray, native.NativeLearner]:
+    """Of the residual, relative, after every so many samples."""
+    learner = native.NativeLearner(chip.config, chip.programs, "float32")
+    if chip.start is not None:
+        learner.start(chip.start)
+    found = []
+    for first in range(0, len(rows), every):
+        learner.push(rows[first : first + every])
+        truth = -damping(np.array([(first + every) * PERIOD - RELEASE]))[0] * GRID[:, 1]
+        error = learner.residual(GRID)[:, 0] - truth
+        found.append(np.sqrt(np.mean(error**2) / np.mean(truth**2)))
+    return np.array(found), learner
+
+
+@pytest.mark.parametrize("network", [True, False], ids=["network", "no network"])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_friction_jump_is_found_and_followed_within_a_minute(seed: int, network: bool, chip: Chip) -> None:
+    chip = chip if network else chip.without_network()
+    found, learner = errors(chip, life(6.0, jump, seed), jump)
+    assert len(learner.state()["changed_at"]) == 1
+    assert found[10:18].max() < 0.03  # up to the jump,
+    assert found[24:].max() < 0.03  # and from a minute after it on
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_friction_jump_is_found_without_network_by_a_board_that_started_from_nothing(seed: int, ude: tu.UDE) -> None:
+    chip = chip_of_model(ude, weights=False).without_network()
+    assert (chip.config.reservoir, chip.config.compact) == (256, True)
+    found, learner = errors(chip, life(6.0, jump, seed), jump)
+    assert len(learner.state()["changed_at"]) == 1
+    assert found[24:].max() < 0.03
+
+
+@pytest.mark.parametrize("network", [True, False], ids=["network", "no network"])
+def test_drift_over_half_an_hour_is_tracked_by_forgetting(network: bool, chip: Chip) -> None:
+    chip = chip if network else chip.without_network()
+    rows = life(33.0, drift, 3)
+    plain, _ = errors(chip, rows, drift)
+    followed, _ = errors(chip.forgetting(20.0), rows, drift)
+    assert followed.max() < 0.03 < plain.max()
+
+
+def test_forgetting_refuses_less_than_the_errors_need(chip: Chip) -> None:
+    with pytest.raises(TinyUDEError, match="give at least"):
+        chip.forgetting(0.1)
+    assert chip.forgetting(None) is chip
+
+
+def test_angle_that_goes_round_is_wrapped_on_a_board_though_the_record_never_did(chip: Chip, ude: tu.UDE) -> None:
+    assert ude.config_.wrap == (0, 0) and chip.config.wrap == (1, 0)
+    turned = life(2.0, constant(0.4), 4) + np.float32([20.0 * np.pi, 0.0])
+    found, _ = errors(replace(chip, config=replace(chip.config, compact=True)), turned, constant(0.4))
+    assert found.max() < 0.03
