@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
-from scipy.optimize import minimize
+from scipy.optimize import OptimizeResult, minimize
 
 from tinyude.model.kernel import KernelNetwork, kernel_values
 from tinyude.training.batch.evidence import NOISE_SPREAD, Posterior, posterior
@@ -26,7 +26,7 @@ SEARCH_CENTRES, CENTRES = 50, 60
 LENGTH, LENGTH_SPREAD = 0.7, 1.5  # of the logarithm of a length, in units of an input's spread
 SIZE_SPREAD = 3.0  # of the logarithm of the kernel's size around the residual's RMS
 LINEAR = 3.0  # times the residual's RMS: prior spread of the linear part
-ITERATIONS = 25
+TRIAL, ITERATIONS = 8, 25  # steps from every start, and in all from the better one
 STARTS = (0.2, 1.2)  # logarithms of the lengths
 IRRELEVANT = 4.0  # logarithm of a length beyond which an input plays no part
 JITTER = 1e-6
@@ -164,13 +164,15 @@ class _Search:
         dimension = self.z.shape[1]
         low = [-3.0] * dimension + [self.size - 9.0, self.noise - 2.0]
         high = [6.0] * dimension + [self.size + 9.0, self.noise + 4.0]
-        found = []
-        for start in STARTS:
-            x0 = np.array([start] * dimension + [self.size, self.noise])
-            bounds = list(zip(low, high, strict=True))
-            options = {"maxiter": ITERATIONS}
-            found.append(minimize(self.minus, x0, jac=True, method="L-BFGS-B", bounds=bounds, options=options))
-        return np.asarray(min(found, key=lambda result: float(result.fun)).x)
+        bounds = list(zip(low, high, strict=True))
+
+        def search(start: Array, iterations: int) -> OptimizeResult:
+            options = {"maxiter": iterations}
+            return minimize(self.minus, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+
+        starts = [np.array([start] * dimension + [self.size, self.noise]) for start in STARTS]
+        best = min((search(start, TRIAL) for start in starts), key=lambda result: float(result.fun))
+        return np.asarray(search(best.x, ITERATIONS - TRIAL).x)
 
     def minus(self, hyper: Array) -> tuple[float, Array]:
         """Minus the log evidence with its prior, and its gradient."""
