@@ -78,7 +78,7 @@ class WeakSindy:
 
     def _integrals(self, run: Array, period: float) -> tuple[Array, Array]:
         """Over the domains of one run: of the library, and of the derivative less the known physics."""
-        weak = _domains(len(run), period, self.half_width, self.domains)
+        weak = domains(len(run), period, self.half_width, self.domains)
         columns = np.concatenate([self.library(run), self.physics.field(run)[:, self.on]], axis=1)
         integrals = np.asarray(weak.fit_transform(columns))
         count = len(self.terms)
@@ -87,7 +87,7 @@ class WeakSindy:
 
 
 @lru_cache(maxsize=4)
-def _domains(samples: int, period: float, half_width: float, count: int) -> Any:
+def domains(samples: int, period: float, half_width: float, count: int) -> Any:
     """pysindy's weak library that integrates given columns; its domains are drawn from NumPy's global generator."""
     import pysindy
 
