@@ -26,7 +26,9 @@ METHODS: dict[str, dict[str, Any] | None] = {  # settings of a UDE; None: the pe
     "solver-free": {"refine": False},
     "network": {"library": None, "refine": False},
     "streaming": {"network": "mlp", "refine": False},
-} | ({"pysindy": None} if available() else {})
+}
+if available():
+    METHODS["pysindy"] = None
 COLOURS = {"default": "#0b6e4f", "network": "#2b6cb0", "streaming": "#b7791f", "pysindy": "#9b2c2c"}
 QUICK = 2  # plants of a quick run
 
