@@ -166,6 +166,7 @@ class UDE(Fitted, BaseEstimator):  # type: ignore[misc]
 
         The first stretch calibrates; a UDE that is fitted, loaded or copied goes on from its model.
         """
+        self._refuse_unseen("partial_fit")
         stream = self._stream(Y, _times(y, t, self._period), u, shortest=1)
         if not hasattr(self, "_session_"):
             model: Model | None = getattr(self, "model_", None)
@@ -263,6 +264,7 @@ class UDE(Fitted, BaseEstimator):  # type: ignore[misc]
     def score(self, Y: Any, y: Any = None, u: Any = None, *, t: Any = None) -> float:
         """R^2 of the predicted derivatives against those estimated from a record, mean over residual states."""
         model = self._fitted()
+        self._refuse_unseen("score")
         stream = self._stream(Y, _times(y, t, self._period), u)
         config, state = self.config_, self._state_
         window = window_make(state["window_half"], state["window_spacing"], config.poly, stream.period)
@@ -287,11 +289,6 @@ class UDE(Fitted, BaseEstimator):  # type: ignore[misc]
         from tinyude.model.file import save_model
 
         self._fitted()
-        if not hasattr(self, "config_"):
-            raise TinyUDEError(
-                f"A model with unmeasured states ({', '.join(self._unseen())}) has no learner to save; keep "
-                "equations(), parameters_ and model_ instead."
-            )
         save_model(self, path)
 
     def to_sympy(self) -> dict[str, sp.Expr]:
@@ -544,6 +541,13 @@ class UDE(Fitted, BaseEstimator):  # type: ignore[misc]
 
     def _hidden_states(self) -> bool:
         return bool(self.unmeasured) and bool(self._unseen())
+
+    def _refuse_unseen(self, what: str) -> None:
+        if self._hidden_states():
+            raise TinyUDEError(
+                f"{what} needs windows over every state, and {', '.join(self._unseen())} is not measured; use fit and "
+                "simulate."
+            )
 
     def _fit_hidden(self, stream: Stream, started: float) -> UDE:
         """Windows cannot see a state that no channel tells of: the physics goes straight to refinement."""

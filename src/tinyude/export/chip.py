@@ -104,6 +104,11 @@ class Chip:
 
 def chip_of_model(ude: UDE, weights: bool = True) -> Chip:
     """A fitted UDE for a live stream: the same terms on offer, the same network; without `weights` from nothing."""
+    if not hasattr(ude, "config_"):
+        raise TinyUDEError(
+            "A model with states that are not measured has no learner for a board; export it with to_casadi, to_jax, "
+            "to_control or to_sympy."
+        )
     model, fitted = ude.model_, ude.config_
     config = replace(
         chip_config(fitted, len(model.terms)),

@@ -25,6 +25,7 @@ from tinyude.model.uncertainty import Spread
 from tinyude.physics import Physics
 from tinyude.physics.budget import within
 from tinyude.physics.expressions import expression_text
+from tinyude.physics.kinematics import measured_map
 from tinyude.physics.parsing import parse_expression
 from tinyude.reference.config import Config
 from tinyude.reference.network.mlp import mlp_count
@@ -32,7 +33,8 @@ from tinyude.reference.network.mlp import mlp_count
 if TYPE_CHECKING:
     from tinyude.ude import UDE
 
-FORMAT = 2
+FORMAT = 3
+WITH_LEARNER = 2  # format of a model with the learner's configuration, which older versions read too
 MAX_SECONDS = 30.0  # of CPU time, to read a model's expressions
 _ARRAYS = (
     "weights", "network_on", "x_scale", "u_scale", "dx_scale", "coefficients", "errors", "parameter_errors",
@@ -53,9 +55,10 @@ def save_model(ude: UDE, path: str | PathLike[str]) -> None:
     from tinyude import __version__
 
     model = ude._fitted()
-    state = ude._state_
+    config: Config | None = getattr(ude, "config_", None)  # none where a state is not seen: no learner took part
     arrays = {name: np.ascontiguousarray(getattr(model, name), dtype=np.float64) for name in _ARRAYS}
-    arrays |= {f"state.{name}": np.ascontiguousarray(state[name], dtype=np.float64) for name in _STATE}
+    if config is not None:
+        arrays |= {f"state.{name}": np.ascontiguousarray(ude._state_[name], dtype=np.float64) for name in _STATE}
     arrays |= {
         f"history.{name}": np.ascontiguousarray(values, dtype=np.float64) for name, values in ude.history_.items()
     }
@@ -68,16 +71,17 @@ def save_model(ude: UDE, path: str | PathLike[str]) -> None:
     if model.kernel is not None:
         arrays |= {f"kernel.{name}": np.ascontiguousarray(getattr(model.kernel, name)) for name in _KERNEL}
     header = {
-        "format": FORMAT,
+        "format": FORMAT if config is None else WITH_LEARNER,
         "provenance": {"tinyude": __version__, "files": ude.diagnostics_.get("files", [])},
         "physics": model.physics.to_dict(),
         "terms": [expression_text(term) for term in model.terms],
         "forms": [expression_text(form) for form in model.forms],
         "shapes": dict(model.shapes),
         "kernel": None if model.kernel is None else _kernel_header(model.kernel),
-        "config": {key: value for key, value in asdict(ude.config_).items() if key != "states"},
+        "roles": {"on": model.on, "sees": model.sees, "hidden": model.hidden, "angles": model.angles},
+        "config": None if config is None else {key: v for key, v in asdict(config).items() if key != "states"},
         "estimator": _settings(ude),
-        "state": {name: float(state[name]) for name in _NUMBERS},
+        "state": {} if config is None else {name: float(ude._state_[name]) for name in _NUMBERS},
         "diagnostics": ude.diagnostics_,
     }
     text = json.dumps(header, default=_plain)
@@ -148,21 +152,25 @@ def _restore(header: dict[str, Any], arrays: dict[str, Any]) -> UDE:
     shapes = {str(name): float(value) for name, value in header.get("shapes", {}).items()}
     named = symbols | {name: sp.Symbol(name, real=True) for name in shapes}
     forms = tuple(parse_expression(text, named, smooth=False) for text in header.get("forms", []))
-    config = Config(**_tuples(header["config"]))
+    config = None if header["config"] is None else Config(**_tuples(header["config"]))
+    roles = _roles(header, config, physics)
     arrays_of_model = {name: arrays[name] for name in _ARRAYS}
     model = Model(
-        physics, config.on, config.sees, config.hidden, terms=terms, angles=config.angles, forms=forms, shapes=shapes,
-        kernel=_kernel(header.get("kernel"), arrays, config), covariance=arrays.get("covariance"), **arrays_of_model,
+        physics, roles["on"], roles["sees"], roles["hidden"], terms=terms, angles=roles["angles"], forms=forms,
+        shapes=shapes, kernel=_kernel(header.get("kernel"), arrays, physics, roles["on"]),
+        covariance=arrays.get("covariance"), **arrays_of_model,
     )  # fmt: skip
-    _check_config(config, physics)
-    _check(model, config)
+    if config is not None:
+        _check_config(config, physics)
+    _check(model, mlp_count(config.sizes) if config is not None and config.hidden else 0)
     ude = UDE(physics, **_tuples(header["estimator"]))
     ude.model_ = model
-    ude.config_ = config
-    ude._state_ = {name: arrays[f"state.{name}"] for name in _STATE} | header["state"]
-    for name in ("window_half", "window_spacing"):
-        ude._state_[name] = int(ude._state_[name])
-    _check_state(ude._state_, config)
+    if config is not None:
+        ude.config_ = config
+        ude._state_ = {name: arrays[f"state.{name}"] for name in _STATE} | header["state"]
+        for name in ("window_half", "window_spacing"):
+            ude._state_[name] = int(ude._state_[name])
+        _check_state(ude._state_, config)
     ude.history_ = {name: arrays[f"history.{name}"] for name in ("update", "loss")}
     ude.diagnostics_ = header["diagnostics"]
     describe(model, ude.diagnostics_)  # says what is missing
@@ -175,8 +183,25 @@ def _restore(header: dict[str, Any], arrays: dict[str, Any]) -> UDE:
         ude.spread_ = _spread(arrays, model)
     if "record.t" in arrays:
         ude.record_ = {name: arrays[f"record.{name}"] for name in _RECORD}
-    ude.n_features_in_ = config.channels
+    ude.n_features_in_ = config.channels if config is not None else len(measured_map(physics, *_seen(ude))[0])
     return ude
+
+
+def _seen(ude: UDE) -> tuple[Any, Any]:
+    return ude.measured, ude.unmeasured or ()
+
+
+def _roles(header: dict[str, Any], config: Config | None, physics: Physics) -> dict[str, tuple[int, ...]]:
+    """Where the residual acts, what it sees, its hidden layers and its angles."""
+    if config is not None:
+        return {"on": config.on, "sees": config.sees, "hidden": config.hidden, "angles": config.angles}
+    roles = {name: tuple(int(k) for k in header["roles"][name]) for name in ("on", "sees", "hidden", "angles")}
+    _within("on", roles["on"], physics.n_states)
+    _within("sees", roles["sees"], physics.n_states + physics.n_inputs)
+    _within("angles", roles["angles"], physics.n_states)
+    if roles["hidden"]:
+        raise TinyUDEError(f"hidden is {list(roles['hidden'])} in a model without a learner")
+    return roles
 
 
 def _check_config(config: Config, physics: Physics) -> None:
@@ -213,11 +238,11 @@ def _check_state(state: dict[str, Any], config: Config) -> None:
             raise TinyUDEError(f"{name} is {state[name]}; it must be positive, one for each channel")
 
 
-def _check(model: Model, config: Config) -> None:
+def _check(model: Model, weights: int) -> None:
     """Shapes that do not fit together would fail later, in a place that explains nothing."""
     states, on, terms = model.physics.n_states, len(model.on), len(model.terms)
     wanted = {
-        "weights": (mlp_count(config.sizes) if config.hidden else 0,),
+        "weights": (weights,),
         "network_on": (on,),
         "x_scale": (states,),
         "u_scale": (model.physics.n_inputs,),
@@ -242,14 +267,16 @@ def _kernel_header(kernel: KernelNetwork) -> dict[str, Any]:
     return {"on": kernel.on, "sees": kernel.sees, "angles": kernel.angles}
 
 
-def _kernel(header: dict[str, Any] | None, arrays: dict[str, Any], config: Config) -> KernelNetwork | None:
+def _kernel(
+    header: dict[str, Any] | None, arrays: dict[str, Any], physics: Physics, residual: tuple[int, ...]
+) -> KernelNetwork | None:
     """The kernel network of a file, its shapes checked."""
     if header is None:
         return None
     on, sees, angles = (tuple(int(k) for k in header[name]) for name in ("on", "sees", "angles"))
-    if not on or not set(on) <= set(config.on):
-        raise TinyUDEError(f"the kernel acts on {list(on)}; the residual on {list(config.on)}")
-    _within("sees of the kernel", sees, config.states + config.inputs)
+    if not on or not set(on) <= set(residual):
+        raise TinyUDEError(f"the kernel acts on {list(on)}; the residual on {list(residual)}")
+    _within("sees of the kernel", sees, physics.n_states + physics.n_inputs)
     if not set(angles) <= set(sees):
         raise TinyUDEError(f"the kernel's angles {list(angles)} are not among what it sees")
     kernel = KernelNetwork(on, sees, angles, **{name: arrays[f"kernel.{name}"] for name in _KERNEL})
@@ -280,7 +307,7 @@ def _settings(ude: UDE) -> dict[str, Any]:
     """Constructor arguments as JSON; library terms as text."""
     settings = {key: value for key, value in ude.get_params(deep=False).items() if key != "physics"}
     if not isinstance(settings["random_state"], int | None):  # a generator: the seed that was drawn from it
-        settings["random_state"] = ude.config_.seed
+        settings["random_state"] = ude.config_.seed if hasattr(ude, "config_") else 0
     if settings["library"] is not None and not isinstance(settings["library"], str):
         settings["library"] = [item if isinstance(item, str) else expression_text(item) for item in settings["library"]]
     return {key: list(value) if isinstance(value, tuple) else value for key, value in settings.items()}

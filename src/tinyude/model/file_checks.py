@@ -54,12 +54,14 @@ def check_texts(value: Any) -> None:
             check_texts(item)
 
 
-def check_plausible(model: Model, config: Config, found: Mapping[str, Any]) -> None:
+def check_plausible(model: Model, config: Config | None, found: Mapping[str, Any]) -> None:
     """Settings, numbers and stored findings that no fit can have made are refused."""
-    for name, (low, high) in _BOUNDS.items():
+    for name, (low, high) in _BOUNDS.items() if config is not None else ():
         if not low <= getattr(config, name) <= high:
             raise TinyUDEError(f"{name} is {getattr(config, name)}; it must lie between {low:g} and {high:g}")
-    _check_roles(model, config)
+    _check_residual(model)
+    if config is not None:
+        _check_roles(model, config)
     for name in (*_SCALES, "weights", "coefficients", *_NOT_NEGATIVE):
         if np.any(np.abs(getattr(model, name)) > LARGEST):
             raise TinyUDEError(f"{name} holds numbers beyond {LARGEST:g}")
@@ -74,13 +76,16 @@ def check_plausible(model: Model, config: Config, found: Mapping[str, Any]) -> N
     _check_findings(model, found)
 
 
-def _check_roles(model: Model, config: Config) -> None:
+def _check_residual(model: Model) -> None:
     for name in ("on", "sees"):
-        roles = getattr(config, name)
+        roles = getattr(model, name)
         if len(set(roles)) != len(roles):
             raise TinyUDEError(f"{name} is {list(roles)}; each may be there once")
-    if not config.on:
+    if not model.on:
         raise TinyUDEError("the residual acts on no state")
+
+
+def _check_roles(model: Model, config: Config) -> None:
     for name, highest in (("rate_channel", config.channels), ("wrap", 1)):
         roles = getattr(config, name)
         if len(roles) not in (0, config.channels) or not all(0 <= role <= highest for role in roles):
