@@ -121,6 +121,7 @@ def fit_shapes(
     unmoved = [k for k in range(len(entries)) if k not in {j for j, _ in free}]
     moved = [k for k in range(len(entries)) if k not in unmoved]
     still = np.concatenate([fixed, _design(problem, [entries[k] for k in unmoved])], axis=1)
+    made: dict[Entry, Array] = {}  # a difference moves one shape: the other columns stay
 
     def at(steps: Array) -> list[Entry]:
         changed = list(entries)
@@ -128,9 +129,14 @@ def fit_shapes(
             changed[k] = with_shape(changed[k], where, float(value))
         return changed
 
+    def column(entry: Entry) -> Array:
+        if entry not in made:
+            made[entry] = _design(problem, [entry])
+        return made[entry]
+
     def left(steps: Array) -> Array:
         changed = at(steps)
-        design = np.concatenate([still, _design(problem, [changed[k] for k in moved])], axis=1)
+        design = np.concatenate([still, *(column(changed[k]) for k in moved)], axis=1)
         size = np.linalg.norm(design, axis=0)
         unit = design / np.where(size > 0.0, size, 1.0)
         return np.asarray(problem.y - unit @ np.linalg.lstsq(unit, problem.y, rcond=1e-10)[0])
