@@ -6,7 +6,7 @@ import pytest
 import tinyude as tu
 
 
-@pytest.mark.parametrize(("share", "limit"), [(0.0, 0.05), (0.001, 0.06)])
+@pytest.mark.parametrize(("share", "limit"), [(0.0, 0.03), (0.001, 0.05)])
 def test_real_motor_pendulum_free_runs_over_held_out_falls(share: float, limit: float, folder, example) -> None:
     motor = example("real_motor_pendulum")
     record = tu.datasets.motor_pendulum("energy_shaping", folder)
@@ -22,7 +22,8 @@ def test_real_motor_pendulum_friction_agrees_with_the_identified(folder, example
     record = tu.datasets.motor_pendulum("energy_shaping", folder)
     ude = motor.fit_swing_up(motor.angle_only(record))
     identified = record.parameters["Fc"] * np.pi / 2  # N m; atan saturates
-    assert motor.friction_torque(ude, np.array([1.0])).item() == pytest.approx(identified, rel=0.3)
+    found = motor.friction_torque(ude, np.linspace(1.0, 5.0, 9)).mean()  # over the speeds of the swing-up
+    assert found == pytest.approx(identified, rel=0.3)
     ((_, inertia, _, _),) = ude.diagnostics_["parameters"]
     assert inertia == pytest.approx(motor.MASS * motor.LENGTH**2, rel=0.05)
 

@@ -25,7 +25,8 @@ class Candidate:
     evidence : float
         Log-likelihood of the one-step innovations less the price of the unknowns; NaN where it was not found.
     scores : array
-        Held-back free-run errors, one for each stretch: RMS error / standard deviation, 1 at most. Empty without.
+        Held-back free-run errors, one for each block of the record: RMS error / standard deviation, 1 at most. Empty
+        without.
     cost : int
         Unknowns that were fitted.
     note : str
@@ -44,8 +45,8 @@ class Candidate:
 
     @property
     def error(self) -> float:
-        """Mean held-back free-run error; NaN without held-back stretches."""
-        return float(np.mean(self.scores)) if len(self.scores) else float("nan")
+        """Geometric mean of the held-back free-run errors; NaN without any."""
+        return float(np.exp(np.mean(np.log(self.scores)))) if len(self.scores) else float("nan")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for reports and JSON."""

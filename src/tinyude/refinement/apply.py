@@ -125,7 +125,7 @@ def _figures(refined: Refined, best: str) -> dict[str, Any]:
     return {
         "best": best,
         "candidates": [c.to_dict() for c in refined.candidates],
-        "held_back_stretches": len(refined.held_back.stretches),
+        "held_back_stretches": len(refined.held_back.blocks),
         "chosen_by": "evidence" if refined.by_evidence else "held-back free runs",
         "noise": np.sqrt(found.noise.measurement),
         "process_noise": found.kappa,

@@ -14,6 +14,8 @@ from tinyude.refinement.stretches import Batch
 
 Array = NDArray[Any]
 SECONDS_AN_INSTRUCTION = 4e-9  # of a program (measured on a 2.5 GHz core)
+ARITHMETIC = {"add", "sub", "mul", "neg", "abs", "sign"}
+SLOW = 6.0  # instructions that a division, a root or an elementary function takes
 SECONDS_A_ROW = 3e-7  # of the filter around it
 SECONDS_AN_ENTRY = 1e-9  # of a matrix of sensitivities
 
@@ -38,7 +40,8 @@ def row_seconds(field: Field, sensitivities: bool = True, frozen: bool = False) 
     program = field.value if frozen else field.slopes if sensitivities else field.state_slopes[0]
     columns = 0 if frozen else field.states + field.unknowns * sensitivities
     entries = field.states * columns * field.states + sensitivities * field.unknowns**2
-    return 4.0 * (len(program.code) * SECONDS_AN_INSTRUCTION + entries * SECONDS_AN_ENTRY) + SECONDS_A_ROW
+    instructions = sum(1.0 if operation in ARITHMETIC else SLOW for operation, _, _ in program.code)
+    return 4.0 * (instructions * SECONDS_AN_INSTRUCTION + entries * SECONDS_AN_ENTRY) + SECONDS_A_ROW
 
 
 class CountedFilter:

@@ -10,10 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tinyude.model.candidate import Candidate
+from tinyude.refinement.guard import paired
 
 Array = NDArray[Any]
 BARE = ("known", "parameters")  # candidates without anything learned beside parameters
 CLEARLY = 1.0  # standard errors of the paired difference
+MOST_WORSE = 0.1  # of a held-back error that a simpler model may be worse by, however uncertain the difference
+LITTLE = 0.01  # of a held-back error: less is no reason to choose otherwise
 
 
 def choose(candidates: Sequence[Candidate], by_free_runs: bool, by_evidence: bool) -> list[Candidate]:
@@ -47,11 +50,11 @@ def _by_evidence(candidates: Sequence[Candidate]) -> int:
 
 
 def _by_free_runs(candidates: Sequence[Candidate]) -> int:
-    """The simplest whose error is within one standard error of the smallest."""
+    """The simplest whose error is within one standard error of the smallest, and not much above it."""
     best = int(np.argmin([c.error for c in candidates]))
     for k, candidate in enumerate(candidates):
         worse, error = _difference(candidate, candidates[best])
-        if worse <= CLEARLY * error:
+        if worse <= min(CLEARLY * error, MOST_WORSE):
             return k
     return best
 
@@ -60,12 +63,11 @@ def _not_worse_than_simpler(candidates: Sequence[Candidate], place: int) -> int:
     """A simpler one instead, if the chosen one predicts clearly worse: then what it learned hurts."""
     for k in range(place):
         worse, error = _difference(candidates[place], candidates[k])
-        if worse > 2.0 * CLEARLY * error and worse > 0.01 * candidates[k].error:
+        if worse > 2.0 * CLEARLY * error and worse > LITTLE:
             return _by_free_runs(candidates)
     return place
 
 
 def _difference(a: Candidate, b: Candidate) -> tuple[float, float]:
-    """By how much a's held-back error is larger than b's, and the standard error of that."""
-    apart = a.scores - b.scores
-    return float(np.mean(apart)), float(np.std(apart, ddof=1) / np.sqrt(len(apart))) if len(apart) > 1 else np.inf
+    """By how much the logarithm of a's held-back error is larger than b's, and the standard error of that."""
+    return paired(a.scores, b.scores)

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from tinyude.refinement.field import Field
 from tinyude.refinement.filter import Noise, Passed, Plan
-from tinyude.refinement.gating import GATE, MOST_REJECTED, cut_at_jumps, rejected_rows, spread_over
+from tinyude.refinement.gating import GATE, MOST_REJECTED, cut_at_jumps, rejected_rows
 from tinyude.refinement.gauss_newton import Filter, Solution, gauss_newton
 from tinyude.refinement.noise import GRID, fit_noise, mean_squares, robust_log_likelihood
 from tinyude.refinement.starts import Sensing, with_starts
 from tinyude.refinement.stretches import Batch, Stretch, batch_of
+from tinyude.refinement.thinning import reduced
 from tinyude.refinement.unknowns import Unknowns
 
 Array = NDArray[Any]
@@ -97,7 +98,8 @@ def estimate(
     whole = batch_of(with_starts(stretches, setup.sensing))
     now = _exact(setup, field, unknowns, whole)
     if now is None and whole.rows > 2 * COARSE_ROWS:
-        unknowns = estimate(setup, field, unknowns, spread_over(stretches, COARSE_ROWS, 3)).unknowns
+        few = reduced(stretches, COARSE_ROWS, setup.plan.longest_step, 3)
+        unknowns = estimate(setup, field, unknowns, few).unknowns
         now = _exact(setup, field, unknowns, whole)
     now = now or _with_noise(setup, _begin(setup, field, unknowns, whole))
     for _ in range(rounds):
@@ -142,8 +144,21 @@ def continuation(setup: Setup, found: Estimate) -> list[Estimate]:
 
 def polished(setup: Setup, found: Estimate, stretches: Sequence[Stretch], rounds: int = 8) -> Estimate:
     """The same fit over these stretches, its process noise kept, until it rests or the work is spent."""
-    now = replace(found, batch=batch_of(with_starts(stretches, setup.sensing)))
-    best = found
+    more = settled(setup, replace(found, batch=batch_of(with_starts(stretches, setup.sensing))), rounds)
+    return more if np.isfinite(more.solution.passed.cost) else found
+
+
+def simulation_fit(setup: Setup, field: Field, unknowns: Unknowns, stretches: Sequence[Stretch]) -> Estimate:
+    """Without process noise from the given values, jumps not looked for: the least squares of simulated stretches."""
+    whole = batch_of(with_starts(stretches, setup.sensing))
+    spread = np.nanvar(whole.samples, axis=0) + setup.floor
+    start = replace(_begin(setup, field, unknowns, whole), noise=Noise(spread, np.zeros(field.states)))
+    return settled(setup, start, CONTINUED)
+
+
+def settled(setup: Setup, now: Estimate, rounds: int) -> Estimate:
+    """The unknowns under the noise that they leave, process noise kept; the last that is finite."""
+    best = now
     for _ in range(rounds):
         now = replace(now, solution=_solve(setup, now))
         ratio = mean_squares(now.solution.passed)
@@ -155,23 +170,6 @@ def polished(setup: Setup, found: Estimate, stretches: Sequence[Stretch], rounds
         measurement = np.maximum(now.noise.measurement * np.clip(ratio, 0.01, 100.0), setup.floor)
         now = replace(now, noise=Noise(measurement, now.noise.process))
     return best
-
-
-def simulation_fit(setup: Setup, field: Field, unknowns: Unknowns, stretches: Sequence[Stretch]) -> Estimate:
-    """Without process noise from the given values, jumps not looked for: the least squares of simulated stretches."""
-    whole = batch_of(with_starts(stretches, setup.sensing))
-    spread = np.nanvar(whole.samples, axis=0) + setup.floor
-    now = replace(_begin(setup, field, unknowns, whole), noise=Noise(spread, np.zeros(field.states)))
-    for _ in range(CONTINUED):
-        now = replace(now, solution=_solve(setup, now))
-        ratio = mean_squares(now.solution.passed)
-        if setup.spent() or not np.all(np.isfinite(ratio)):
-            break
-        settled = now.solution.converged and np.all(np.abs(ratio - 1.0) < SAME_NOISE)
-        now = replace(now, noise=Noise(np.maximum(now.noise.measurement * ratio, setup.floor), now.noise.process))
-        if settled:
-            break
-    return now
 
 
 def _settled(before: Estimate, now: Estimate) -> bool:
@@ -208,8 +206,10 @@ def _exact(setup: Setup, field: Field, unknowns: Unknowns, whole: Batch) -> Esti
 def _with_noise(setup: Setup, now: Estimate, grid: Sequence[float] = GRID) -> Estimate:
     """The likeliest noise, found on a part of the rows; its likelihood over that part."""
     filter_ = setup.make(now.field, _some_rows(now.batch), setup.plan)
-    values = now.unknowns.values
-    noise, kappa, score = fit_noise(filter_, values, now.noise, setup.rate, setup.floor, now.gate, grid)
+    values, near = now.unknowns.values, now.kappa if np.isfinite(now.log_likelihood) else None
+    noise, kappa, score = fit_noise(
+        filter_, values, now.noise, setup.rate, setup.floor, now.gate, grid, near, setup.spent
+    )
     return replace(now, noise=noise, kappa=kappa, log_likelihood=score)
 
 

@@ -1,12 +1,12 @@
 """Held-back free runs: which of several models predicts motions that its numbers were not fitted to.
 
-A held-back stretch begins with a warm-up, over which the filter finds the state; the rest is simulated freely. Numbers
-for a fold are those of the whole fit, moved by one Gauss-Newton step over the sums of the other folds.
+The record is cut into long blocks. In each the filter finds the state over a short warm-up, from which the model runs
+freely to the end of the block; from several starts, looked at after several horizons. Numbers for a block are those
+of the whole fit, moved by one Gauss-Newton step over the sums of the other folds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,97 +23,135 @@ from tinyude.refinement.unknowns import Unknowns
 
 Array = NDArray[Any]
 FOLDS = 5
-SEGMENTS = 8  # held-back stretches wanted of one record: fewer are longer, and tell models apart better
+MOTIONS = 3  # runs from which each is left out as a whole: a new motion is what a model will meet
+BLOCKS = 8  # wanted of one record: fewer are longer, and tell models apart better
 SHORTEST = 40  # rows of one
-WARM_UP = 0.3  # share of a stretch
-ENOUGH = 5  # held-back stretches, below which they do not choose
+WARM_UP = 0.2  # share of a block
+STARTS = (0.0, 0.5)  # of a block, from where free runs begin
+HORIZONS = (0.25, 0.5, 1.0)  # shares of a free run after which its error is looked at
+ENOUGH = 5  # blocks, below which they do not choose
+
+
+@dataclass(frozen=True)
+class FreeRun:
+    """A part of a block: the filter sees its first rows, the model predicts the others."""
+
+    stretch: Stretch
+    warm_up: int
+    block: int
 
 
 @dataclass(frozen=True)
 class HeldBack:
-    """Stretches to be predicted and the fold of each."""
+    """Blocks of a record with the fold of each, and the free runs in them.
 
-    stretches: tuple[Stretch, ...]
+    Attributes
+    ----------
+    blocks : tuple of Stretch
+    fold : array (blocks,)
+    runs : tuple of FreeRun
+    spread : array (channels,)
+        Standard deviation over the record.
+    noise : Noise
+        Of the warm-up, the same for every model: what differs is how the models run on.
+    """
+
+    blocks: tuple[Stretch, ...]
     fold: Array
-    spread: Array  # (channels,) standard deviation over the record
+    runs: tuple[FreeRun, ...]
+    spread: Array
+    noise: Noise
 
     @property
     def enough(self) -> bool:
-        return len(self.stretches) >= ENOUGH
+        return len(self.blocks) >= ENOUGH
 
 
-def held_back(batch: Batch) -> HeldBack:
-    """The stretches of a batch in pieces of like length, in folds of neighbours; whole runs where there are several."""
-    longest = max(SHORTEST, batch.rows // SEGMENTS)
+def held_back(setup: Setup, batch: Batch, noise: Noise) -> HeldBack:
+    """The stretches of a batch in blocks of like length, in folds of neighbours; whole runs where there are several.
+
+    Parameters
+    ----------
+    noise : Noise
+        Under which the rows are likeliest; a little process noise at least lets the end of a warm-up count most.
+    """
+    longest = max(SHORTEST, batch.rows // BLOCKS)
     parts = [part for part in pieces(batch.stretches, longest) if len(part) >= SHORTEST]
+    parts = with_starts(parts, setup.sensing)
     runs = np.array([part.run for part in parts], dtype=int)
-    if len(np.unique(runs)) >= FOLDS:
+    if len(np.unique(runs)) >= MOTIONS:
         fold = np.searchsorted(np.unique(runs), runs) % FOLDS
     else:
         fold = np.arange(len(parts)) * FOLDS // max(len(parts), 1)
-    return HeldBack(tuple(parts), fold, np.nanstd(batch.samples, axis=0))
+    free = [
+        FreeRun(part.cut(int(start * len(part)), len(part)), max(2, round(WARM_UP * len(part))), block)
+        for block, part in enumerate(parts)
+        for start in STARTS
+    ]
+    placed = with_starts([run.stretch for run in free], setup.sensing)
+    free = [replace(run, stretch=stretch) for run, stretch in zip(free, placed, strict=True)]
+    warm = Noise(noise.measurement, np.maximum(noise.process, 1e-4 * setup.rate**2))
+    return HeldBack(tuple(parts), fold, tuple(free), np.nanstd(batch.samples, axis=0), warm)
 
 
 def free_run_errors(setup: Setup, found: Estimate, parts: HeldBack) -> Array:
-    """The error of each held-back stretch: mean over channels of min(RMS error / standard deviation, 1)."""
-    stretches = with_starts(parts.stretches, setup.sensing)
-    values = _without_each_fold(setup, found, stretches, parts.fold)
-    noise = _warm_up_noise(setup, found)
-    errors = np.ones(len(stretches))
+    """The error of each block: geometric mean over its starts and horizons of RMS error / standard deviation."""
+    values = _without_each_fold(setup, found, parts)
+    logs = np.zeros((len(parts.blocks), len(STARTS)))
     for fold in np.unique(parts.fold):
-        own = np.flatnonzero(parts.fold == fold)
-        warm = [max(2, round(WARM_UP * len(stretches[k]))) for k in own]
-        batch = batch_of([_blinded(stretches[k], rows) for k, rows in zip(own, warm, strict=True)])
-        passed = setup.make(found.field, batch, setup.plan).run(values[int(fold)], noise, 0.0, False)
-        for place, (k, rows) in enumerate(zip(own, warm, strict=True)):
-            if np.isfinite(passed.squares[place]).all():
-                states = passed.states[batch.rows_of(place)][rows:, list(setup.plan.measured)]
-                errors[k] = run_error(states, stretches[k].samples[rows:], parts.spread)
-    return errors
+        own = [run for run in parts.runs if parts.fold[run.block] == fold]
+        batch = batch_of([_blinded(run) for run in own])
+        passed = setup.make(found.field, batch, setup.plan).run(values[int(fold)], parts.noise, 0.0, False)
+        for place, run in enumerate(own):
+            states = passed.states[batch.rows_of(place)][run.warm_up :, list(setup.plan.measured)]
+            logs[run.block, place % len(STARTS)] = run_error(states, run.stretch.samples[run.warm_up :], parts.spread)
+    return np.asarray(np.exp(logs.mean(axis=1)))
 
 
 def run_error(states: Array, samples: Array, spread: Array) -> float:
-    """Mean over channels of min(RMS error / spread, 1)."""
+    """Logarithm of min(RMS error / spread, 1), mean over channels and horizons; 0 for a model that ran away."""
     with np.errstate(over="ignore", invalid="ignore"):
         square = ((states - samples) / np.where(spread > 0.0, spread, 1.0)) ** 2
-    known = np.isfinite(samples).sum(axis=0)
-    total = np.where(np.isfinite(samples), square, 0.0).sum(axis=0)
-    rms = np.sqrt(total[known > 0] / known[known > 0])
-    return float(np.mean(np.minimum(np.nan_to_num(rms, nan=1.0, posinf=1.0), 1.0))) if len(rms) else 1.0
+    square = np.where(np.isfinite(samples), np.nan_to_num(square, nan=1e6, posinf=1e6), 0.0)
+    found = []
+    for share in HORIZONS:
+        rows = slice(0, max(2, round(share * len(samples))))
+        known = np.isfinite(samples[rows]).sum(axis=0)
+        rms = np.sqrt(square[rows].sum(axis=0)[known > 0] / known[known > 0])
+        found.extend(np.log(np.clip(rms, 1e-12, 1.0)))
+    return float(np.mean(found)) if found else 0.0
 
 
-def _without_each_fold(setup: Setup, found: Estimate, stretches: Sequence[Stretch], fold: Array) -> dict[int, Array]:
-    """The unknowns as they would be without each fold's stretches."""
-    unknowns = found.unknowns
+def _without_each_fold(setup: Setup, found: Estimate, parts: HeldBack) -> dict[int, Array]:
+    """The unknowns as they would be without each fold's blocks."""
+    unknowns, fold = found.unknowns, parts.fold
     folds = [int(f) for f in np.unique(fold)]
     if not len(unknowns):
         return dict.fromkeys(folds, unknowns.values)
-    passed = setup.make(found.field, batch_of(stretches), setup.plan).run(unknowns.values, found.noise, found.gate)
+    passed = setup.make(found.field, batch_of(parts.blocks), setup.plan).run(unknowns.values, found.noise, found.gate)
     if not np.isfinite(passed.cost):
         return dict.fromkeys(folds, unknowns.values)
     return {
-        f: _leave_out(
-            unknowns, passed.information[fold == f].sum(axis=0), passed.gradient[fold == f].sum(axis=0), found
-        )
+        f: _leave_out(unknowns, passed.information[fold != f].sum(axis=0), passed.gradient[fold == f].sum(axis=0))
         for f in folds
     }
 
 
-def _leave_out(unknowns: Unknowns, information: Array, gradient: Array, found: Estimate) -> Array:
-    """One step over the whole sums less those left out; at the solution the whole gradient is 0."""
-    whole = found.solution.information
-    matrix, _ = unknowns.system(whole - information, gradient)
+def _leave_out(unknowns: Unknowns, information: Array, gradient: Array) -> Array:
+    """One step over the sums of the others; at the solution the whole gradient is 0, so theirs is that left out."""
+    matrix, _ = unknowns.system(information, gradient)
     step = damped_solve(matrix, -gradient * unknowns.scale, 1e-6)
     return unknowns.moved(step).values
 
 
-def _warm_up_noise(setup: Setup, found: Estimate) -> Noise:
-    """A little process noise at least, so that the last rows of the warm-up count most."""
-    return Noise(found.noise.measurement, np.maximum(found.noise.process, 1e-4 * setup.rate**2))
-
-
-def _blinded(stretch: Stretch, rows: int) -> Stretch:
+def _blinded(run: FreeRun) -> Stretch:
     """Without the samples after the warm-up: the filter then simulates freely."""
-    samples = stretch.samples.copy()
-    samples[rows:] = np.nan
-    return replace(stretch, samples=samples)
+    samples = run.stretch.samples.copy()
+    samples[run.warm_up :] = np.nan
+    return replace(run.stretch, samples=samples)
+
+
+def paired(a: Array, b: Array) -> tuple[float, float]:
+    """By how much the logarithm of one model's errors is above another's, block by block, and its standard error."""
+    apart = np.log(a) - np.log(b)
+    return float(np.mean(apart)), float(np.std(apart, ddof=1) / np.sqrt(len(apart))) if len(apart) > 1 else np.inf

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tinyude.model.model import Model
 from tinyude.physics import Physics
-from tinyude.refinement.estimate import Estimate, Setup, continuation, estimate_on, simulation_fit
+from tinyude.refinement.estimate import Estimate, Setup, continuation, estimate_on, settled, simulation_fit
 from tinyude.refinement.guard import HeldBack, free_run_errors
 from tinyude.refinement.hybrid import Hybrid, hybrid
 from tinyude.refinement.search import best_addition, offered
@@ -20,6 +20,7 @@ from tinyude.refinement.stretches import Stretch
 
 Array = NDArray[Any]
 MOST_TERMS = 4  # that the search adds
+SETTLED = 2  # rounds of unknowns and noise after each
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,8 @@ class Incomplete:
             if larger is None:
                 break
             own = hybrid(larger)
-            found = estimate_on(self.setup, own.field, own.unknowns, found, search=False)
+            start = replace(found, field=own.field, solution=replace(found.solution, unknowns=own.unknowns))
+            found = settled(self.setup, start, SETTLED)
             if not np.isfinite(found.solution.passed.cost):
                 break
             model = own.moved(found.unknowns.values)
@@ -78,7 +80,8 @@ class Incomplete:
 
     def _ways(self, own: Hybrid) -> list[Estimate]:
         """A structure fitted in several ways: likeliest, with less process noise, by simulation."""
-        likeliest = estimate_on(self.setup, own.field, own.unknowns, self.first)
+        richest = own.field is self.first.field  # whose numbers are already near
+        likeliest = estimate_on(self.setup, own.field, self.first.unknowns if richest else own.unknowns, self.first)
         if not (self.parts.enough and len(own.unknowns)):
             return [likeliest]
         fits = [simulation_fit(self.setup, own.field, start, self.whole) for start in self._starts(own)]
@@ -89,7 +92,7 @@ class Incomplete:
         """The way with the smallest held-back free-run error."""
         if len(ways) == 1:
             return ways[0]
-        errors = [float(np.mean(free_run_errors(self.setup, way, self.parts))) for way in ways]
+        errors = [float(np.mean(np.log(free_run_errors(self.setup, way, self.parts)))) for way in ways]
         return ways[int(np.argmin(errors))]
 
     def _starts(self, own: Hybrid) -> list[Any]:

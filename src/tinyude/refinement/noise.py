@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ ROUNDS = 3  # of the measurement noise, for each process noise
 
 def fit_noise(
     filter_: Filter, values: Array, noise: Noise, rate: Array, floor: Array, gate: float = 0.0,
-    grid: Sequence[float] = GRID,
+    grid: Sequence[float] = GRID, near: float | None = None, spent: Callable[[], bool] = bool,
 ) -> tuple[Noise, float, float]:  # fmt: skip
     """The noise under which the innovations are most likely.
 
@@ -32,8 +32,12 @@ def fit_noise(
     floor : array (channels,)
         Least variance of each channel.
     grid : sequence of float
-        Process noise to try, as a share of rate^2 a second. The likelihood has one maximum in practice: from the
-        middle of the grid the search goes uphill.
+        Process noise to try, as a share of rate^2 a second. The likelihood has one maximum in practice: the search
+        goes uphill.
+    near : float, optional
+        An entry of the grid to begin from, where the noise was found before; else from all over the grid.
+    spent : callable
+        Whether the work that may be done is done: then the best so far is taken.
 
     Returns
     -------
@@ -51,10 +55,17 @@ def fit_noise(
             tried[place] = _settled(filter_, values, start, grid[place] * rate**2, floor, gate)
         return tried[place][0]
 
-    best = max({0, *range(0, len(grid), 3)}, key=likelihood)
-    for step in (2, 1, 1):
-        near = [k for k in (best - step, best, best + step) if 0 <= k < len(grid)]
-        best = max(near, key=likelihood)
+    if near is not None and near in grid:
+        best = max({0, list(grid).index(near)}, key=likelihood)
+        steps: Sequence[int] = (1,) * len(grid)
+    else:
+        best = max({0, *range(0, len(grid), 3)}, key=likelihood)
+        steps = (2, 1, 1)
+    for step in steps:
+        before, beside = best, [k for k in (best - step, best, best + step) if 0 <= k < len(grid)]
+        best = max(beside, key=likelihood)
+        if spent() or (best == before and step == 1):
+            break
     best = min((k for k, (score, _) in tried.items() if score > tried[best][0] - WORTH), default=best)
     return tried[best][1], float(grid[best]), tried[best][0]
 

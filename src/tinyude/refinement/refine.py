@@ -16,20 +16,20 @@ from tinyude.model.parts import Terms
 from tinyude.physics import Physics
 from tinyude.physics.holds import Hold
 from tinyude.refinement.budget import Budget, CountedFilter, row_seconds
-from tinyude.refinement.choose import choose
+from tinyude.refinement.choose import LITTLE, choose
 from tinyude.refinement.compiled import make_filter
 from tinyude.refinement.estimate import Estimate, Setup, estimate, estimate_on, polished
 from tinyude.refinement.field import Field
 from tinyude.refinement.filter import Plan
-from tinyude.refinement.gating import spread_over
 from tinyude.refinement.gauss_newton import Filter
-from tinyude.refinement.guard import HeldBack, free_run_errors, held_back
+from tinyude.refinement.guard import HeldBack, free_run_errors, held_back, paired
 from tinyude.refinement.hybrid import Hybrid, fixed_field, hybrid, without_parts
 from tinyude.refinement.incomplete import Incomplete
 from tinyude.refinement.noise import robust_log_likelihood
 from tinyude.refinement.records import Record, rough_states, sensor_noise, stretches_of
 from tinyude.refinement.starts import Sensing, with_starts
 from tinyude.refinement.stretches import Batch, batch_of
+from tinyude.refinement.thinning import reduced
 from tinyude.refinement.uncertainty import covariance_of
 from tinyude.refinement.unknowns import empty_unknowns
 
@@ -37,7 +37,7 @@ Array = NDArray[Any]
 Progress = Callable[[float], None]
 STEP = 0.2  # of the field's fastest time scale: longest Runge-Kutta step (RK4 errs by 3e-6 of it)
 FIXED = ("known", "windows")  # candidates of which nothing is refined
-FIRST_SHARE = 0.6  # of the work for the richest structure; the rest begins anew
+SHARES = (0.4, 0.4, 0.2)  # of the work: the richest structure, the search among incomplete models, the last polish
 LEAST_ROWS = 600
 MOST_STEPS = 4  # of Runge-Kutta from row to row
 PASSES, MANY_PASSES = 25, 250  # over the rows: for a model that explains them, and for one that does not
@@ -116,24 +116,27 @@ def refine(
     progress : callable, optional
         Told the share done.
     """
-    budget = Budget(FIRST_SHARE * seconds)
+    shares = iter(share * seconds for share in SHARES)
+    budget = Budget(next(shares))
     setup = make_setup(model, records, sensors, budget)
     structures = _structures(model, given)
     hybrids = {name: _fixed(m) if name in FIXED else hybrid(m) for name, m in structures.items()}
     richest = [name for name in structures if name not in FIXED or len(structures) == 1][-1]
     everything = stretches_of(records, sensors.holds, model.physics.n_states)
-    stretches = spread_over(everything, affordable_rows(setup, hybrids[richest].field, records, seconds, PASSES))
-    first = estimate(setup, hybrids[richest].field, hybrids[richest].unknowns, stretches)
+    longest = setup.plan.longest_step
+    field = hybrids[richest].field
+    many, few = (affordable_rows(setup, field, records, seconds, passes) for passes in (PASSES, MANY_PASSES))
+    stretches = reduced(everything, many, longest)
+    first = estimate(setup, field, hybrids[richest].unknowns, stretches)
     white = _explained(first)
     if white:
         found = {n: first if n == richest else _beside(setup, n, h, first) for n, h in hybrids.items()}
-        parts = held_back(first.batch)
+        parts = held_back(setup, first.batch, first.noise)
     else:
-        budget.renew(seconds)
-        few = affordable_rows(setup, hybrids[richest].field, records, seconds, MANY_PASSES)
-        batch = batch_of(with_starts(spread_over(first.batch.stretches, few), setup.sensing))
-        parts = held_back(batch)
-        search = Incomplete(setup, given, parts, spread_over(everything, few), replace(first, batch=batch))
+        budget.renew(next(shares))
+        batch = batch_of(with_starts(reduced(first.batch.stretches, few, longest), setup.sensing))
+        parts = held_back(setup, batch, first.noise)
+        search = Incomplete(setup, given, parts, reduced(everything, few, longest), replace(first, batch=batch))
         hybrids, found = search.run(hybrids, offered)
     if progress:
         progress(0.9)
@@ -142,11 +145,13 @@ def refine(
     best = next(c for c in chosen if c.best)
     own, result = hybrids[best.name], found[best.name]
     if not white and best.name not in FIXED:
-        budget.renew(seconds)
+        budget.renew(next(shares))
         jumps = len(result.batch.stretches) > len(everything)
-        result = polished(setup, result, first.batch.stretches if jumps else stretches)
-        best = replace(best, model=own.moved(result.unknowns.values))
-        chosen = [best if c.best else c for c in chosen]
+        more = polished(setup, result, first.batch.stretches if jumps else stretches)
+        scores = free_run_errors(setup, more, parts) if parts.enough else best.scores
+        if not parts.enough or paired(scores, best.scores)[0] <= LITTLE:
+            result, best = more, replace(best, model=own.moved(more.unknowns.values), scores=scores)
+            chosen = [best if c.best else c for c in chosen]
     final = covariance_of(setup, own, result, best.model) if best.name not in FIXED else _certain(best)
     return Refined(final, chosen, setup, result, parts, white or not parts.enough)
 

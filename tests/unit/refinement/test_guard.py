@@ -1,0 +1,68 @@
+"""Held-back free runs, and thinning the record that they run over."""
+
+import numpy as np
+import pytest
+
+from tinyude.refinement.guard import HORIZONS, paired, run_error
+from tinyude.refinement.stretches import Stretch
+from tinyude.refinement.thinning import reduced, thinned
+
+
+def stretch(rows: int, inputs: np.ndarray | None = None) -> Stretch:
+    times = np.cumsum(np.random.default_rng(0).uniform(0.5e-3, 1.5e-3, rows))
+    inputs = np.zeros((rows, 0, 4)) if inputs is None else inputs
+    return Stretch(times, np.sin(times)[:, None], inputs, np.zeros(2), np.zeros(2))
+
+
+def test_thinned_keeps_the_moments_of_held_inputs() -> None:
+    """What an input does to integrals of itself and of time must not change: mean, first and second moment."""
+    held = np.zeros((101, 1, 4))
+    held[:, 0, 0] = np.random.default_rng(1).standard_normal(101)
+    fine = stretch(101, held)
+    coarse = thinned(fine, 10)
+    assert len(coarse) == 11 and np.array_equal(coarse.samples[:, 0], fine.samples[::10, 0])
+    spans = np.diff(fine.times).reshape(10, 10)
+    for power in range(4):
+        begin = fine.times[:-1].reshape(10, 10) - coarse.times[:-1, None]
+        end = begin + spans
+        exact = (held[:-1, 0, 0].reshape(10, 10) * (end ** (power + 1) - begin ** (power + 1)) / (power + 1)).sum(
+            axis=1
+        )
+        span = np.diff(coarse.times)
+        found = (coarse.inputs[:-1, 0] / (np.arange(4) + power + 1)).sum(axis=1) * span ** (power + 1)
+        assert found == pytest.approx(exact, rel=1e-9, abs=1e-15)
+
+
+def test_thinned_leaves_a_cubic_input_as_it_was() -> None:
+    times = stretch(31).times
+    shape = np.polynomial.Polynomial([1.0, -200.0, 3e4, -1e6])
+    spans = np.append(np.diff(times), 1e-3)
+    pieces = [shape(np.polynomial.Polynomial([t, h])).coef for t, h in zip(times, spans, strict=True)]
+    coarse = thinned(stretch(31, np.array(pieces)[:, None, :]), 5)
+    middle = coarse.inputs[:-1, 0] @ 0.5 ** np.arange(4)
+    assert middle == pytest.approx(shape((coarse.times[:-1] + coarse.times[1:]) / 2.0), rel=1e-9)
+
+
+def test_reduced_thins_before_it_leaves_anything_out() -> None:
+    whole = [stretch(4000), stretch(4000)]
+    made = reduced(whole, 1000, longest=0.02)
+    assert sum(len(s) for s in made) == pytest.approx(1000, abs=10)
+    assert [s.times[-1] for s in made] == pytest.approx([s.times[-1] for s in whole], rel=0.01)
+    short = reduced(whole, 1000, longest=0.002)  # intervals may not be longer: then parts are left out
+    assert np.median(np.diff(short[0].times)) == pytest.approx(0.002, rel=0.2)
+    assert sum(len(s) for s in short) <= 1100
+
+
+def test_run_error_is_the_mean_logarithm_over_horizons() -> None:
+    samples = np.zeros((400, 1))
+    states = 0.01 * np.ones((400, 1))
+    assert run_error(states, samples, np.ones(1)) == pytest.approx(np.log(0.01))
+    states[100:] = np.nan  # ran away after the first horizon: the others count as 1
+    expected = np.log(0.01) / len(HORIZONS)
+    assert run_error(states, samples, np.ones(1)) == pytest.approx(expected)
+
+
+def test_paired_compares_block_by_block() -> None:
+    easy_and_hard = np.array([0.001, 0.5, 0.002, 0.3])
+    mean, error = paired(1.1 * easy_and_hard, easy_and_hard)
+    assert mean == pytest.approx(np.log(1.1)) and error < 1e-12
