@@ -15,7 +15,8 @@ import numpy as np
 import sympy as sp
 
 from tinyude.baselines.adjoint import Shooting
-from tinyude.baselines.multiple_shooting import RATE_FLOOR, MultipleShooting, Progress, Windows
+from tinyude.baselines.multiple_shooting import RATE_FLOOR, MultipleShooting, Progress
+from tinyude.baselines.shooting_record import Windows
 from tinyude.errors import TinyUDEError
 from tinyude.physics import Physics
 from tinyude.reference.network.adam import CLIP_NORM

@@ -3,7 +3,7 @@ import pytest
 from sklearn.base import clone
 
 from tinyude.baselines import MultipleShooting, adjoint
-from tinyude.baselines.multiple_shooting import Record, _windows, find_jumps
+from tinyude.baselines.shooting_record import Record, find_jumps, make_windows
 from tinyude.errors import TinyUDEError
 from tinyude.experiments import adjoint_gradients
 from tinyude.physics import Physics
@@ -105,7 +105,7 @@ def test_windows_never_straddle_a_jump_or_two_runs():
     flags = np.zeros(1000, dtype=bool)
     flags[[300, 640]] = True
     run = Record(np.zeros((1000, 2)), np.zeros((1000, 0)), 1e-3)
-    first = _windows([run, run], [flags, flags], rate=50.0, steps=5).draw(200, rng_seed(3))
+    first = make_windows([run, run], [flags, flags], rate=50.0, steps=5).draw(200, rng_seed(3))
     assert len(first) == len(np.unique(first)) == 200
     assert first.min() < 1000 < first.max()
     for start in first:
@@ -115,7 +115,7 @@ def test_windows_never_straddle_a_jump_or_two_runs():
 
 def test_windows_hold_the_input_of_each_stage():
     run = Record(np.zeros((50, 1)), np.zeros((50, 1)), 1e-3)
-    windows = _windows([run], [np.zeros(50, dtype=bool)], rate=250.0, steps=2)
+    windows = make_windows([run], [np.zeros(50, dtype=bool)], rate=250.0, steps=2)
     assert windows.ticks.ravel().tolist() == [0, 4, 8]
     assert windows.stage_ticks[..., 0].tolist() == [[0, 1, 1, 3], [4, 5, 5, 7]]
 

@@ -42,41 +42,24 @@ def given_entry(expr: sp.Expr) -> Entry:
     return (Factor("given", -1, (), expr),)
 
 
-NUMERIC: dict[str, Callable[..., Array]] = {
-    "power": lambda v, p: v ** int(p),
-    "abs": np.abs,
-    "drag": lambda v: v * np.abs(v),
-    "root": lambda v: np.sqrt(np.abs(v)),
-    "tanh": lambda v, k: np.tanh(k * v),
-    "slow": lambda v, k: np.exp(-k * v**2),
-    "sin": lambda v, k: np.sin(k * v),
-    "cos": lambda v, k: np.cos(k * v),
-    "wave_sin": lambda v, k, lo: np.sin(k * (v - lo)),
-    "wave_cos": lambda v, k, lo: np.cos(k * (v - lo)),
-    "saturation": lambda v, c: v / (c + np.abs(v)),
-    "hill": lambda v, c: v**2 / (c**2 + v**2),
-    "exp": lambda v, k: np.exp(np.clip(k * v, -50.0, 50.0)),
-    "bump": lambda v, m, k: np.exp(-k * (v - m) ** 2),
-    "inverse": lambda v, p: v ** -float(p),
-    "log": lambda v: np.log(np.abs(v)),
-}
-SYMBOLIC: dict[str, Callable[..., sp.Expr]] = {
-    "power": lambda v, p: v ** int(p),
-    "abs": sp.Abs,
-    "drag": lambda v: v * sp.Abs(v),
-    "root": lambda v: sp.sqrt(sp.Abs(v)),
-    "tanh": lambda v, k: sp.tanh(k * v),
-    "slow": lambda v, k: sp.exp(-k * v**2),
-    "sin": lambda v, k: sp.sin(k * v),
-    "cos": lambda v, k: sp.cos(k * v),
-    "wave_sin": lambda v, k, lo: sp.sin(k * (v - lo)),
-    "wave_cos": lambda v, k, lo: sp.cos(k * (v - lo)),
-    "saturation": lambda v, c: v / (c + sp.Abs(v)),
-    "hill": lambda v, c: v**2 / (c**2 + v**2),
-    "exp": lambda v, k: sp.exp(k * v),
-    "bump": lambda v, m, k: sp.exp(-k * (v - m) ** 2),
-    "inverse": lambda v, p: 1 / v ** int(p),
-    "log": lambda v: sp.log(sp.Abs(v)),
+# Of a value and shape parameters, in NumPy or SymPy: the first argument is the module.
+KINDS: dict[str, Callable[..., Any]] = {
+    "power": lambda m, v, p: v ** int(p),
+    "abs": lambda m, v: abs(v),
+    "drag": lambda m, v: v * abs(v),
+    "root": lambda m, v: m.sqrt(abs(v)),
+    "tanh": lambda m, v, k: m.tanh(k * v),
+    "slow": lambda m, v, k: m.exp(-k * v**2),
+    "sin": lambda m, v, k: m.sin(k * v),
+    "cos": lambda m, v, k: m.cos(k * v),
+    "wave_sin": lambda m, v, k, lo: m.sin(k * (v - lo)),
+    "wave_cos": lambda m, v, k, lo: m.cos(k * (v - lo)),
+    "saturation": lambda m, v, c: v / (c + abs(v)),
+    "hill": lambda m, v, c: v**2 / (c**2 + v**2),
+    "exp": lambda m, v, k: m.exp(k * v),
+    "bump": lambda m, v, middle, k: m.exp(-k * (v - middle) ** 2),
+    "inverse": lambda m, v, p: 1 / v ** int(p),
+    "log": lambda m, v: m.log(abs(v)),
 }
 FREE = {"tanh": 1, "slow": 1, "saturation": 1, "hill": 1, "exp": 1, "bump": 2, "wave_sin": 1, "wave_cos": 1}
 _WHOLE = {"power", "inverse"}  # whose parameter is a whole number
@@ -98,7 +81,7 @@ def evaluate(entries: Sequence[Entry], columns: Array, names: tuple[str, ...] = 
 def _factor(factor: Factor, columns: Array, names: tuple[str, ...]) -> Array:
     if factor.given is not None:
         return np.asarray(_given(factor.given, names)(columns)[:, 0])
-    return NUMERIC[factor.kind](columns[:, factor.column], *factor.shape)
+    return np.asarray(KINDS[factor.kind](np, columns[:, factor.column], *factor.shape))
 
 
 @lru_cache(maxsize=512)
@@ -124,7 +107,7 @@ def expression(entry: Entry, names: Sequence[str], free: Mapping[tuple[int, int]
             continue
         symbol = sp.Symbol(names[factor.column], real=True)
         shape = [(free or {}).get((place, k), _number(factor.kind, value)) for k, value in enumerate(factor.shape)]
-        result = result * SYMBOLIC[factor.kind](symbol, *shape)
+        result = result * KINDS[factor.kind](sp, symbol, *shape)
     return result
 
 
