@@ -46,7 +46,7 @@ OFF: dict[str, dict[str, Any]] = {
     "last-layer solve": {"last_layer": False},
     "second start": {},
 }
-NETWORK_ALONE = ("nodes", "last-layer solve", "second start")
+NETWORK_ALONE = ("angle wrapping", "nodes", "last-layer solve", "second start")
 PAYS, HURTS = 1.1, 0.9  # ratios of the geometric mean error, off over on
 QUICK = ("kicked", "outliers")
 
