@@ -14,7 +14,7 @@ from tinyude.systems import System
 # SS06: a summary may need two lines. EX01, SA01, ES01: not every method needs an example, "see also" or more text.
 # GL01 is about where the text starts; RT02, PR09 about punctuation. YD01, GL08 are kept: nothing may be undocumented.
 LEFT_OUT = {"SS06", "EX01", "SA01", "ES01", "GL01", "GL03", "RT02", "RT03", "RT05", "PR08", "PR09", "SS05"}
-PUBLIC = ["Physics", "Parameter", "MultipleShooting", "load", "systems.pendulum", "systems.double_pendulum"]
+PUBLIC = ["UDE", "Physics", "Parameter", "MultipleShooting", "load", "systems.pendulum", "systems.double_pendulum"]
 
 
 def resolve(name: str) -> object:
@@ -31,9 +31,10 @@ def surface() -> Iterator[str]:
         location = f"{item.__module__}.{item.__qualname__}"  # type: ignore[attr-defined]
         yield location
         if inspect.isclass(item):
-            for method, value in vars(item).items():
-                if not method.startswith("_") and (inspect.isfunction(value) or isinstance(value, classmethod)):
-                    yield f"{location}.{method}"
+            for base in (b for b in item.__mro__ if b.__module__.startswith("tinyude")):
+                for method, value in vars(base).items():
+                    if not method.startswith("_") and (inspect.isfunction(value) or isinstance(value, classmethod)):
+                        yield f"{base.__module__}.{base.__qualname__}.{method}"
     yield from (f"{System.__module__}.System.{name}" for name in ("stream",))
 
 
@@ -48,6 +49,10 @@ def test_examples_in_docstrings_run(name: str, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     item = resolve(name)
     finder, runner = doctest.DocTestFinder(recurse=True), doctest.DocTestRunner(verbose=False)
-    for case in finder.find(item, name, globs={"tu": tu, "np": np}):
-        runner.run(case)
+    bases = [b for b in getattr(item, "__mro__", [item]) if b.__module__.startswith("tinyude")]
+    known: dict[str, object] = {"tu": tu, "np": np}
+    for case in [c for base in bases for c in finder.find(base, name, globs=known)]:
+        case.globs.update(known)  # a method's example goes on from its class's
+        runner.run(case, clear_globs=False)
+        known |= case.globs if case.name == name else {}
     assert runner.failures == 0

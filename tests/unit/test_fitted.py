@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tinyude as tu
-from tinyude.fitted import shown
+from tinyude.estimator.fitted import shown
 from tinyude.systems.system import System
 
 matplotlib.use("Agg")

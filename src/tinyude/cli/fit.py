@@ -71,7 +71,7 @@ def fit(
         warnings.simplefilter("ignore", TinyUDEWarning)  # the verdict is printed
         ude.fit(stream, progress=moved)
         if others := unused_columns(logs[0], columns):
-            ude._judge(stream, others)
+            ude._judge(stream, unused=others)
     ude.diagnostics_["files"] = [printable(log.name) for log in logs]
     ude.diagnostics_["columns"] = columns.to_dict()  # so that the model finds its signals in other logs
     ude.diagnostics_["units"] = dict(rig.units)

@@ -2,38 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tinyude.experiments.rig_plants import PLANTS, UNSEEN, Plant
 from tinyude.model.dynamics import known_dynamics
 from tinyude.model.simulation import free_run
 from tinyude.physics import Parameter, Physics
 
 Array = NDArray[Any]
-
-
-@dataclass(frozen=True)
-class Plant:
-    """A plant: its true right-hand sides, and those that a user writes down."""
-
-    states: tuple[str, ...]
-    truth: tuple[str, ...]
-    known: tuple[str, ...]
-    parameters: dict[str, float]
-    start: tuple[float, ...]
-    period: float
-    seconds: float
-    drive: Callable[[Array, np.random.Generator], Array] | None = None  # values of the one input u
-    measured: tuple[str, ...] | None = None
-    undriven: tuple[str, ...] | None = None  # the known part of one who forgot the input
-    flipped: tuple[str, ...] | None = None  # with a sign wrong
-    angle: tuple[str, ...] = ()  # states in radians
-    length: tuple[str, ...] = ()  # states in metres
-    mass: str = ""  # a parameter in kilograms
 
 
 @dataclass(frozen=True)
@@ -47,73 +27,7 @@ class Rig:
     measured: tuple[str, ...] | None
 
 
-def _steps(seconds: float, size: float) -> Callable[[Array, np.random.Generator], Array]:
-    """Random levels that change every `seconds` or so."""
-
-    def drive(t: Array, rng: np.random.Generator) -> Array:
-        count = int(t[-1] / seconds) + 2
-        return size * rng.uniform(-1.0, 1.0, count)[np.minimum((t / seconds).astype(int), count - 1)]
-
-    return drive
-
-
-def _waves(base: float, size: float, offset: float = 0.0) -> Callable[[Array, np.random.Generator], Array]:
-    """A sum of sines around `base` Hz, smooth."""
-
-    def drive(t: Array, rng: np.random.Generator) -> Array:
-        waves = [np.sin(2.0 * np.pi * base * f * t + rng.uniform(0.0, 6.28)) for f in (0.31, 0.7, 1.0, 1.7)]
-        return offset + size * np.sum(waves, axis=0) / 2.0
-
-    return drive
-
-
-PLANTS: dict[str, Plant] = {
-    "pendulum": Plant(
-        ("theta", "omega"), ("omega", "-(g/L)*sin(theta) - 0.4*omega - 0.1*tanh(10*omega)"),
-        ("omega", "-(g/L)*sin(theta)"), {"g": 9.81, "L": 0.7}, (1.6, 0.0), 0.005, 20.0,
-        flipped=("omega", "(g/L)*sin(theta)"), angle=("theta", "omega"),
-    ),
-    "driven pendulum": Plant(
-        ("theta", "omega"), ("omega", "-(g/L)*sin(theta) + u/(m*L**2) - 0.3*omega - 0.6*tanh(8*omega)"),
-        ("omega", "-(g/L)*sin(theta) + u/(m*L**2)"), {"g": 9.81, "L": 0.5, "m": 0.4}, (0.3, 0.0), 0.004, 24.0,
-        _waves(0.9, 0.7), ("theta",), ("omega", "-(g/L)*sin(theta)"), ("omega", "-(g/L)*sin(theta) - u/(m*L**2)"),
-        ("theta",), (), "m",
-    ),
-    "spring": Plant(
-        ("x", "v"), ("v", "(u - k*x - 3*x**3 - 0.4*v)/m"), ("v", "(u - k*x)/m"), {"k": 20.0, "m": 1.3}, (0.2, 0.0),
-        0.01, 40.0, _waves(0.6, 6.0), None, ("v", "-k*x/m"), ("v", "(u + k*x)/m"), (), ("x", "v"), "m",
-    ),
-    "motor": Plant(
-        ("i", "w"), ("(u - R*i - K*w)/La", "(K*i - 0.004*w - 0.05*tanh(0.8*w))/J"),
-        ("(u - R*i - K*w)/La", "K*i/J"), {"R": 1.1, "K": 0.08, "La": 0.02, "J": 0.002}, (0.0, 0.0), 0.002, 12.0,
-        _steps(0.6, 12.0), None, ("(-R*i - K*w)/La", "K*i/J"), ("(u - R*i + K*w)/La", "K*i/J"),
-    ),
-    "tank": Plant(
-        ("h",), ("(u - 0.12*sqrt(h) - 0.02*h)/A",), ("(u - 0.12*sqrt(h))/A",), {"A": 0.5}, (0.8,), 0.25, 400.0,
-        _waves(0.012, 0.05, 0.15), None, ("-0.12*sqrt(h)/A",), ("(u + 0.12*sqrt(h))/A",), (), ("h",),
-    ),
-    "heater": Plant(
-        ("T",), ("(u - 1.2*(T - 20) - 0.002*(T - 20)**2)/C",), ("(u - 1.2*(T - 20))/C",), {"C": 30.0}, (25.0,), 0.5,
-        900.0, _steps(40.0, 60.0), None, ("-1.2*(T - 20)/C",), ("(-u - 1.2*(T - 20))/C",),
-    ),
-    "duffing": Plant(
-        ("x", "v"), ("v", "u + a*x - 1.0*x**3 - 0.25*v"), ("v", "u + a*x - 1.0*x**3"), {"a": 1.0}, (1.0, 0.0), 0.02,
-        80.0, _waves(0.2, 0.5), ("x",), ("v", "a*x - 1.0*x**3"), ("v", "u + a*x + 1.0*x**3"), (), ("x",),
-    ),
-    "cart": Plant(
-        ("x", "v"), ("v", "(u - 2.0*v - 1.5*tanh(20*v))/m"), ("v", "(u - 2.0*v)/m"), {"m": 2.0}, (0.0, 0.1), 0.005,
-        25.0, _steps(0.7, 12.0), None, ("v", "-2.0*v/m"), ("v", "(-u - 2.0*v)/m"), (), ("x", "v"), "m",
-    ),
-    "oscillator": Plant(
-        ("x", "v"), ("v", "mu*(1 - x**2)*v - x - 0.2*x**3"), ("v", "mu*(1 - x**2)*v - x"), {"mu": 1.2}, (0.5, 0.0),
-        0.02, 60.0, flipped=("v", "mu*(1 - x**2)*v + x"), length=("x", "v"),
-    ),
-    "drone": Plant(
-        ("z", "v"), ("v", "u/m - g - 0.25*v - 0.1*v*sqrt(v**2 + 0.0001)"), ("v", "u/m - g"), {"m": 1.1, "g": 9.81},
-        (2.0, 0.0), 0.01, 30.0, _waves(0.5, 3.0, 10.8), ("z",), ("v", "-g"), ("v", "u/m + g"), (), ("z",), "m",
-    ),
-}  # fmt: skip
-
+ALL = PLANTS | UNSEEN
 FAULTS = (
     "missing input", "flipped sign", "degrees", "millimetres", "grams", "milliseconds", "late input", "late sensor",
     "wrong hold", "too short", "stuck", "quantised", "no excitation", "hidden actuator", "bounded parameter",
@@ -140,7 +54,7 @@ def able(plant: Plant, fault: str) -> bool:
 def make_rig(name: str, fault: str, seed: int) -> Rig:
     """The rig of a plant with a fault ("" for a sound one); the seed draws noise, excitation and parameters."""
     rng = np.random.default_rng([seed, sum(map(ord, name + fault))])
-    plant = PLANTS[name]
+    plant = ALL[name]
     values = {p: v * float(rng.uniform(0.85, 1.2)) for p, v in plant.parameters.items()}
     if fault == "too short":
         plant = replace(plant, seconds=max(0.015 * plant.seconds, 80.0 * plant.period))
@@ -156,7 +70,7 @@ def make_rig(name: str, fault: str, seed: int) -> Rig:
     X = X[:: max(1, (len(fine) + len(t) - 1) // len(t))][: len(t)]
     measured = plant.measured
     columns = [plant.states.index(s) for s in (measured or plant.states)]
-    Y = X[:, columns] + X[:, columns].std(axis=0) * float(rng.uniform(0.001, 0.015)) * rng.normal(
+    Y = X[:, columns] + X[:, columns].std(axis=0) * float(rng.uniform(*plant.noise)) * rng.normal(
         size=(len(t), len(columns))
     )
     known, period = plant.known, plant.period

@@ -9,7 +9,8 @@ import numpy as np
 
 from tinyude.errors import TinyUDEError
 from tinyude.experiments.experiment import Config, Outcome, Result, Summary, Table, Unit
-from tinyude.experiments.rigs import FAULTS, PLANTS, able, make_rig
+from tinyude.experiments.rig_plants import PLANTS
+from tinyude.experiments.rigs import FAULTS, able, make_rig
 from tinyude.ude import UDE
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tinyude.data.grid import Run
 from tinyude.data.streams import Stream
 from tinyude.errors import TinyUDEError
-from tinyude.model.windows import good_windows, window_jets
+from tinyude.fleet.windows import good_windows, window_jets
 from tinyude.physics import Physics
 from tinyude.physics.library import given_terms
 from tinyude.reference.config import Config

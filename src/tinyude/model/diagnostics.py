@@ -14,19 +14,19 @@ from tinyude.model.equations import interval_factor, term_table
 from tinyude.model.findings import NOTE
 from tinyude.model.model import Model
 from tinyude.model.verdict import Verdict
-from tinyude.model.windows import Visited, run_jets
+from tinyude.model.windows import Windows
 from tinyude.reference.config import Config
 from tinyude.reference.signal.gates import REASONS
-from tinyude.reference.signal.window import window_make
 from tinyude.training.presets import chip_config
 
 Array = NDArray[Any]
 EXCERPT = 2000  # rows kept of the record, for pictures
 PICTURED_WINDOWS = 400
+CLEAR = 2  # times shorter than usual at most: the noise of shorter windows would hide what the others show
 
 
 def diagnose(
-    model: Model, config: Config, state: Mapping[str, Any], stream: Stream, seen: Visited, **made: Any
+    model: Model, config: Config, state: Mapping[str, Any], stream: Stream, seen: Windows, **made: Any
 ) -> dict[str, Any]:
     """All figures of a fit, after those of how it was `made`; the verdict comes later."""
     window_seconds = state["window_half"] * state["window_spacing"] * config.sample_period
@@ -88,16 +88,16 @@ def chip_bytes(model: Model, config: Config) -> int:
     return native.memory(chip_config(config, max(kept, 4)), "float32")["total"]
 
 
-def visited_range(model: Model, seen: Visited) -> dict[str, tuple[float, float]]:
+def visited_range(model: Model, seen: Windows) -> dict[str, tuple[float, float]]:
     """Lowest and highest value of every state and input in the windows that taught."""
-    columns = np.hstack([seen.x, seen.u]) if len(seen.x) else np.zeros((1, model.physics.n_states + seen.u.shape[1]))
+    columns = np.hstack([seen.x, seen.u]) if len(seen) else np.zeros((1, model.physics.n_states + seen.u.shape[1]))
     names = (*model.physics.states, *model.physics.inputs)
     return {n: (float(c.min()), float(c.max())) for n, c in zip(names, columns.T, strict=True)}
 
 
-def term_shares(model: Model, seen: Visited) -> dict[str, float]:
+def term_shares(model: Model, seen: Windows) -> dict[str, float]:
     """RMS of every learned term over the RMS of its state's rate, by "state: term"."""
-    if not len(seen.x) or not model.coefficients.size:
+    if not len(seen) or not model.coefficients.size:
         return {}
     values = model.term_values(seen.x, seen.u if model.physics.n_inputs else None)
     sizes = np.sqrt(np.mean(values**2, axis=0))
@@ -123,20 +123,20 @@ def network_share(model: Model, x: Array, u: Array) -> dict[str, float]:
     return shares
 
 
-def record_excerpt(config: Config, state: Mapping[str, Any], stream: Stream) -> dict[str, Array]:
-    """A stretch of the data with the states and derivatives estimated in it."""
+def record_excerpt(seen: Windows, stream: Stream) -> dict[str, Array]:
+    """A stretch of the data with the states and derivatives that accepted windows estimated in it."""
     run = stream.longest
     rows = min(len(run.samples), 10 * EXCERPT)
     thin = max(1, rows // EXCERPT)
-    window = window_make(state["window_half"], state["window_spacing"], config.poly, stream.period)
-    sigma = state["sigma"] * state["sigma_scale"]
-    stride = max(config.stride, rows // PICTURED_WINDOWS)
-    centre, x, dx = run_jets(config, window, run.samples[:rows], sigma, state["step"], stride)
+    runs = stream.runs if isinstance(stream.runs, list) else [run]
+    index = next((k for k, each in enumerate(runs) if each is run), 0)
+    shown = seen.where((seen.run == index) & (seen.centre < rows) & (seen.half * CLEAR >= seen.usual))
+    pick = slice(None, None, max(1, len(shown) // PICTURED_WINDOWS))
     return {
         "t": run.start + np.arange(0, rows, thin) * stream.period,
         "Y": run.samples[:rows:thin],
         "u": run.inputs[:rows:thin],
-        "window_t": run.start + centre * stream.period,
-        "x": x,
-        "dx": dx,
+        "window_t": shown.times[pick],
+        "x": shown.x[pick],
+        "dx": shown.dx[pick],
     }

@@ -11,17 +11,18 @@ from numpy.typing import NDArray
 
 from tinyude.data.streams import Stream
 from tinyude.model.model import Model
-from tinyude.model.probes import Probe, RunErrors, characteristic_seconds, probe, run_errors
+from tinyude.model.probes import RunErrors, characteristic_seconds, run_errors
 from tinyude.model.simulation import outside
+from tinyude.model.windows import Windows
 from tinyude.model.wrong_physics import Addend, Change, Net, addends, changes, net_values
 from tinyude.physics import Physics
-from tinyude.reference.config import Config
 
 Array = NDArray[Any]
 
 GROUPS = 16  # of windows, that must agree on a latency
 TOGETHER = 1e-6  # of the variance of standardised signals: what is left when they move as one
 FEWEST = 20  # windows that figures can be made of
+SHORTEST = 4  # samples, half of a window: the sample rate is low for the motion
 STEEP = 0.1  # of the largest slope of an input: where its slope can be seen to act
 STUCK = 25  # equal samples in a row that a moving sensor does not give
 
@@ -124,7 +125,7 @@ class Evidence:
 
 def collect_evidence(
     model: Model,
-    config: Config,
+    seen: Windows,
     state: Mapping[str, Any],
     stream: Stream,
     found: Mapping[str, Any],
@@ -137,8 +138,11 @@ def collect_evidence(
 
     Parameters
     ----------
-    model, config, state, found
-        The model, how it was fitted, its noise estimates, and its diagnostics.
+    model : Model
+    seen : Windows
+        Accepted windows of the record.
+    state, found : mapping
+        The noise estimates and counters of the fit, and its diagnostics.
     stream : Stream
         The record: the one that was fitted, or one that the fit has not seen.
     given : Physics
@@ -148,7 +152,6 @@ def collect_evidence(
     unused : mapping of str to (times, values), optional
         Logged columns that the model does not use.
     """
-    seen = probe(config, state, stream)
     common: dict[str, Any] = {
         "states": model.physics.states,
         "inputs": model.physics.inputs,
@@ -156,8 +159,8 @@ def collect_evidence(
         "samples": stream.count,
         "seconds": stream.count * stream.period,
         "period": stream.period,
-        "windows": len(seen.x),
-        "passed": max(len(seen.x) / max(seen.offered, 1), _accepted(state)),
+        "windows": len(seen),
+        "passed": seen.passed if held_out else max(seen.passed, _accepted(state)),
         "sensors": _sensors(stream, state),
         "parameters": _parameters(model, found),
         "deficient": int(state.get("deficient", 0)),
@@ -175,27 +178,27 @@ def collect_evidence(
         "held_back": _held_back(found),
         "held_back_count": int(found.get("refinement", {}).get("held_back_stretches", 0)),
     }
-    if len(seen.x) < FEWEST:
+    if len(seen) < FEWEST:
         return Evidence(**common)
-    held = seen.node_u if model.physics.n_inputs else None
-    left = seen.dx - seen.view(model.field(seen.node_x, held))
-    alone = seen.view(np.asarray(model.physics.field(seen.node_x, held)))
+    field = model.field(seen.node_x, seen.inputs)
+    left = seen.dx - seen.view(field)
+    alone = seen.view(np.asarray(model.physics.field(seen.node_x, seen.inputs)))
     covered = _outside(model, seen, found) if held_out else ({}, 0.0)
     return Evidence(
         **common,
-        cycles=common["seconds"] / (2.0 * np.pi * max(characteristic_seconds(seen, config), 1e-12)),
-        shortest=seen.window.half <= 4,
+        cycles=common["seconds"] / (2.0 * np.pi * max(characteristic_seconds(seen), 1e-12)),
+        shortest=seen.usual <= SHORTEST,
         unexplained={model.physics.states[i]: _unexplained(seen, left, alone, i) for i in model.on},
-        runs=run_errors(model, config, state, stream, seen, given, found.get("holds") or "held"),
+        runs=run_errors(model, stream, seen, given, found.get("holds") or "held"),
         drivers=_drivers(model, seen, left, seen.dx - alone, unused or {}),
-        changes=changes(model, config, seen)[:1],
-        addends=addends(model, config, seen),
+        changes=changes(model, seen)[:1],
+        addends=addends(model, seen),
         tied=_tied(model, seen),
-        lags=_lags(model, config, seen),
+        lags=_lags(model, seen, field, found.get("innovations", {}).get("shifts", {})),
         outside=covered[0],
         outside_total=covered[1],
         sizes={
-            name: (float(np.sqrt(np.mean(alone[:, i] ** 2))), float(np.sqrt(np.mean(seen.dx[:, i] ** 2))))
+            name: (float(seen.rms(alone)[i]), float(seen.rms(seen.dx)[i]))
             for i, name in enumerate(model.physics.states)
             if i in model.on
         },
@@ -230,12 +233,14 @@ def _held_back(found: Mapping[str, Any]) -> dict[str, float]:
     return errors | ({"": errors[refinement["best"]]} if refinement["best"] in errors else {})
 
 
-def _unexplained(seen: Probe, left: Array, alone: Array, i: int) -> Unexplained:
+def _unexplained(seen: Windows, left: Array, alone: Array, i: int) -> Unexplained:
     """Medians tame single windows; the factor makes them an RMS for normal errors."""
-    size = max(float(np.sqrt(np.mean(seen.dx[:, i] ** 2))), 1e-300)
-    own, known = (1.4826 * float(np.median(np.abs(e))) for e in (left[:, i], seen.dx[:, i] - alone[:, i]))
-    rms = float(np.sqrt(np.mean(np.minimum(np.abs(left[:, i]), 6.0 * max(own, seen.floor[i])) ** 2)))
-    return Unexplained(max(own, rms) / size, max(known, 1e-300) / size, float(seen.floor[i]) / size)
+    size = max(float(seen.rms(seen.dx)[i]), 1e-300)
+    scale = np.sqrt(seen.weight[:, i])
+    own, known = (1.4826 * float(np.median(np.abs(scale * e))) for e in (left[:, i], seen.dx[:, i] - alone[:, i]))
+    floor = float(seen.rms(seen.floor)[i])
+    rms = float(np.sqrt(np.mean(np.minimum(np.abs(scale * left[:, i]), 6.0 * max(own, floor)) ** 2)))
+    return Unexplained(max(own, rms) / size, max(known, 1e-300) / size, floor / size)
 
 
 def _accepted(state: Mapping[str, Any]) -> float:
@@ -244,32 +249,34 @@ def _accepted(state: Mapping[str, Any]) -> float:
 
 
 def _drivers(
-    model: Model, seen: Probe, left: Array, missing: Array, unused: Mapping[str, tuple[Array, Array]]
+    model: Model, seen: Windows, left: Array, missing: Array, unused: Mapping[str, tuple[Array, Array]]
 ) -> list[Driver]:
     """Signals that what the model leaves follows; an unused column also by what the known physics alone leaves.
 
     Library terms can mimic a forgotten input for a while, and then hide it from the remainder.
     """
     signals: list[tuple[str, str, Array]] = []
-    middle = seen.node_u.shape[1] // 2
+    last = np.append(seen.first[1:], len(seen.owner)) - 1
     for index, name in enumerate(model.physics.inputs):
-        values = seen.node_u[:, :, index]
-        signals.append((name, "input", values[:, middle]))
-        signals.append((name, "slope of input", values[:, -1] - values[:, 0]))
+        signals.append((name, "input", seen.u[:, index]))
+        signals.append((name, "slope of input", seen.node_u[last, index] - seen.node_u[seen.first, index]))
     for name, (times, values) in unused.items():
         good = np.isfinite(times) & np.isfinite(values)
         if np.sum(good) > FEWEST and np.ptp(values[good]) > 0.0:
             signals.append((name, "unused column", np.interp(seen.times, times[good], values[good])))
-    spacing = float(np.median(np.diff(seen.centre))) if len(seen.centre) > 1 else 1.0
-    apart = min(1.0, max(spacing, 1.0) / (2 * seen.window.half + 1))
+    spacing = np.gradient(seen.centre.astype(np.float64)) if len(seen) > 1 else np.ones(1)
+    apart = np.clip(spacing / (2 * seen.half + 1), 0.0, 1.0)  # windows that overlap tell the same
+    scale = np.sqrt(seen.weight)
     found = []
     for name, kind, values in signals:
         rows = np.abs(values) > STEEP * np.max(np.abs(values)) if kind == "slope of input" else slice(None)
         for i in model.on:
-            correlation = _correlation(left[rows, i], values[rows])
+            own, whole = (scale[rows, i] * e[rows, i] for e in (left, missing))
+            signal = scale[rows, i] * values[rows]
+            correlation = _correlation(own, signal)
             if kind == "unused column":
-                correlation = max(correlation, _correlation(missing[rows, i], values[rows]), key=abs)
-            freedom = max(len(values[rows]) * apart - 2.0, 0.0)
+                correlation = max(correlation, _correlation(whole, signal), key=abs)
+            freedom = max(float(np.sum(apart[rows])) - 2.0, 0.0)
             strength = abs(correlation) * np.sqrt(freedom / max(1.0 - correlation**2, 1e-6))
             found.append(Driver(name, kind, model.physics.states[i], correlation, float(strength)))
     return sorted(found, key=lambda driver: -abs(driver.correlation))
@@ -283,32 +290,46 @@ def _correlation(a: Array, b: Array) -> float:
     return float(a @ b) / size if size > 0.0 else 0.0
 
 
-def _tied(model: Model, seen: Probe) -> list[str]:
+def _tied(model: Model, seen: Windows) -> list[str]:
     """Signals of which one is a sum of the others throughout."""
     names = (*model.physics.states, *model.physics.inputs)
-    columns = np.hstack([seen.x, seen.node_u[:, seen.node_u.shape[1] // 2]])
+    columns = np.hstack([seen.x, seen.u])
     moving = np.ptp(columns, axis=0) > 0.0
     if len(columns) < FEWEST or moving.sum() < 2:
         return []
     values, vectors = np.linalg.eigh(np.corrcoef(columns[:, moving].T))
-    noise = np.concatenate([seen.x_error, np.zeros(len(names) - len(seen.x_error))])[moving]
+    noise = np.concatenate([np.median(seen.x_error, axis=0), np.zeros(seen.u.shape[1])])[moving]
     if values[0] > TOGETHER + 2.0 * np.max((noise / columns[:, moving].std(axis=0)) ** 2):
         return []
     used = [name for name, m in zip(names, moving, strict=True) if m]
     return [name for name, load in zip(used, vectors[:, 0], strict=True) if abs(load) > 0.3]
 
 
-def _lags(model: Model, config: Config, seen: Probe) -> list[Lag]:
-    found = []
+def _lags(model: Model, seen: Windows, field: Array, shifts: Mapping[str, Sequence[float]]) -> list[Lag]:
+    """Measured rates against the derivative of what they are the rate of, both as the same windows see them.
+
+    Where the model was refined, its innovations tell the lag too, and more precisely.
+    """
+    found, names = [], model.physics.states
     for state, rate in enumerate(model.physics.kinematic):
-        if rate is None or config.channel[state] == config.channel[rate] or len(seen.x) < 4 * GROUPS:
+        if rate is None or seen.channel[state] == seen.channel[rate] or len(seen) < 4 * GROUPS:
             continue
-        rates, slope, target = seen.x[:, rate], seen.dx[:, rate], seen.dx[:, state]
+        scale = np.sqrt(seen.weight[:, state])
+        rates, slope = (scale * seen.seen(values[:, rate], state) for values in (seen.node_x, field))
+        target = scale * seen.dx[:, state]
         factor, factor_error = _ratio(target, rates)
         lag, error = _ratio(target - rates, slope)
-        names = model.physics.states
+        if names[state] in shifts and names[rate] in shifts:
+            (ahead, doubt), (other, more) = shifts[names[state]], shifts[names[rate]]
+            lag, error = _pooled((lag, error), (ahead - other, float(np.hypot(doubt, more))))
         found.append(Lag(names[state], names[rate], lag, error, factor, factor_error))
     return found
+
+
+def _pooled(*estimates: tuple[float, float]) -> tuple[float, float]:
+    """Estimates with their errors, as one."""
+    weights = np.array([1.0 / max(error, 1e-300) ** 2 for _, error in estimates])
+    return float(weights @ [value for value, _ in estimates] / weights.sum()), float(1.0 / np.sqrt(weights.sum()))
 
 
 def _ratio(a: Array, b: Array) -> tuple[float, float]:
@@ -368,10 +389,10 @@ def _parameters(model: Model, found: Mapping[str, Any]) -> list[dict[str, Any]]:
     return rows
 
 
-def _outside(model: Model, seen: Probe, found: Mapping[str, Any]) -> tuple[dict[str, float], float]:
+def _outside(model: Model, seen: Windows, found: Mapping[str, Any]) -> tuple[dict[str, float], float]:
     """Share of the time that each signal is outside the range of the fit, and that any is."""
     names = (*model.physics.states, *model.physics.inputs)
-    columns = np.hstack([seen.x, seen.node_u[:, seen.node_u.shape[1] // 2]])
+    columns = np.hstack([seen.x, seen.u])
     left = outside(columns, names, found["visited"], model.physics.angles)
     rows = np.zeros(len(columns), dtype=bool)
     for _, _, where in left:

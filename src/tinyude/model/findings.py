@@ -21,7 +21,7 @@ HELD_BACK_LARGE = 0.2
 RUN_UNEXPECTED = 4.0  # times what noise and the uncertain start explain
 PREDICTABLE = 0.25  # expected error up to which a horizon is judged
 WORSE = 1.3  # times the error of the known physics alone
-LEFT_LOST, LEFT_LARGE = 0.2, 0.05  # unexplained share of a rate
+LEFT_LOST, LEFT_LARGE = 0.15, 0.05  # unexplained share of a rate
 LEFT_OVER_NOISE = 3.0
 DRIVEN, SURE = 0.35, 5.0  # correlation of what is left with a signal, and standard errors
 PASSED = 0.5
@@ -35,6 +35,7 @@ LATE = 0.25  # sample periods
 OUTSIDE = 0.01
 UNITS_OFF = 30.0
 CHANGE_HELPS, CHANGE_NEEDED = 3.0, 0.5  # times less unexplained; share unexplained as given
+ADDEND_HELPS = 2.0  # times less unexplained; noise in the states alone moves a factor, but then explains no more
 NETWORK = 0.2
 
 
@@ -155,7 +156,8 @@ def _signs(evidence: Evidence) -> Iterator[Reason]:
                 f"{net.yours:+.3g}: a factor of {name}.", "Check the units in that term.", "units",
             )  # fmt: skip
     for addend in evidence.addends:
-        if addend.state in said or addend.share < 0.02 or addend.error > 0.2 * abs(addend.factor - 1.0):
+        unsure = addend.error > 0.2 * abs(addend.factor - 1.0)
+        if addend.state in said or addend.share < 0.02 or unsure or addend.gain < ADDEND_HELPS:
             continue
         if addend.factor < -0.3:
             yield Reason(

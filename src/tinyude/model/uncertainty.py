@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tinyude.model.model import Model
-from tinyude.model.windows import Visited
+from tinyude.model.windows import Windows
 
 Array = NDArray[Any]
 
@@ -31,15 +31,15 @@ class Spread:
     network: Array  # (groups, on, features)
 
 
-def with_neighbours(model: Model, seen: Visited) -> Model:
+def with_neighbours(model: Model, seen: Windows) -> Model:
     """The model with errors of its terms and learned parameters that know of neighbouring blocks.
 
     For records without the rates: the noise of a second derivative is a difference of differences, so what it adds
     to one block it takes from the next. The learner's groups are blind to that, and their errors too large.
     """
-    if len(seen.x) < 4 * GROUPS * BLOCKS or not (model.physics.learned or model.errors.any()):
+    if len(seen) < 4 * GROUPS * BLOCKS or not (model.physics.learned or model.errors.any()):
         return model
-    none = np.zeros((*seen.node_x.shape[:-1], 0))
+    none = np.zeros((len(seen.owner), 0))
     design, owner = _design(model, seen, model.term_values(seen.node_x, seen.node_u), none)
     target = _leftover(model, seen)
     size = np.sqrt(np.einsum("nik,nik->k", design, design)) + np.finfo(np.float64).tiny
@@ -59,9 +59,9 @@ def with_neighbours(model: Model, seen: Visited) -> Model:
     return replace(model, errors=errors, parameter_errors=parameter_errors)
 
 
-def spread(model: Model, seen: Visited) -> Spread:
+def spread(model: Model, seen: Windows) -> Spread:
     """The deviations, those of the terms scaled to the errors that the learner found over all windows."""
-    groups = min(GROUPS, len(seen.x) // BLOCKS)
+    groups = min(GROUPS, len(seen) // BLOCKS)
     shape = (max(groups, 0), len(model.on))
     kept = model.errors > 0.0
     features = model.features(seen.node_x, seen.node_u)
@@ -99,34 +99,32 @@ def residual_error(model: Model, found: Spread, x: Array, u: Array | None) -> Ar
     return error
 
 
-def _design(model: Model, seen: Visited, terms: Array, features: Array) -> tuple[Array, list[tuple[str, int, int]]]:
+def _design(model: Model, seen: Windows, terms: Array, features: Array) -> tuple[Array, list[tuple[str, int, int]]]:
     """What each linear quantity adds to each window's view (windows, on, columns), and whose column it is."""
     columns: list[Array] = []
     owner: list[tuple[str, int, int]] = []
-    weights = seen.weights[:, list(model.on)]
-    unit = model.dx_scale[list(model.on)]
-    held = seen.node_u if model.physics.n_inputs else None
-    sensitivity = model.physics.parameter_jacobian(seen.node_x, held)[..., list(model.on), :]
+    on = list(model.on)
+    unit = model.dx_scale[on]
+    sensitivity = model.physics.parameter_jacobian(seen.node_x, seen.inputs)
     for index in range(len(model.physics.learned)):
-        columns.append(np.einsum("qi,nqi->ni", weights, sensitivity[..., index]) / unit)
+        columns.append(seen.view(sensitivity[..., index])[:, on] / unit)
         owner.append(("parameter", 0, index))
-    for row in range(len(model.on)):
-        own = [("term", int(k), terms[..., k]) for k in np.flatnonzero(model.errors[row] > 0.0)]
+    for row, state in enumerate(on):
+        own = [("term", int(k), terms[:, k]) for k in np.flatnonzero(model.errors[row] > 0.0)]
         if features.shape[-1] and model.network_on[row]:
-            own += [("network", k, features[..., k]) for k in range(features.shape[-1])]
+            own += [("network", k, features[:, k]) for k in range(features.shape[-1])]
         for kind, index, values in own:
-            column = np.zeros((len(seen.x), len(model.on)))
-            column[:, row] = values @ weights[:, row] / unit[row]
+            column = np.zeros((len(seen), len(on)))
+            column[:, row] = seen.seen(values, state) / unit[row]
             columns.append(column)
             owner.append((kind, row, index))
     return np.stack(columns, axis=-1), owner
 
 
-def _leftover(model: Model, seen: Visited) -> Array:
+def _leftover(model: Model, seen: Windows) -> Array:
     """What the model leaves of the derivatives that the windows saw, in units of their scale."""
     on = list(model.on)
-    held = seen.node_u if model.physics.n_inputs else None
-    flow = np.einsum("qi,nqi->ni", seen.weights, model.field(seen.node_x, held))
+    flow = seen.view(model.field(seen.node_x, seen.inputs))
     return np.asarray((seen.dx - flow)[:, on] / model.dx_scale[on])
 
 

@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 
 from tinyude.errors import TinyUDEError
 from tinyude.model.model import Model
-from tinyude.model.probes import Probe
+from tinyude.model.windows import Windows
 from tinyude.physics import Physics
 from tinyude.physics.expressions import numpy_function
-from tinyude.reference.config import Config
 
 Array = NDArray[Any]
 
@@ -55,6 +54,7 @@ class Addend:
     factor: float
     error: float
     share: float  # RMS of the summand over RMS of the rate
+    gain: float  # times less that the known part leaves unexplained with that factor
 
 
 @dataclass(frozen=True)
@@ -81,51 +81,51 @@ def factor_name(factor: float) -> str:
     return ""
 
 
-def changes(model: Model, config: Config, found: Probe) -> list[Change]:
+def changes(model: Model, seen: Windows) -> list[Change]:
     """Every single change tried, best first."""
-    on = _free_rows(model, config)
-    if not on or len(found.x) < 20:
+    on = _free_rows(model)
+    if not on or len(seen) < 20:
         return []
-    given = _share(model.physics, found, on)
+    given = _share(model.physics, seen, on)
     tried = []
-    for text, remedy, physics, a, b, c in _hypotheses(model.physics, config):
-        share = _share(physics, found, on, a, b, c)
+    for text, remedy, physics, a, b, c in _hypotheses(model.physics, seen):
+        share = _share(physics, seen, on, a, b, c)
         if np.isfinite(share):
             tried.append(Change(text, remedy, share, given))
     return sorted(tried, key=lambda change: change.share)
 
 
-def _free_rows(model: Model, config: Config) -> list[int]:
+def _free_rows(model: Model) -> list[int]:
     return [i for i, rate in enumerate(model.physics.kinematic) if rate is None and i in model.on]
 
 
 def _share(
     physics: Physics,
-    found: Probe,
+    seen: Windows,
     on: list[int],
     a: Array | None = None,
     b: Array | None = None,
     c: Array | None = None,
 ) -> float:
     """What known physics leaves of the rates, RMS over RMS, mean square over states: x_true = a x, dx_true = b dx."""
-    x = found.node_x if a is None else found.node_x * a
-    u = found.node_u if c is None else found.node_u * c
+    x = seen.node_x if a is None else seen.node_x * a
+    u = seen.node_u if c is None else seen.node_u * c
     with np.errstate(all="ignore"):
-        rate = found.view(physics.field(x, u if physics.n_inputs else None)) / (1.0 if b is None else b)
-    size = np.maximum(np.mean(found.dx**2, axis=0), 4.0 * found.floor**2)
-    left = np.mean((found.dx - rate) ** 2, axis=0) / size
-    return float(np.sqrt(np.mean(left[on])))
+        rate = seen.view(physics.field(x, u if physics.n_inputs else None)) / (1.0 if b is None else b)
+        size = np.maximum(seen.rms(seen.dx), 2.0 * seen.rms(seen.floor))
+        left = seen.rms(seen.dx - rate) / size
+    return float(np.sqrt(np.mean(left[on] ** 2)))
 
 
-def _hypotheses(physics: Physics, config: Config) -> Iterator[tuple[str, str, Physics, Any, Any, Any]]:
+def _hypotheses(physics: Physics, seen: Windows) -> Iterator[tuple[str, str, Physics, Any, Any, Any]]:
     """Text, remedy, physics, and scales of states, rates and inputs of every change that is worth a try."""
     n = physics.n_states
-    orders = np.array(config.order, dtype=np.float64)
-    for state, (channel, order) in enumerate(zip(config.channel, config.order, strict=True)):
+    orders = np.array(seen.order, dtype=np.float64)
+    for state, (channel, order) in enumerate(zip(seen.channel, seen.order, strict=True)):
         if order:
             continue
         name = physics.states[state]
-        own = np.array([1.0 if c == channel else 0.0 for c in config.channel])
+        own = np.array([1.0 if c == channel else 0.0 for c in seen.channel])
         rate = physics.kinematic[state]
         also = own.copy()
         if rate is not None:
@@ -178,32 +178,34 @@ def _parameter_hypotheses(physics: Physics) -> Iterator[tuple[str, str, Physics,
             )  # fmt: skip
 
 
-def addends(model: Model, config: Config, found: Probe) -> list[Addend]:
+def addends(model: Model, seen: Windows) -> list[Addend]:
     """The factor that least squares give every summand of the known rates, beside the learned terms."""
     physics = model.physics
     values = {sp.Symbol(name): sp.Float(p.value) for name, p in physics.parameters.items()}
     symbols = [sp.Symbol(name) for name in (*physics.states, *physics.inputs)]
-    rows = np.concatenate([found.node_x, found.node_u], axis=-1)
-    learned = model.term_values(found.node_x, found.node_u if physics.n_inputs else None)
+    rows = np.concatenate([seen.node_x, seen.node_u], axis=-1)
+    learned = model.term_values(seen.node_x, seen.inputs)
     answer: list[Addend] = []
-    for i in _free_rows(model, config):
-        size = float(np.sqrt(np.mean(found.dx[:, i] ** 2)))
+    for i in _free_rows(model):
+        size, noise = float(seen.rms(seen.dx)[i]), float(seen.rms(seen.floor)[i])
         parts = [e for e in sp.Add.make_args(sp.expand(physics.rhs[i].xreplace(values))) if e.free_symbols]
-        if not parts or len(found.x) < 8 * (len(parts) + 2) or size <= 3.0 * found.floor[i]:
+        if not parts or len(seen) < 8 * (len(parts) + 2) or size <= 3.0 * noise:
             continue
-        weights = found.weights[:, i]
         with np.errstate(all="ignore"):
             columns = numpy_function(parts, symbols)(rows)
-        design = np.einsum("q,nqk->nk", weights, columns)
+        scale = np.sqrt(seen.weight[:, i])[:, None]
+        design = scale * seen.seen(columns, i)
         if not np.isfinite(design).all():
             continue
-        row = model.on.index(i)
-        kept = np.flatnonzero(model.coefficients[row])
-        extra = [np.einsum("q,nq->n", weights, learned[..., k]) for k in kept]
-        factors, errors = _factors(design, [*extra, np.ones(len(design))], found.dx[:, i])
+        kept = np.flatnonzero(model.coefficients[model.on.index(i)])
+        extra = [(scale * seen.seen(learned[:, [k]], i))[:, 0] for k in kept]
+        target = scale[:, 0] * seen.dx[:, i]
+        factors, errors = _factors(design, [*extra, np.ones(len(design))], target)
+        left = target - design.sum(axis=1)
         for part, factor, error, column in zip(parts, factors, errors, design.T, strict=True):
             share = float(np.sqrt(np.mean(column**2))) / size
-            answer.append(Addend(physics.states[i], str(part), float(factor), float(error), share))
+            gain = float(np.linalg.norm(left) / (np.linalg.norm(left - (factor - 1.0) * column) + 1e-300))
+            answer.append(Addend(physics.states[i], str(part), float(factor), float(error), share, gain))
     return answer
 
 

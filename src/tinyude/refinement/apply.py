@@ -21,6 +21,7 @@ from tinyude.refinement.gating import rejected_rows
 from tinyude.refinement.likeliest_holds import likeliest_holds
 from tinyude.refinement.records import records_of, without_saturation
 from tinyude.refinement.refine import Refined, Sensors, refine
+from tinyude.refinement.residual_analysis import residual_analysis
 
 Array = NDArray[Any]
 NORMAL = 10**6  # groups of an interval whose spread is known
@@ -113,6 +114,8 @@ def refined_figures(refined: Refined, states: States) -> dict[str, Any]:
     thin = slice(None, None, max(1, len(states.times) // LOOKED_AT))
     inputs = found.batch.inputs[thin, :, 0]
     figures: dict[str, Any] = {"refinement": _figures(refined, best.name)}
+    sensed = refined.setup.plan.measured
+    figures["innovations"] = residual_analysis(model, found.batch, found.solution.passed, sensed)
     figures["network"] = network_share(model, states.values[thin], inputs)
     if best.name != "windows":
         figures["terms"] = term_table(model, NORMAL)

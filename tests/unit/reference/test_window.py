@@ -4,10 +4,7 @@ import numpy as np
 import pytest
 from scipy.signal import savgol_coeffs
 
-from tinyude.model.windows import mended, run_jets
-from tinyude.reference.config import Config
 from tinyude.reference.signal.nodes import Nodes, antiderivative, nodes_centre, nodes_gauss, nodes_intervals
-from tinyude.reference.signal.repair import REACH, repair_init, repair_push
 from tinyude.reference.signal.window import (
     SEGMENTS,
     Window,
@@ -192,45 +189,3 @@ def test_nodes_values_give_states_and_rates_of_the_fitted_polynomial() -> None:
     times = node_times(window, nodes)
     np.testing.assert_allclose(nodes.values[0] @ coefficients[:, 0], motion(times), rtol=1e-10)
     np.testing.assert_allclose(nodes.values[1] @ coefficients[:, 0], motion.deriv()(times), rtol=1e-10)
-
-
-def test_run_jets_are_the_windows_of_a_run_and_leave_jumps_out() -> None:
-    config = Config(channels=1, channel=(0, 0), order=(0, 1), sample_period=PERIOD)
-    window = window_make(20, 1, 4, PERIOD)
-    times = np.arange(400) * PERIOD
-    samples = np.sin(9.0 * times)[:, None] + 1e-4 * np.random.default_rng(0).standard_normal((400, 1))
-    samples[200:] += 0.1
-    sigma, step = np.array([1e-4]), np.array([np.inf])
-    centres, x, dx = run_jets(config, window, samples, sigma, step, 3)
-    assert not np.any((centres >= 180) & (centres <= 219)) and len(centres) > 90
-    late = 0.1 * (centres >= 200)
-    np.testing.assert_allclose(x[:, 0], np.sin(9.0 * times[centres]) + late, atol=3e-4)
-    np.testing.assert_allclose(dx[:, 0], x[:, 1])
-    np.testing.assert_allclose(x[:, 1], 9.0 * np.cos(9.0 * times[centres]), atol=0.05)
-    coefficients, _, _ = window_fit(window, samples[centres[0] - 20 : centres[0] + 21])
-    assert x[0, 0] == pytest.approx(window_at(window, coefficients[:, 0], 0.0, 0), rel=1e-12)
-
-
-def test_run_jets_of_a_run_shorter_than_the_window_are_none() -> None:
-    config = Config(channels=1, channel=(0,), order=(0,), sample_period=PERIOD)
-    centres, x, dx = run_jets(config, window_make(20, 1, 4, PERIOD), np.zeros((40, 1)), np.ones(1), np.ones(1), 1)
-    assert len(centres) == len(x) == len(dx) == 0
-
-
-def test_mended_equals_the_learners_repair_of_lone_bad_samples() -> None:
-    sigma = np.array([1e-3, 1e-2])
-    rng = np.random.default_rng(4)
-    samples = np.column_stack([np.sin(np.arange(300) * 0.02), np.cos(np.arange(300) * 0.02)])
-    samples += sigma * rng.standard_normal(samples.shape)
-    samples[40, 0] = samples[90, 1] = samples[2, 0] = np.nan
-    samples[150, 0] += 0.5
-    samples[200:212] = np.nan  # an outage, which stays one
-    repair, expected = repair_init(2), []
-    for row in np.vstack([samples, np.full((REACH, 2), np.nan)]):
-        done = repair_push(repair, row, sigma)
-        if done is not None:
-            expected.append(done[0])
-    found = mended(samples, sigma)
-    ends = slice(REACH, -REACH)  # where the learner has yet to see what comes
-    np.testing.assert_allclose(found[ends], np.array(expected)[ends], atol=1e-12)
-    assert np.isfinite(found[[40, 90, 150]]).all() and np.isnan(found[200:212]).all()

@@ -13,24 +13,23 @@ from typing import Any
 import numpy as np
 import sympy as sp
 from numpy.typing import NDArray
-from scipy.linalg import block_diag
 
 from tinyude.data.streams import Stream
 from tinyude.errors import TinyUDEError
 from tinyude.model.model import Model
 from tinyude.physics import Physics
-from tinyude.physics.kinematics import measured_map, residual_states, seen_columns
+from tinyude.physics.kinematics import residual_states, seen_columns
 from tinyude.training.batch.assemble import make_model
-from tinyude.training.batch.carried_angle import carry_angles, offset_shapes
+from tinyude.training.batch.carried_angle import offset_shapes
 from tinyude.training.batch.covariance import Whitener, noise_rows
 from tinyude.training.batch.kernel_fit import make_inputs
 from tinyude.training.batch.library import Offer, given_entry
+from tinyude.training.batch.observe import Observed, observe
 from tinyude.training.batch.parameters import learn_parameters
 from tinyude.training.batch.problem import Problem
-from tinyude.training.batch.samples import Counts, Noise, mend, sensor_noise
+from tinyude.training.batch.samples import Counts, Noise
 from tinyude.training.batch.state_fit import Choices, StateFit, first_fit, fit_state
-from tinyude.training.batch.targets import Layout, Targets, corrected, make_targets
-from tinyude.training.batch.windows import local_windows
+from tinyude.training.batch.targets import Targets, corrected, make_targets, within_range
 
 Array = NDArray[Any]
 
@@ -68,8 +67,7 @@ class BatchResult:
 
     candidates: list[BatchCandidate]
     targets: Targets
-    noise: Noise
-    counts: Counts
+    observed: Observed
     chi2: dict[int, float]  # of the best model, a row, in units of noise alone, by state
     deficient: int = 0  # learned parameters that this motion cannot tell apart
     changes: list[float] = field(default_factory=list)
@@ -80,8 +78,18 @@ class BatchResult:
         return self.candidates[0]
 
     @property
-    def sigma(self) -> Array:
+    def noise(self) -> Noise:
         """Sensor noise by channel."""
+        return self.observed.sensors
+
+    @property
+    def counts(self) -> Counts:
+        """What became of samples and windows."""
+        return self.observed.counts
+
+    @property
+    def sigma(self) -> Array:
+        """Standard deviation of the sensor noise by channel."""
         return self.noise.sigma
 
 
@@ -131,7 +139,7 @@ def batch_fit(physics: Physics, stream: Stream, options: Options | None = None) 
         model = make_model(moved, work.on, work.sees, work.circular, work.targets, states, errors)
         candidates.append(BatchCandidate(name, model, sum(fit.evidence for fit in states.values()), states))
     candidates.sort(key=lambda candidate: -candidate.evidence)
-    return BatchResult(candidates, work.targets, work.sensors, work.counts, chi2, deficient)
+    return BatchResult(candidates, work.targets, work.observed, chi2, deficient)
 
 
 def _combinations(found: dict[int, list[StateFit]]) -> list[tuple[str, dict[int, StateFit]]]:
@@ -158,37 +166,17 @@ class _Work:
 
     def __init__(self, physics: Physics, stream: Stream, options: Options) -> None:
         self.physics, self.options = physics, options
-        runs = list(stream.runs)
-        samples, inputs = [run.samples for run in runs], [run.inputs for run in runs]
-        self.lengths = [len(run) for run in samples]
-        self.sensors = sensor_noise(samples)
-        mended = [mend(run, self.sensors.sigma) for run in samples]
-        _, channel, order = measured_map(physics, options.measured)
         self.on = residual_states(physics, options.on, "default")
-        pairs = {channel[i]: channel[j] for i, j in self._pairs(order)}
-        carried = carry_angles([run for run, _, _ in mended], self.sensors, pairs, stream.period)
-        self.noise, self.carried = carried.noise, carried.channels
-        self.prior = block_diag(*carried.priors) if carried.priors else np.zeros((0, 0))
-        batches, rejected = local_windows(carried.runs, self.noise, stream.period)
-        self.counts = Counts(sum(self.lengths), sum(m[1] for m in mended), sum(m[2] for m in mended), rejected)
-        if not batches:
+        seen = self.observed = observe(physics, stream, options.measured, self.on)
+        if not seen.batches:
             raise TinyUDEError(
                 "No window fits into this record without touching missing or stuck samples; check the sensors, or "
                 "give a longer record."
             )
-        rates = tuple((i, channel[j]) for i, j in self._pairs(order) if channel[i] in self.carried)
-        layout = Layout(channel, order, stream.period, (*physics.states, *physics.inputs), rates)
-        self.targets = make_targets(layout, batches, inputs)
+        self.lengths, self.noise, self.carried, self.prior = seen.lengths, seen.noise, seen.carried, seen.prior
+        self.targets = make_targets(seen.layout, seen.batches, seen.inputs)
         self.sees = seen_columns(physics, options.sees)
         self._check_finite()
-
-    def _pairs(self, order: Sequence[int]) -> list[tuple[int, int]]:
-        """Measured states whose equation is known to be another measured state, with that state."""
-        return [
-            (i, j)
-            for i, j in enumerate(self.physics.kinematic)
-            if j is not None and j != i and i not in self.on and order[i] == order[j] == 0
-        ]
 
     def contradicted(self) -> list[int]:
         """States told to be the integral of another whose measured rate says otherwise: their equation may lack a term.
@@ -219,8 +207,8 @@ class _Work:
                 field[:, i] += fit.values(work.targets.columns)
             moved = work._fresh()
             moved.targets = corrected(self.targets, np.nan_to_num(field))
-            if not np.all(np.isfinite(moved.field)):
-                break
+            if not (within_range(moved.targets, self.targets) and np.all(np.isfinite(moved.field))):
+                break  # the field is far off, by its units perhaps: the windows' polynomials know better
             work = moved
         return work
 

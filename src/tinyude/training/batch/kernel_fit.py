@@ -29,6 +29,7 @@ LINEAR = 3.0  # times the residual's RMS: prior spread of the linear part
 TRIAL, ITERATIONS = 8, 25  # steps from every start, and in all from the better one
 STARTS = (0.2, 1.2)  # logarithms of the lengths
 IRRELEVANT = 4.0  # logarithm of a length beyond which an input plays no part
+ROUNDING = 1e-13  # of the largest squared feature: what its sums are exact to
 JITTER = 1e-6
 
 
@@ -184,6 +185,7 @@ class _Search:
         root = solve_triangular(units[0], psi.T, lower=True).T * np.sqrt(size2)
         phi = np.concatenate([root, self.linear], axis=1)
         inner = np.eye(phi.shape[1]) + phi.T @ phi / s2
+        inner[np.diag_indices_from(inner)] += ROUNDING * np.max(np.diag(inner))  # wrong units: far above the noise
         factor = cho_factor(inner, lower=True)
         alpha = (self.y - phi @ cho_solve(factor, phi.T @ self.y) / s2) / s2
         rows = len(self.y)

@@ -138,7 +138,7 @@ def grow(gram: Gram, chosen: list[int], price: float, most: int) -> list[int]:
             chosen.append(best)
             continue
         together, pair = _best_pair(gram, chosen) if price > 0.0 else (0.0, [])
-        if together <= 2.0 * price or len(chosen) + 2 > most:
+        if not together > 2.0 * price or len(chosen) + 2 > most:
             break
         chosen += pair
     return chosen

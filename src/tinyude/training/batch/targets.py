@@ -148,6 +148,13 @@ def corrected(targets: Targets, field: Array) -> Targets:
     return replace(targets, columns=columns)
 
 
+def within_range(moved: Targets, targets: Targets) -> bool:
+    """Whether no node state was moved by more than the whole range of its signal."""
+    states = targets.layout.states
+    away = np.max(np.abs(moved.columns - targets.columns)[:, :states], axis=0)
+    return bool(np.all(away <= np.ptp(targets.columns[:, :states], axis=0)))
+
+
 def _highest(layout: Layout, channel: int) -> int:
     """The state whose equation closes the chain of a channel's derivatives."""
     own = [i for i, c in enumerate(layout.channel) if c == channel]

@@ -9,22 +9,19 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from tinyude.data.streams import Stream
 from tinyude.data.whole_file import write_whole
-from tinyude.errors import TinyUDEError, TinyUDEWarning
+from tinyude.errors import TinyUDEWarning
 from tinyude.model.diagnostics import adopt_verdict
 from tinyude.model.evidence import Evidence, collect_evidence, hidden_evidence
 from tinyude.model.findings import GOOD
 from tinyude.model.model import Model
-from tinyude.model.probes import noise_of
-from tinyude.model.program import model_program
 from tinyude.model.verdict import Verdict, combined, judge
+from tinyude.model.windows import Windows
 from tinyude.physics import Physics
-from tinyude.physics.derivatives import program_derivative
-from tinyude.physics.programs import program_numpy
+from tinyude.training.batch.observe import Observed
 
 if TYPE_CHECKING:
     from tinyude.report.displays import FreeRunDisplay, ResidualAnalysisDisplay, ResidualDisplay
@@ -59,6 +56,7 @@ class Fitted:
 
         def _fitted(self) -> Model: ...
         def _stream(self, Y: Any, t: Any, u: Any, shortest: int | None = None) -> Stream: ...
+        def _windows(self, stream: Stream, model: Model, observed: Observed | None = None) -> Windows: ...
         def _arguments(self, X: Any, u: Any) -> tuple[Model, Array, Array | None]: ...
 
     @property
@@ -81,9 +79,13 @@ class Fitted:
 
         Parameters
         ----------
-        Y, t, u
+        Y : array_like of shape (samples, measured states)
             The record, as for `fit`.
-        name : str
+        t : float or array_like
+            Seconds between samples, or time stamps.
+        u : array_like of shape (samples, inputs), optional
+            The inputs.
+        name : str, optional
             What the sentences call it.
         unused : mapping of str to (times, values), optional
             Logged signals that the model does not use; one that explains what is left is named.
@@ -91,6 +93,13 @@ class Fitted:
         Returns
         -------
         Verdict
+            On that record, with the doubts that the fit itself left.
+
+        Examples
+        --------
+        >>> t2, Y2 = tu.systems.pendulum("A").stream(noise=0.01, seconds=12.0, seed=1)
+        >>> ude.validate(Y2, t2, name="Tuesday").figures["judged_on"]
+        'Tuesday'
         """
         self._fitted()
         stream = self._stream(Y, t, u)
@@ -101,32 +110,6 @@ class Fitted:
             unseen = combined(Verdict.from_dict(own), unseen)
         adopt_verdict(self.diagnostics_, unseen)
         return unseen
-
-    def linearize(self, x: Any, u: Any = None) -> tuple[Array, Array]:
-        """Derivatives of the field at a state: dx/dt = f + A (x - x0) + B (u - u0).
-
-        Parameters
-        ----------
-        x : array_like of shape (states,)
-            The operating point.
-        u : array_like of shape (inputs,), optional
-            The inputs there; 0 by default.
-
-        Returns
-        -------
-        A : ndarray of shape (states, states)
-        B : ndarray of shape (states, inputs)
-        """
-        physics = self._fitted().physics
-        held = np.zeros(physics.n_inputs) if u is None and physics.n_inputs else u
-        model, state, at = self._arguments(x, held)
-        if state.ndim != 1:
-            raise TinyUDEError(f"x has shape {state.shape}; give one state of {physics.n_states} numbers.")
-        width = physics.n_states + physics.n_inputs
-        point = state if at is None else np.concatenate([state, np.atleast_1d(at)])
-        slopes = program_numpy(program_derivative(model_program(model), range(width)), point)
-        slopes = slopes.reshape(physics.n_states, width)
-        return slopes[:, : physics.n_states], slopes[:, physics.n_states :]
 
     def plot_residual(self, state: str | None = None, against: str | None = None, *, ax: Any = None) -> ResidualDisplay:
         """Plot what was learned along one signal, with its interval and what single windows say.
@@ -156,9 +139,13 @@ class Fitted:
 
         Parameters
         ----------
-        Y, t, u : optional
+        Y : array_like, optional
             A record as for `fit`; the beginning of the fitted one by default.
-        start : float
+        t : float or array_like, optional
+            Its period or time stamps.
+        u : array_like, optional
+            Its inputs.
+        start : float, optional
             Seconds into the record.
         ax : matplotlib Axes or sequence of them, optional
             One for each measured state.
@@ -166,13 +153,14 @@ class Fitted:
         Returns
         -------
         FreeRunDisplay
+            With `figure_` and `axes_`.
         """
         from tinyude.report.displays import FreeRunDisplay
 
         return FreeRunDisplay.from_estimator(self, Y, t, u, start=start, ax=ax)
 
     def plot_residual_analysis(self, *, ax: Any = None) -> ResidualAnalysisDisplay:
-        """Plot the autocorrelation of what stays unexplained, and its correlation with the inputs.
+        """Plot the autocorrelation of the one-step innovations, and their correlation with the inputs.
 
         Parameters
         ----------
@@ -182,6 +170,7 @@ class Fitted:
         Returns
         -------
         ResidualAnalysisDisplay
+            With `figure_` and `axes_`.
         """
         from tinyude.report.displays import ResidualAnalysisDisplay
 
@@ -192,15 +181,17 @@ class Fitted:
 
         Parameters
         ----------
-        path : path
+        path : str or path
             Where to write it.
         title : str, optional
+            The page's heading; the file's name by default.
         units : mapping of str to str, optional
             The unit of each state and input, e.g. {"theta": "rad"}.
 
         Returns
         -------
         Path
+            The file.
         """
         from tinyude.report import collect, render
 
@@ -214,23 +205,21 @@ class Fitted:
 
         return ude_html(self)
 
-    def _judge(self, stream: Stream, unused: Any = None) -> None:
+    def _judge(self, stream: Stream, observed: Observed | None = None, unused: Any = None) -> None:
         """The verdict on the record that was fitted; a doubt is also a warning."""
-        verdict = judge(self._evidence(stream, unused=unused) if unused else self._evidence(stream))
+        verdict = judge(self._evidence(stream, observed, unused=unused))
         self.diagnostics_.pop("fitted_verdict", None)
         adopt_verdict(self.diagnostics_, verdict)
         if verdict.status != GOOD:
             doubts = " ".join(self.diagnostics_["warnings"])
-            warnings.warn(f"verdict: {verdict.status}. {doubts}", TinyUDEWarning, stacklevel=3)
+            warnings.warn(f"verdict: {verdict.status}. {doubts}", TinyUDEWarning, stacklevel=4)
 
-    def _evidence(self, stream: Stream, **options: Any) -> Evidence:
-        found = self.diagnostics_
+    def _evidence(self, stream: Stream, observed: Observed | None = None, **options: Any) -> Evidence:
+        found, model = self.diagnostics_, self.model_
         if not hasattr(self, "config_"):
-            return hidden_evidence(self.model_, stream, found)
-        state = self._state_
-        if options.get("held_out"):  # another day's noise may be larger
-            state = state | {"sigma": np.maximum(state["sigma"], noise_of(stream))}
-        return collect_evidence(self.model_, self.config_, state, stream, found, given=self.physics, **options)
+            return hidden_evidence(model, stream, found)
+        seen = self._windows(stream, model, observed)
+        return collect_evidence(model, seen, self._state_, stream, found, given=self.physics, **options)
 
     def __dir__(self) -> list[str]:
         return [name for name in super().__dir__() if not name.startswith("_") or name.startswith("__")]

@@ -1,0 +1,103 @@
+"""Residual analysis of a refined model: are the one-step innovations white, and what are they correlated with?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tinyude.model.model import Model
+from tinyude.refinement.filter import Passed
+from tinyude.refinement.stretches import Batch
+
+Array = NDArray[Any]
+
+LAGS = 25
+MOST = 100_000  # rows looked at
+GROUPS = 16
+BOUND = 2.58  # 99 % of a normal distribution
+FEWEST = 100  # rows
+
+
+def residual_analysis(model: Model, batch: Batch, passed: Passed, sensed: Sequence[int]) -> dict[str, Any]:
+    """Correlations of the standardised innovations, and the time shift of every channel against the model.
+
+    Parameters
+    ----------
+    model : Model
+        The refined model.
+    batch, passed
+        The rows, and what the filter made of them.
+    sensed : sequence of int
+        The state that each channel senses.
+
+    Returns
+    -------
+    dict
+        lags (seconds), auto (channel to correlations at lags 0, 1, ...), cross (channel to input to correlations at
+        lags of either sign), bound (99 % of white noise), shifts (channel to seconds ahead and its error); empty for
+        too few rows.
+    """
+    rows = slice(0, min(batch.rows, MOST))
+    white = _standardised(passed, rows)
+    if len(white) < FEWEST:
+        return {}
+    names = [model.physics.states[s] for s in sensed]
+    inputs = batch.inputs[rows, :, 0]
+    lags = range(-LAGS, LAGS + 1)
+    starts = batch.offsets[(batch.offsets > 0) & (batch.offsets < len(white))]
+    white, inputs = (np.insert(a, np.repeat(starts, LAGS), 0.0, axis=0) for a in (white, inputs - inputs.mean(axis=0)))
+    return {
+        "lags": (np.arange(LAGS + 1) * float(np.median(np.diff(batch.times[rows])))).tolist(),
+        "auto": {n: _correlation(e, e, range(LAGS + 1)) for n, e in zip(names, white.T, strict=True)},
+        "cross": {
+            n: {u: _correlation(e, c, lags) for u, c in zip(model.physics.inputs, inputs.T, strict=True)}
+            for n, e in zip(names, white.T, strict=True)
+        },
+        "bound": BOUND / float(np.sqrt(np.count_nonzero(white.any(axis=1)))),
+        "shifts": dict(zip(names, _shifts(model, batch, passed, sensed, rows), strict=True)),
+    }
+
+
+def _standardised(passed: Passed, rows: slice) -> Array:
+    """Innovations over their standard deviation; 0 where there is none."""
+    with np.errstate(invalid="ignore"):
+        return np.nan_to_num(passed.innovations[rows] / np.sqrt(passed.variances[rows]), posinf=0.0, neginf=0.0)
+
+
+def _correlation(a: Array, b: Array, lags: range) -> list[float]:
+    """Of a(t) with b(t - lag)."""
+    size = float(np.linalg.norm(a) * np.linalg.norm(b))
+    if not size > 0.0:
+        return [0.0] * len(lags)
+    n = len(a)
+    return [float(a[max(k, 0) : n + min(k, 0)] @ b[max(-k, 0) : n - max(k, 0)]) / size for k in lags]
+
+
+def _shifts(model: Model, batch: Batch, passed: Passed, sensed: Sequence[int], rows: slice) -> list[list[float]]:
+    """Seconds by which each channel runs ahead of the model, and its standard error from groups of rows.
+
+    A channel that is late by tau reads x(t - tau), so its innovations follow -tau dx/dt. The model follows all channels
+    together; the difference of two channels' shifts is free of where it settles between them.
+    """
+    held = batch.inputs[rows, :, 0] if model.physics.n_inputs else None
+    with np.errstate(all="ignore"):
+        rate = model.field(passed.states[rows], held)[:, list(sensed)]
+        weight = np.nan_to_num(1.0 / passed.variances[rows], posinf=0.0)
+    good = np.isfinite(rate) & np.isfinite(passed.innovations[rows])
+    rate, value = np.where(good, rate, 0.0), np.where(good, passed.innovations[rows], 0.0)
+    group = np.arange(len(rate)) * GROUPS // len(rate)
+    answer = []
+    for c in range(rate.shape[1]):
+        cross, square = (
+            np.bincount(group, weight[:, c] * p, GROUPS) for p in (value[:, c] * rate[:, c], rate[:, c] ** 2)
+        )
+        if not np.all(square.sum() - square > 0.0):
+            answer.append([0.0, float("inf")])
+            continue
+        without = (cross.sum() - cross) / (square.sum() - square)
+        error = float(np.sqrt((GROUPS - 1) * np.mean((without - without.mean()) ** 2)))
+        answer.append([float(cross.sum() / square.sum()), error])
+    return answer

@@ -1,0 +1,96 @@
+"""A record as its local windows: samples mended, noise estimated, angles carried, windows accepted or rejected."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import block_diag
+
+from tinyude.data.streams import Stream
+from tinyude.physics import Physics
+from tinyude.physics.kinematics import measured_map
+from tinyude.training.batch.carried_angle import carry_angles
+from tinyude.training.batch.samples import Counts, Noise, mend, sensor_noise
+from tinyude.training.batch.targets import Layout
+from tinyude.training.batch.windows import Batch, local_windows
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What is estimated from a record before any model is.
+
+    Attributes
+    ----------
+    layout : Layout
+        Channels, derivatives and period.
+    batches : list of Batch
+        The windows, from the longest; empty if none fits into the record.
+    lengths, starts, inputs : list
+        Samples, first instant (seconds) and inputs of each run.
+    sensors, noise : Noise
+        As sensed, and with angles carried by their rates.
+    carried : tuple of int
+        Channels whose angle was carried; `prior` is what is known of the offset left in them.
+    counts : Counts
+        Samples and rejections.
+    """
+
+    layout: Layout
+    batches: list[Batch]
+    lengths: list[int]
+    starts: list[float]
+    inputs: list[Array]
+    sensors: Noise
+    noise: Noise
+    carried: tuple[int, ...]
+    prior: Array
+    counts: Counts
+
+
+def observe(physics: Physics, stream: Stream, measured: Sequence[str] | None, on: Sequence[int]) -> Observed:
+    """Windows of a record in memory; of a longer one, those of its longest run.
+
+    Parameters
+    ----------
+    physics : Physics
+        Says which states there are and which is the rate of which.
+    stream : Stream
+        The record.
+    measured : sequence of str, optional
+        The sensed states, as for `UDE`.
+    on : sequence of int
+        Residual states: their rates are no integrals known to be exact.
+    """
+    runs = stream.runs if isinstance(stream.runs, list) else [stream.longest]
+    samples = [run.samples for run in runs]
+    sensors = sensor_noise(samples)
+    mended = [mend(run, sensors.sigma) for run in samples]
+    _, channel, order = measured_map(physics, measured)
+    pairs = [  # measured states whose equation is known to be another measured state, with that state
+        (i, j)
+        for i, j in enumerate(physics.kinematic)
+        if j is not None and j != i and i not in on and order[i] == order[j] == 0
+    ]
+    rates = {channel[i]: channel[j] for i, j in pairs}
+    carried = carry_angles([run for run, _, _ in mended], sensors, rates, stream.period)
+    batches, rejected = local_windows(carried.runs, carried.noise, stream.period)
+    lengths = [len(run) for run in samples]
+    by_rate = tuple((i, channel[j]) for i, j in pairs if channel[i] in carried.channels)
+    return Observed(
+        Layout(channel, order, stream.period, (*physics.states, *physics.inputs), by_rate),
+        batches,
+        lengths,
+        [run.start for run in runs],
+        [run.inputs for run in runs],
+        sensors,
+        carried.noise,
+        carried.channels,
+        block_diag(*carried.priors) if carried.priors else np.zeros((0, 0)),
+        Counts(sum(lengths), sum(m[1] for m in mended), sum(m[2] for m in mended), rejected),
+    )
