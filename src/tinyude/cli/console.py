@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -86,15 +86,27 @@ def print_verdict(verdict: Any) -> None:
 
 def write_json(path: Path | None, figures: Any) -> None:
     """The figures of a command, if a file was asked for; "-" is stdout."""
+    if path is None:
+        return
+    text = json.dumps(_as_json(figures), indent=2, allow_nan=False) + "\n"
     if path == STDOUT:
-        sys.stdout.write(json.dumps(figures, indent=2, default=_as_json) + "\n")
-    elif path is not None:
-        write_text(path, json.dumps(figures, indent=2, default=_as_json) + "\n")
+        sys.stdout.write(text)
+    else:
+        write_text(path, text)
 
 
 def _as_json(value: Any) -> Any:
+    """Plain data; JSON has no number that is not finite, so those are null."""
     if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {str(key): _as_json(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_as_json(item) for item in value]
+    if isinstance(value, float) and not np.isfinite(value):
+        return None
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
     raise TypeError(f"{type(value).__name__} has no place in a file of figures")
 
 

@@ -28,6 +28,7 @@ from tinyude.data.log import Log
 from tinyude.data.logs import Columns, iter_log, log_stream
 from tinyude.data.tables import iter_table
 from tinyude.errors import TinyUDEError, TinyUDEWarning, printable
+from tinyude.model.findings import percent, seconds
 from tinyude.model.validation import LONGEST, VALID_ERROR, longest_stretch, validate
 from tinyude.physics.file import PhysicsFile, load_physics_file
 from tinyude.report.sentences import diagnostics_table, joined
@@ -80,7 +81,7 @@ def fit(
         ude.validate(log_stream([held_out], columns), 0.0, name=held_out.name, unused=unused_columns(held_out, columns))
     print_table(diagnostics_table(ude.diagnostics_, list(columns.measured)))
     print_lines([line for line in str(ude).splitlines() if not line.startswith(("verdict:", "  "))])
-    print_lines(told)
+    print_lines([*told, *_from_many_starts(ude)])
     console.print()
     if out is not None:
         ude.save(out)
@@ -142,12 +143,28 @@ def _validated(ude: UDE, unseen: Log | None, path: Path | None) -> tuple[dict[st
         run = validate(ude, unseen)
     except TinyUDEError as error:
         return None, [f"The free run over {path.name} did not come to its end: {error}"]
+    if not np.isfinite(run["total_error"]):
+        return run, [
+            f"No measured signal moves in the held-out {path.name}; its free run has no error relative to that."
+        ]
     part = f"{LONGEST:,} samples of " if len(unseen.t) == LONGEST else ""
     return run, [
         f"Free-run error over {part}the held-out {path.name}: RMSE / std {run['total_error']:.2g}; the free run is "
         f"a valid prediction (error below {VALID_ERROR:g} std) for {run['valid_seconds']:.4g} of {run['t'][-1]:.4g} s.",
         *(f"On the way {warning}" for warning in run["warnings"]),
     ]
+
+
+def _from_many_starts(ude: UDE) -> list[str]:
+    """Free runs from many moments of the record that the verdict judges, in a line for each horizon."""
+    figures = ude.verdict_.figures
+    if "horizons" not in figures:
+        return []
+    at, starts = figures["horizons"], figures["free_run"]["starts"]
+    lines = [f"Free runs from {starts} starts of {figures['judged_on']}, median error in per cent of the spread:"]
+    for horizon, model, known in zip(at["seconds"], at["model"], at["known"], strict=True):
+        lines.append(f"  over {seconds(horizon)}: {percent(model)} (known physics alone: {percent(known)})")
+    return lines
 
 
 def _figures(ude: UDE, run: dict[str, Any] | None) -> dict[str, Any]:

@@ -18,6 +18,8 @@ from tinyude.model.validation import run_scores
 from tinyude.physics.file import load_physics_file
 from tinyude.report.sentences import percent
 
+MOST_STEPS = 5_000_000
+
 
 def simulate(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model written by `tinyude fit --out`.")],
@@ -46,7 +48,10 @@ def simulate(
     rows += [
         (f"{name}", f"{first:.5g} -> {last:.5g}") for name, first, last in zip(names, start, states[-1], strict=True)
     ]
-    rows += [(f"error of {name} (RMSE / std)", percent(error)) for name, error in scores.get("error", {}).items()]
+    rows += [
+        (f"error of {name} (RMSE / std)", percent(error) if np.isfinite(error) else "does not move in the log")
+        for name, error in scores.get("error", {}).items()
+    ]
     if scores:
         rows.append(("valid prediction", f"{scores['valid_seconds']:.3g} s"))
     print_table(rows)
@@ -82,6 +87,11 @@ def _horizon(record: Log, at: float, seconds: float) -> tuple[np.ndarray, np.nda
     times, rows = np.unique(record.t, return_index=True)
     inside = (times >= start) & (times <= start + seconds)
     period = float(np.median(np.diff(times)))
+    if seconds / period > MOST_STEPS:
+        raise TinyUDEError(
+            f"--seconds {seconds:g} is {seconds / period:.3g} steps of the log's {period:g} s, and at most "
+            f"{MOST_STEPS:,} are run; give --seconds {MOST_STEPS * period:g} or less."
+        )
     if record.u is None:
         beyond = np.arange(times[inside][-1] + period, start + seconds + 0.5 * period, period)
         return np.concatenate([times[inside], beyond]), None

@@ -18,6 +18,7 @@ Array = NDArray[np.float64]
 
 VALID_ERROR = 0.4  # standard deviations: the error at which a prediction is no longer one
 HOLE = 4.5  # sample periods without a sample that end a free run
+STILL = 1e-9  # of its largest value: the spread of a signal that does not move
 LONGEST = 100_000  # samples of a free run, so that a log of any length is judged in bounded memory
 
 
@@ -47,18 +48,22 @@ def free_run(
 
 
 def run_scores(t: Array, model: Array, reference: Array) -> dict[str, Any]:
-    """RMSE over the standard deviation, by channel and over all, and the seconds until the error is too large."""
+    """RMSE over the standard deviation, by channel and over all, and the seconds until the error is too large.
+
+    The error of a signal that does not move is NaN, and left out of the rest.
+    """
     if not np.isfinite(reference).any(axis=0).all():
         raise TinyUDEError("A measured signal holds no number in this stretch; choose another one.")
     spread = np.nanstd(reference, axis=0)
-    spread = np.where(spread > 0.0, spread, 1.0)
-    square = ((model - reference) / spread) ** 2
-    known = np.isfinite(square)
+    moves = spread > STILL * np.nanmax(np.abs(reference), axis=0)
+    square = ((model - reference) / np.where(moves, spread, 1.0)) ** 2
+    known = np.isfinite(square) & moves
     square = np.where(known, square, 0.0)  # a sample that was lost says nothing
     lost = np.flatnonzero(square.sum(axis=1) > VALID_ERROR**2 * known.sum(axis=1))
+    error = np.sqrt(square.sum(axis=0) / np.maximum(known.sum(axis=0), 1))
     return {
-        "error": np.sqrt(square.sum(axis=0) / np.maximum(known.sum(axis=0), 1)),
-        "total_error": float(np.sqrt(square.sum() / max(known.sum(), 1))),
+        "error": np.where(moves, error, np.nan),
+        "total_error": float(np.sqrt(square.sum() / known.sum())) if known.any() else float("nan"),
         "valid_seconds": float(t[lost[0]] if len(lost) else t[-1]),
     }
 

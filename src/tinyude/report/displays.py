@@ -120,7 +120,7 @@ class ResidualAnalysisDisplay:
     lags : ndarray
         Seconds.
     auto : ndarray
-        Autocorrelation of the unexplained remainder of single windows.
+        Autocorrelation of the one-step innovations; without refinement, of what single windows leave unexplained.
     cross : dict of str to ndarray
         With every input, at lags of either sign.
     bound : float
@@ -140,6 +140,12 @@ class ResidualAnalysisDisplay:
     @classmethod
     def from_estimator(cls, ude: Any, *, ax: Any = None) -> ResidualAnalysisDisplay:
         """From a fitted UDE; see `UDE.plot_residual_analysis`."""
+        found = getattr(ude, "diagnostics_", {}).get("innovations")
+        if found:
+            name = next(iter(found["auto"]))
+            cross = {used: np.array(values) for used, values in found["cross"][name].items()}
+            shown = cls(name, np.array(found["lags"]), np.array(found["auto"][name]), cross, float(found["bound"]))
+            return shown.plot(ax=ax)
         record = getattr(ude, "record_", None)
         if record is None or len(record["x"]) < 3:
             raise TinyUDEError("There is no record to analyse; residual analysis comes with fit().")
@@ -167,7 +173,7 @@ class ResidualAnalysisDisplay:
         for axes, (title, lags, values) in zip(self.axes_, panels, strict=True):
             axes.axhspan(-self.bound, self.bound, color=MODEL, alpha=0.15, label="99 % bound of white noise")
             axes.plot(lags, values, color=MODEL, marker=".", markersize=3)
-            axes.set(title=f"unexplained d({self.state})/dt: {title}", xlabel="lag [s]", ylim=(-1.05, 1.05))
+            axes.set(title=f"unexplained in {self.state}: {title}", xlabel="lag [s]", ylim=(-1.05, 1.05))
         self.axes_[0].legend()
         return self
 

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tinyude.errors import TinyUDEError
-from tinyude.model.dynamics import known_dynamics
 from tinyude.model.simulation import outside
 from tinyude.physics.typeset import term_mathml
-from tinyude.report.displays import correlation, record_run
+from tinyude.report.control_panels import correlation_panels, poles_panel
+from tinyude.report.displays import record_run
 from tinyude.report.mathml import equation_mathml
 from tinyude.report.slices import inputs_at_windows, slice_of
 from tinyude.report.svg import Chart, scale_bar
@@ -104,7 +104,7 @@ def free_run_panel(ude: Any, run: Data | None, units: Mapping[str, str]) -> Data
         "signals": signals,
         "noise": [float(100.0 * n) for n in noise[: len(signals)]],
         "outside": _outside_spans(ude, run),
-        "total_error": float(run["total_error"]),
+        "total_error": float(run["total_error"]) if np.isfinite(run["total_error"]) else None,
         "reference_name": str(run["reference_name"]),
         "warnings": list(run.get("warnings", ())),
     }
@@ -220,93 +220,6 @@ def horizon_svg(verdict: Mapping[str, Any]) -> str | None:
         chart.line(t, rows[name], kind)
         chart.dots(t, rows[name], f"{kind} dot", 2.2)
     return chart.draw()
-
-
-def correlation_panels(ude: Any) -> list[Data]:
-    """Autocorrelation of what stays unexplained, and its correlation with every input, model and known alone."""
-    record = ude.record_
-    inputs = _inputs(ude)
-    physics, index = ude.model_.physics, ude.model_.on[0]
-    if len(record["x"]) < 40:
-        return []
-    left = (record["dx"] - ude.predict(record["x"], inputs))[:, index]
-    alone = (record["dx"] - physics.field(record["x"], inputs))[:, index]
-    step = float(np.median(np.diff(record["window_t"])))
-    count = min(30, len(left) // 4)
-    bound = 2.58 / np.sqrt(len(left))
-    lags = step * np.arange(count + 1)
-    panels = [
-        _correlation_panel(
-            "Unexplained remainder: autocorrelation", "Near 0 beyond one window if only noise is left", lags,
-            [correlation(v, v, range(count + 1)) for v in (left, alone)], bound,
-        )
-    ]  # fmt: skip
-    both = range(-count, count + 1)
-    for column, name in enumerate(physics.inputs[:3]):
-        assert inputs is not None
-        crossed = [correlation(v, inputs[:, column], both) for v in (left, alone)]
-        title, note = f"Unexplained remainder against {name}", f"Zero if nothing of {name}'s effect is left over"
-        panels.append(_correlation_panel(title, note, step * np.array(both), crossed, bound))
-    return panels
-
-
-def _correlation_panel(title: str, note: str, lags: Array, rows: list[Array], bound: float) -> Data:
-    """rows: of the model, then of the known physics alone."""
-    own, known = rows
-    chart = Chart(
-        (float(lags[0]), float(lags[-1])), (-1.05, 1.05), x_label="lag, s", y_label="correlation",
-        alt=f"{title}: largest beyond lag 0 for the model {np.max(np.abs(own[1:])):.2f}.",
-    )  # fmt: skip
-    chart.box((float(lags[0]), float(lags[-1])), (-bound, bound), "interval")
-    chart.line(lags, known, "known")
-    chart.line(lags, own, "model")
-    return {"title": title, "note": note, "svg": chart.draw()}
-
-
-def poles_panel(ude: Any) -> Data | None:
-    """Poles of the linear fit at the visited states' middle, with and without the learned part."""
-    record, physics = ude.record_, ude.model_.physics
-    at = np.median(record["x"], axis=0)
-    inputs = _inputs(ude)
-    held = None if inputs is None else np.median(inputs, axis=0)
-    try:
-        A, _ = ude.linearize(at, held)
-    except TinyUDEError:
-        return None
-    known = _slope(known_dynamics(ude.physics).field, at, held)
-    rows = []
-    for name, matrix in (("known", known), ("model", A)):
-        if not np.all(np.isfinite(matrix)):
-            continue
-        for pole in sorted(np.linalg.eigvals(matrix), key=lambda p: (-abs(p.imag), p.real)):
-            if pole.imag >= 0.0:
-                size = abs(pole)
-                rows.append({
-                    "who": name, "real": float(pole.real), "imag": float(pole.imag), "hertz": size / (2.0 * np.pi),
-                    "damping": float(-pole.real / size) + 0.0 if size else 0.0,
-                })  # fmt: skip
-    values = np.array([[r["real"], r["imag"]] for r in rows] + [[r["real"], -r["imag"]] for r in rows] + [[0.0, 0.0]])
-    low, high = values.min(axis=0), values.max(axis=0)
-    margin = 0.15 * np.maximum(high - low, np.array([1e-9, 0.5]))
-    chart = Chart((low[0] - margin[0], high[0] + margin[0]), (low[1] - margin[1] - 1e-9, high[1] + margin[1] + 1e-9),
-                  x_label="real, 1/s", y_label="imaginary, rad/s", alt="Poles: " + "; ".join(
-                      f"{r['who']} {r['real']:.3g} ± {r['imag']:.3g}i" for r in rows))  # fmt: skip
-    chart.line([0.0, 0.0], [low[1] - margin[1], high[1] + margin[1]], "axis")
-    for row in rows:
-        for sign in (1.0, -1.0):
-            chart.crosses([row["real"]], [sign * row["imag"]], f"{row['who']} cross")
-    where = ", ".join(f"{n} = {v:.3g}" for n, v in zip(physics.states, at, strict=True))
-    return {"svg": chart.draw(), "rows": rows, "at": where}
-
-
-def _slope(field: Any, at: Array, held: Array | None) -> Array:
-    steps = 1e-6 * np.maximum(np.abs(at), 1.0)
-    columns = []
-    for index, step in enumerate(steps):
-        moved = np.zeros(len(at))
-        moved[index] = step
-        columns.append((field(at + moved, held) - field(at - moved, held)) / (2.0 * step))
-    return np.stack(columns, axis=-1)
 
 
 def coverage_panel(ude: Any, run: Data | None, units: Mapping[str, str]) -> Data | None:

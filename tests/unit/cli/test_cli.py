@@ -99,6 +99,24 @@ def test_simulate_refuses_a_moment_outside_the_log(
     assert "choose a moment of the log, from 3 s to 10.99 s" in capsys.readouterr().err
 
 
+def test_simulate_refuses_more_steps_than_can_be_run(
+    model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    where = ("--from", model.parent / "held.csv", "--at", "4")
+    assert run_main(monkeypatch, "simulate", model, *where, "--seconds", "1e9") == 1
+    told = capsys.readouterr().err
+    assert "--seconds 1e+09 is 1e+11 steps" in told and "give --seconds 50000 or less" in told
+
+
+def test_fit_tells_free_runs_from_many_starts_of_the_held_out_log(rig: Path) -> None:
+    logs = [str(rig / "log.csv"), "--physics", str(rig / "rig.toml"), "--validate", str(rig / "held.csv")]
+    result = CliRunner().invoke(
+        app, ["fit", *logs, "--library", "omega; omega**3", "--network", "none", "--hold", "held"]
+    )
+    assert result.exit_code == 0, result.output
+    assert "starts of held.csv, median error" in result.output and "(known physics alone:" in result.output
+
+
 @pytest.mark.parametrize(("step", "message"), [(-0.01, "goes back from 3 to 2.99 s"), (0.0, "from 3 s to 3 s")])
 def test_simulate_refuses_a_log_whose_time_does_not_rise(
     model: Path,

@@ -11,6 +11,7 @@ import pytest
 import tinyude as tu
 from tinyude.model.evidence import Evidence, Unexplained
 from tinyude.model.probes import RunErrors
+from tinyude.model.validation import run_scores
 from tinyude.model.verdict import Verdict, combined, judge
 from tinyude.systems.signals import delay, quantise, sensor_noise
 
@@ -214,3 +215,11 @@ def test_fit_ends_at_the_same_total_with_right_and_wrong_known_part(clean: np.nd
     assert abs(c + 12.0) < 0.1
     assert wrong.verdict_.status != "good" and "sign" in wrong.verdict_.summary
     assert wrong.terms_[0]["net"] == pytest.approx(c) and wrong.terms_[0]["yours"] == 20.0
+
+
+def test_run_scores_leave_a_signal_that_does_not_move_out() -> None:
+    t = np.arange(100) * 0.1
+    moving, still = np.sin(t), np.full(100, 20.0)
+    found = run_scores(t, np.column_stack([moving + 0.1, still + 3.0]), np.column_stack([moving, still]))
+    assert found["error"][0] == pytest.approx(0.1 / moving.std()) and np.isnan(found["error"][1])
+    assert found["total_error"] == pytest.approx(found["error"][0])
