@@ -112,7 +112,7 @@ def run_error(states: Array, samples: Array, spread: Array) -> float:
     """Logarithm of min(RMS error / spread, 1), mean over channels and horizons; 0 for a model that ran away."""
     with np.errstate(over="ignore", invalid="ignore"):
         square = ((states - samples) / np.where(spread > 0.0, spread, 1.0)) ** 2
-    square = np.where(np.isfinite(samples), np.nan_to_num(square, nan=1e6, posinf=1e6), 0.0)
+    square = np.where(np.isfinite(samples), np.minimum(np.nan_to_num(square, nan=1e6, posinf=1e6), 1e6), 0.0)
     found = []
     for share in HORIZONS:
         rows = slice(0, max(2, round(share * len(samples))))

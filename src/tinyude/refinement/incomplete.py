@@ -109,4 +109,5 @@ class Incomplete:
 def _misfit(found: Estimate) -> float:
     """Mean squared innovation, in the units of the channels."""
     passed = found.solution.passed
-    return float(np.nanmean(passed.innovations**2)) if np.isfinite(passed.cost) else np.inf
+    known = np.isfinite(passed.innovations)
+    return float(np.mean(passed.innovations[known] ** 2)) if np.isfinite(passed.cost) and known.any() else np.inf
