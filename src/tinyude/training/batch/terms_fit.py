@@ -22,6 +22,7 @@ SHAPE_STEPS = 6  # evaluations of a shape fit
 SHAPE_RANGE = 2.5  # in logarithms, that a shape parameter may move
 SHAPE_PRICE = 0.1  # of a term's price for freeing a shape: the value offered was arbitrary anyway
 SAME = 0.02  # share of a column that must be new once shapes have moved (tanh slopes 18 % apart: 0.02)
+DEPENDENT = 1e-10  # of the largest singular value of unit columns: a direction that is rounding
 MOST_SHAPED = 3  # terms whose shapes are freed together
 
 
@@ -120,7 +121,8 @@ def fit_shapes(
     scale = np.array([_scale(entries[k], where) for k, where in free])
     unmoved = [k for k in range(len(entries)) if k not in {j for j, _ in free}]
     moved = [k for k in range(len(entries)) if k not in unmoved]
-    still = np.concatenate([fixed, _design(problem, [entries[k] for k in unmoved])], axis=1)
+    still = _basis(np.concatenate([fixed, _design(problem, [entries[k] for k in unmoved])], axis=1))
+    target = _beside(still, problem.y)
     made: dict[Entry, Array] = {}  # a difference moves one shape: the other columns stay
 
     def at(steps: Array) -> list[Entry]:
@@ -131,18 +133,27 @@ def fit_shapes(
 
     def column(entry: Entry) -> Array:
         if entry not in made:
-            made[entry] = _design(problem, [entry])
+            made[entry] = _beside(still, _design(problem, [entry]))
         return made[entry]
 
     def left(steps: Array) -> Array:
         changed = at(steps)
-        design = np.concatenate([still, *(column(changed[k]) for k in moved)], axis=1)
-        size = np.linalg.norm(design, axis=0)
-        unit = design / np.where(size > 0.0, size, 1.0)
-        return np.asarray(problem.y - unit @ np.linalg.lstsq(unit, problem.y, rcond=1e-10)[0])
+        return _beside(_basis(np.concatenate([column(changed[k]) for k in moved], axis=1)), target)
 
     found = least_squares(left, np.zeros(len(free)), bounds=(-SHAPE_RANGE, SHAPE_RANGE), max_nfev=SHAPE_STEPS)
     return solve_terms(problem, at(found.x), fixed, free, offered)
+
+
+def _basis(columns: Array) -> Array:
+    """An orthonormal basis of what the columns span."""
+    size = np.linalg.norm(columns, axis=0)
+    left, values, _ = np.linalg.svd(columns / np.where(size > 0.0, size, 1.0), full_matrices=False)
+    return np.asarray(left[:, values > DEPENDENT * np.max(values, initial=0.0)])
+
+
+def _beside(basis: Array, values: Array) -> Array:
+    """What of the values the basis does not span."""
+    return np.asarray(values - basis @ (basis.T @ values))
 
 
 def _scale(entry: Entry, where: tuple[int, int]) -> float:
