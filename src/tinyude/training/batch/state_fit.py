@@ -19,7 +19,9 @@ from tinyude.training.batch.kernel_fit import Inputs, KernelFit, fit_kernel
 from tinyude.training.batch.library import Entry, Offer, depends_on, evaluate, plain_library, rich_library
 from tinyude.training.batch.problem import Problem
 from tinyude.training.batch.terms_fit import (
+    Columns,
     TermsFit,
+    choose_terms,
     fit_terms,
     make_columns,
     noise_scale,
@@ -85,10 +87,9 @@ class Choices:
 
 
 def first_fit(problem: Problem, offer: Offer, choices: Choices, sensitivity: Array) -> StateFit:
-    """Terms of the plain library (or of the user's), to start from."""
-    given = choices.library if not isinstance(choices.library, str) else None
-    columns = make_columns(problem, plain_library(offer) if given is None else list(given), sensitivity)
-    terms = fit_terms(problem, columns, noise_scale(problem, columns), offer.angles)
+    """Terms to start from, in the shapes offered."""
+    columns = _plain_columns(problem, offer, choices, sensitivity)
+    terms = choose_terms(problem, columns, noise_scale(problem, columns))
     return _fit("terms", problem, terms, None, terms.evidence, sensitivity.shape[1])
 
 
@@ -112,7 +113,8 @@ def fit_state(problem: Problem, offer: Offer, choices: Choices, inputs: Inputs, 
 
 def _terms(problem: Problem, offer: Offer, choices: Choices, sensitivity: Array) -> tuple[TermsFit, int]:
     """Terms of the plain or the rich library, whichever has more evidence; and how many were offered."""
-    terms = first_fit(problem, offer, choices, sensitivity).terms
+    plain = _plain_columns(problem, offer, choices, sensitivity)
+    terms = fit_terms(problem, plain, noise_scale(problem, plain), offer.angles)
     entries = plain_library(offer)
     if choices.library == "rich" or (choices.library == "auto" and not only_noise(problem, terms)):
         entries = rich_library(offer)
@@ -121,6 +123,12 @@ def _terms(problem: Problem, offer: Offer, choices: Choices, sensitivity: Array)
         if rich.evidence > terms.evidence:
             terms = rich
     return terms, len(entries)
+
+
+def _plain_columns(problem: Problem, offer: Offer, choices: Choices, sensitivity: Array) -> Columns:
+    """Of the plain library, or of the user's terms."""
+    given = choices.library if not isinstance(choices.library, str) else None
+    return make_columns(problem, plain_library(offer) if given is None else list(given), sensitivity)
 
 
 def only_noise(problem: Problem, terms: TermsFit) -> bool:

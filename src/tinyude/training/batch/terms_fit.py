@@ -13,7 +13,7 @@ from scipy.optimize import least_squares
 from tinyude.training.batch.evidence import posterior
 from tinyude.training.batch.library import Entry, free_shapes, with_shape
 from tinyude.training.batch.problem import Problem
-from tinyude.training.batch.selection import MOST, OVERFULL, Gram, criterion, grow, limit, make_gram, select, solve
+from tinyude.training.batch.selection import OVERFULL, Gram, criterion, grow, limit, make_gram, select, solve
 
 Array = NDArray[Any]
 
@@ -66,17 +66,23 @@ def noise_scale(problem: Problem, columns: Columns) -> float:
     return max(left, problem.whitener.expected)
 
 
-def fit_terms(
-    problem: Problem, columns: Columns, s2: float, angles: Sequence[int] = (), start: Sequence[Entry] = ()
-) -> TermsFit:
-    """Choose terms and free their shapes; `start`: entries to grow from."""
+def choose_terms(problem: Problem, columns: Columns, s2: float, start: Sequence[Entry] = ()) -> TermsFit:
+    """The terms worth their price, in the shapes offered; `start`: entries to grow from."""
     price = s2 * limit(len(columns.entries), problem.rows)
     first = [columns.parameters + columns.entries.index(e) for e in start if e in columns.entries]
     chosen = select(columns.gram, price, first, columns.parameters)
     entries = [columns.entries[k - columns.parameters] for k in chosen[columns.parameters :]]
     fixed = columns.design[:, : columns.parameters]
-    found = solve_terms(problem, entries, fixed, [], len(columns.entries))
-    return _free(problem, found, fixed, price, angles, len(columns.entries))
+    return solve_terms(problem, entries, fixed, [], len(columns.entries))
+
+
+def fit_terms(
+    problem: Problem, columns: Columns, s2: float, angles: Sequence[int] = (), start: Sequence[Entry] = ()
+) -> TermsFit:
+    """Choose terms and free their shapes."""
+    found = choose_terms(problem, columns, s2, start)
+    price = s2 * limit(len(columns.entries), problem.rows)
+    return _free(problem, found, columns.design[:, : columns.parameters], price, angles, len(columns.entries))
 
 
 def _free(
@@ -230,6 +236,3 @@ def _with_shapes(
     unit = full / size
     inverse = np.linalg.inv(unit.T @ unit + 1e-10 * np.eye(len(size)))
     return inverse / np.outer(size, size)
-
-
-__all__ = ["MOST", "Columns", "TermsFit", "fit_terms", "make_columns", "noise_scale", "solve_terms", "term_prior"]
