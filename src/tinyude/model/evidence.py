@@ -312,7 +312,9 @@ def _lags(model: Model, seen: Windows, field: Array, shifts: Mapping[str, Sequen
     """
     found, names = [], model.physics.states
     for state, rate in enumerate(model.physics.kinematic):
-        if rate is None or seen.channel[state] == seen.channel[rate] or len(seen) < 4 * GROUPS:
+        if rate is None or state in model.on:  # a term that its equation lacks looks like a lag
+            continue
+        if seen.channel[state] == seen.channel[rate] or len(seen) < 4 * GROUPS:
             continue
         scale = np.sqrt(seen.weight[:, state])
         rates, slope = (scale * seen.seen(values[:, rate], state) for values in (seen.node_x, field))
