@@ -20,7 +20,6 @@ from tinyude.model.equations import describe, equation_lines
 from tinyude.model.model import Model
 from tinyude.physics import Physics
 from tinyude.training.resume import resumed_session
-from tinyude.training.session import calibrate, most_updates, push_stream, train
 
 Array = NDArray[Any]
 
@@ -210,17 +209,10 @@ class UDE(Fitting, Predicting, Fitted, BaseEstimator):  # type: ignore[misc]
         if not self._wants_streaming(stream):
             self._fit_batch(stream, started, tell)
             return self
-        session = self._session(stream, started)
-        calibrate(session, stream)
-        if session.config.parameters:
-            session = self._learn_parameters(session, stream)
-        total = stream.count + most_updates(session)
-        done = push_stream(session, stream, lambda rows: tell(rows, total) if tell else None)
-        train(session, lambda steps: tell(min(done + steps, total), total) if tell else None)
-        self._adopt(session, stream)
+        self._fit_streaming(stream, started, tell)
         self._judge(stream)
         if tell:
-            tell(total, total)
+            tell(stream.count, stream.count)
         return self
 
     def partial_fit(self, Y: Any, y: Any = None, u: Any = None, *, t: Any = None) -> UDE:

@@ -35,7 +35,16 @@ from tinyude.training.data_defaults import rotating, rough_rms, two_way, window_
 from tinyude.training.engines import make_engine
 from tinyude.training.presets import PRESETS, longest_half, make_config
 from tinyude.training.seed import seed_of
-from tinyude.training.session import Session, calibrate, move_parameters, push_stream, read_model, restart
+from tinyude.training.session import (
+    Session,
+    calibrate,
+    most_updates,
+    move_parameters,
+    push_stream,
+    read_model,
+    restart,
+    train,
+)
 
 Array = NDArray[Any]
 Progress = Callable[[int, int], None]
@@ -46,6 +55,7 @@ LOOKED_AT = 1_000  # rows behind the figures of a model with unmeasured states
 MAX_HIDDEN, MAX_UNITS = 3, 256
 HIDDEN = (16, 16)
 SHORTEST_HALF = 5  # samples, of a window that stands for a whole record
+STREAMED = ("model_", "config_", "_state_", "history_", "diagnostics_", "record_", "spread_")  # set by a streamed fit
 NETWORKS = ("auto", "kernel", "mlp", None)
 REFINE_SECONDS = 2.0  # that refinement may take, or as long as the windows took
 REASON_NAMES = ("across a gap", "non-finite", "stuck", "misfit", "jump", "angle against rate", "without motion")
@@ -155,6 +165,28 @@ class Fitting:
         if progress:
             progress(stream.count, stream.count)
 
+    def _fit_streaming(
+        self, stream: Stream, started: float, tell: Progress | None = None, observed: Observed | None = None
+    ) -> None:
+        """The streaming learner over the whole record, then the updates left."""
+        session = self._session(stream, started)
+        calibrate(session, stream)
+        if session.config.parameters:
+            session = self._learn_parameters(session, stream)
+        total = stream.count + most_updates(session)
+        done = push_stream(session, stream, lambda rows: tell(rows, total) if tell else None)
+        train(session, lambda steps: tell(min(done + steps, total), total) if tell else None)
+        self._adopt(session, stream, observed=observed)
+
+    def _streamed(self, stream: Stream) -> Any:
+        """A twin with what the streaming learner makes of the same record; None where it accepts no window."""
+        twin = type(self)(**self.get_params(deep=False))
+        try:
+            twin._fit_streaming(stream, time.perf_counter(), observed=self.batch_.observed)
+        except TinyUDEError:
+            return None
+        return twin
+
     def _session(self, stream: Stream, started: float, live: bool = False) -> Session:
         """Everything decided before the first sample."""
         self._check_choices()
@@ -225,7 +257,9 @@ class Fitting:
         calibrate(session, stream)
         return session
 
-    def _adopt(self, session: Session, stream: Stream, live: bool = False) -> None:
+    def _adopt(
+        self, session: Session, stream: Stream, live: bool = False, observed: Observed | None = None
+    ) -> None:
         """Take the learner's result over into plain attributes."""
         state = session.engine.state()
         if not state["accepted"]:
@@ -238,7 +272,7 @@ class Fitting:
             "loss": np.array([loss for _, loss in session.losses]),
         }
         model = read_model(session, state)
-        seen = self._windows(stream, model)
+        seen = self._windows(stream, model, observed)
         self.model_ = with_neighbours(model, seen.long()) if any(session.config.order) and not live else model
         made = {"preset": self.preset, "engine": session.engine_name, "precision": self.precision}
         self.diagnostics_ = diagnose(self.model_, session.config, state, stream, seen, **made)
@@ -257,8 +291,17 @@ class Fitting:
         started = time.perf_counter()
         seconds = REFINE_SECONDS * (10.0 if self.refine == "thorough" else 1.0)  # never by the clock: results repeat
         offered = self._offered(stream)
-        options = RefineOptions(self.measured, self._unseen(), self.hold, offered, seconds)
+        twins: list[Any] = []
+
+        def streamed() -> Model | None:
+            twins.append(self._streamed(stream))
+            return None if twins[0] is None else twins[0].model_
+
+        asked = None if self._hidden_states() else streamed
+        options = RefineOptions(self.measured, self._unseen(), self.hold, offered, seconds, asked)
         refined, holds = refine_fit(self.model_, self.physics, stream, options)
+        if any(c.best and c.name == "streaming" for c in refined.candidates):
+            self._take_over(twins[0])
         self.model_ = refined.model
         if refined.model.covariance is not None:
             self.__dict__.pop("spread_", None)  # that was of the windows' numbers
@@ -269,6 +312,13 @@ class Fitting:
         names = self.physics.inputs
         self.diagnostics_["holds"] = {n: (h.kind, h.shift) for n, h in zip(names, holds, strict=True)}
         self.diagnostics_["seconds"] += time.perf_counter() - started
+
+    def _take_over(self, twin: Any) -> None:
+        """The streaming learner's result instead of the windows'."""
+        seconds = self.diagnostics_["seconds"]
+        for name in STREAMED:
+            setattr(self, name, getattr(twin, name))
+        self.diagnostics_["seconds"] = seconds
 
     def _offered(self, stream: Stream) -> list[sp.Expr]:
         """Terms that refinement may try beside those that the windows found."""

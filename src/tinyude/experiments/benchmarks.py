@@ -89,7 +89,7 @@ def tanks(config: Config) -> Result:
     data = np.genfromtxt(path, delimiter=",", skip_header=1)[:TANK_ROWS, :4]
     pump, pump_test, level, level_test = data.T
     guess = {"x1": (5.0, 3.0)}
-    ude = UDE(two_tanks(config["start"]), measured=["x2"], unmeasured=guess).fit(level, t=PERIOD, u=pump)
+    ude = UDE(two_tanks(config["start"]), measured=["x2"], unmeasured=guess, hold="held").fit(level, t=PERIOD, u=pump)
     errors: Result = {"error": _tank_error(ude, ude.states_.values[0, 0], pump_test, level_test)}
     try:
         grey = GreyBox(two_tanks(config["start"], overflow=False), ["x2"], unmeasured=guess, segment=TANK_ROWS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -18,6 +18,7 @@ from tinyude.physics import Physics
 from tinyude.physics.holds import Hold, as_holds
 from tinyude.physics.kinematics import measured_map
 from tinyude.refinement.gating import rejected_rows
+from tinyude.refinement.incomplete import WHOLE
 from tinyude.refinement.likeliest_holds import likeliest_holds
 from tinyude.refinement.records import records_of, without_saturation
 from tinyude.refinement.refine import Refined, Sensors, refine
@@ -65,6 +66,8 @@ class Options:
     offered : sequence of expressions
         Terms to try where no candidate explains the rows.
     seconds : float
+    streamed : callable, optional
+        Gives the streaming learner's model, or None.
     """
 
     measured: Sequence[str] | None = None
@@ -72,6 +75,7 @@ class Options:
     hold: str | Mapping[str, Any] = "auto"
     offered: Sequence[sp.Expr] = ()
     seconds: float = 2.0
+    streamed: Callable[[], Model | None] | None = None
 
 
 def refine_fit(model: Model, given: Physics, stream: Stream, options: Options) -> tuple[Refined, tuple[Hold, ...]]:
@@ -85,7 +89,8 @@ def refine_fit(model: Model, given: Physics, stream: Stream, options: Options) -
     else:
         holds = as_holds(options.hold, given.inputs)
     sensors = replace(plain, holds=holds)
-    return refine(model, given, records, sensors, options.seconds, options.offered), holds
+    found = refine(model, given, records, sensors, options.seconds, options.offered, streamed=options.streamed)
+    return found, holds
 
 
 def smoothed_states(refined: Refined) -> States:
@@ -117,7 +122,7 @@ def refined_figures(refined: Refined, states: States) -> dict[str, Any]:
     sensed = refined.setup.plan.measured
     figures["innovations"] = residual_analysis(model, found.batch, found.solution.passed, sensed)
     figures["network"] = network_share(model, states.values[thin], inputs)
-    if best.name != "windows":
+    if best.name not in WHOLE:
         figures["terms"] = term_table(model, NORMAL)
         figures["parameters"] = parameter_table(model)
     return figures

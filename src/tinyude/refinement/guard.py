@@ -22,7 +22,7 @@ from tinyude.refinement.stretches import Batch, Stretch, batch_of
 from tinyude.refinement.unknowns import Unknowns
 
 Array = NDArray[Any]
-FOLDS = 5
+FOLDS = 8  # as many as blocks: numbers without one are nearest to those of the whole fit
 MOTIONS = 3  # runs from which each is left out as a whole: a new motion is what a model will meet
 BLOCKS = 8  # wanted of one record: fewer are longer, and tell models apart better
 SHORTEST = 40  # rows of one
@@ -76,15 +76,15 @@ def held_back(setup: Setup, batch: Batch, noise: Noise) -> HeldBack:
         Under which the rows are likeliest; a little process noise at least lets the end of a warm-up count most.
     """
     longest = max(SHORTEST, batch.rows // BLOCKS)
-    parts = [part for part in pieces(batch.stretches, longest) if len(part) >= SHORTEST]
-    parts = with_starts(parts, setup.sensing)
+    parts = [part for stretch in batch.stretches for part in pieces([stretch], _block_rows(len(stretch), longest))]
+    parts = with_starts([part for part in parts if len(part) >= SHORTEST], setup.sensing)
     runs = np.array([part.run for part in parts], dtype=int)
     if len(np.unique(runs)) >= MOTIONS:
         fold = np.searchsorted(np.unique(runs), runs) % FOLDS
     else:
         fold = np.arange(len(parts)) * FOLDS // max(len(parts), 1)
     free = [
-        FreeRun(part.cut(int(start * len(part)), len(part)), max(2, round(WARM_UP * len(part))), block)
+        _free_run(batch, part, int(start * len(part)), block, bool(setup.sensing.guess))
         for block, part in enumerate(parts)
         for start in STARTS
     ]
@@ -92,6 +92,22 @@ def held_back(setup: Setup, batch: Batch, noise: Noise) -> HeldBack:
     free = [replace(run, stretch=stretch) for run, stretch in zip(free, placed, strict=True)]
     warm = Noise(noise.measurement, np.maximum(noise.process, 1e-4 * setup.rate**2))
     return HeldBack(tuple(parts), fold, tuple(free), np.nanstd(batch.samples, axis=0), warm)
+
+
+def _free_run(batch: Batch, part: Stretch, start: int, block: int, from_beginning: bool) -> FreeRun:
+    """From a row of a block to its end; a state that no channel sees takes all rows before it to be found."""
+    warm_up = max(2, round(WARM_UP * len(part)))
+    if not from_beginning:
+        return FreeRun(part.cut(start, len(part)), warm_up, block)
+    whole = next(s for s in batch.stretches if s.run == part.run and s.times[0] <= part.times[0] <= s.times[-1])
+    before = int(np.searchsorted(whole.times, part.times[0]))
+    return FreeRun(whole.cut(0, before + len(part)), before + start + warm_up, block)
+
+
+def _block_rows(rows: int, longest: int) -> int:
+    """Rows of a block of a stretch: about `longest`, unless blocks would then be too short."""
+    count = max(1, min(round(rows / longest), rows // SHORTEST))
+    return -(-rows // count)
 
 
 def free_run_errors(setup: Setup, found: Estimate, parts: HeldBack) -> Array:

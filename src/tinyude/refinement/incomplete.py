@@ -20,6 +20,7 @@ from tinyude.refinement.stretches import Stretch
 
 Array = NDArray[Any]
 MOST_TERMS = 4  # that the search adds
+WHOLE = ("windows", "streaming")  # candidates taken as they are, richest of all
 SETTLED = 2  # rounds of unknowns and noise after each
 
 
@@ -58,7 +59,7 @@ class Incomplete:
                 for addition in self._additions(own.moved(ways[-1].unknowns.values), ways[-1], terms):
                     label = f"{len(made) - len(hybrids) + 1} more"
                     made[label], found[label] = addition
-        order = sorted(made, key=lambda name: (name == "windows", len(made[name].unknowns)))  # simplest first
+        order = sorted(made, key=lambda name: (name in WHOLE, len(made[name].unknowns)))  # simplest first
         return {name: made[name] for name in order}, found
 
     def _additions(self, model: Model, found: Estimate, terms: Sequence[sp.Expr]) -> list[tuple[Hybrid, Estimate]]:

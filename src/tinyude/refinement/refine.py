@@ -36,9 +36,10 @@ from tinyude.refinement.unknowns import empty_unknowns
 Array = NDArray[Any]
 Progress = Callable[[float], None]
 STEP = 0.2  # of the field's fastest time scale: longest Runge-Kutta step (RK4 errs by 3e-6 of it)
-FIXED = ("known", "windows")  # candidates of which nothing is refined
+FIXED = ("known", "windows", "streaming")  # candidates of which nothing is refined
 SHARES = (0.4, 0.4, 0.2)  # of the work: the richest structure, the search among incomplete models, the last polish
 LEAST_ROWS = 600
+JUDGED_ROWS = 2_000  # over which candidates run freely, however few rows they are fitted to: short runs say little
 MOST_STEPS = 4  # of Runge-Kutta from row to row
 PASSES, MANY_PASSES = 25, 250  # over the rows: for a model that explains them, and for one that does not
 WHITE = (0.5, 1.6)  # mean squared innovation of a model that explains the rows up to sensor noise
@@ -98,6 +99,7 @@ def refine(
     seconds: float = 2.0,
     offered: Sequence[sp.Expr] = (),
     progress: Progress | None = None,
+    streamed: Callable[[], Model | None] | None = None,
 ) -> Refined:
     """Refine a model on the records it was fitted to.
 
@@ -115,6 +117,8 @@ def refine(
         Terms to try where no candidate explains the rows up to sensor noise.
     progress : callable, optional
         Told the share done.
+    streamed : callable, optional
+        What the streaming learner finds, asked for where no candidate explains the rows up to sensor noise.
     """
     shares = iter(share * seconds for share in SHARES)
     budget = Budget(next(shares))
@@ -134,13 +138,18 @@ def refine(
         parts = held_back(setup, first.batch, first.noise)
     else:
         budget.renew(next(shares))
-        batch = batch_of(with_starts(reduced(first.batch.stretches, few, longest), setup.sensing))
-        parts = held_back(setup, batch, first.noise)
+        cut = everything if sensors.guess else first.batch.stretches  # what is not seen does not jump where seen
+        batch = batch_of(with_starts(reduced(cut, few, longest), setup.sensing))
+        judged = batch_of(reduced(cut, max(few, JUDGED_ROWS), longest))
+        parts = held_back(setup, judged, first.noise)
         search = Incomplete(setup, given, parts, reduced(everything, few, longest), replace(first, batch=batch))
+        if streamed is not None and (other := streamed()) is not None:
+            hybrids["streaming"] = _fixed(other)
         hybrids, found = search.run(hybrids, offered)
     if progress:
         progress(0.9)
-    candidates = [_candidate(name, own, found[name], setup, parts) for name, own in hybrids.items()]
+    unseen = 1.0 - min(1.0, first.batch.rows / max(sum(len(s) for s in everything), 1))
+    candidates = [_candidate(name, own, found[name], setup, parts, unseen) for name, own in hybrids.items()]
     chosen = choose(candidates, parts.enough, white)
     best = next(c for c in chosen if c.best)
     own, result = hybrids[best.name], found[best.name]
@@ -187,17 +196,23 @@ def _fixed(model: Model) -> Hybrid:
     return Hybrid(model, fixed_field(model), empty_unknowns(), np.zeros(0, dtype=int))
 
 
-def _candidate(name: str, own: Hybrid, result: Estimate, setup: Setup, parts: HeldBack) -> Candidate:
+def _candidate(name: str, own: Hybrid, result: Estimate, setup: Setup, parts: HeldBack, unseen: float) -> Candidate:
+    """A structure with its evidence and held-back errors.
+
+    Numbers that were fitted to a part of the rows look better there than elsewhere, by one unit of log-likelihood an
+    unknown. The windows' numbers come from all rows: what refinement has not seen of them is taken off its evidence.
+    """
     model = own.moved(result.unknowns.values) if len(result.unknowns) else own.model
     scores = free_run_errors(setup, result, parts) if parts.enough else np.zeros(0)
-    cost = len(result.unknowns) if name != "windows" else len(own.model.unknowns)
+    cost = len(result.unknowns) if name not in FIXED[1:] else len(own.model.unknowns)
     likelihood = robust_log_likelihood(result.solution.passed, result.gate)
-    return Candidate(name, model, float(likelihood - 0.5 * cost * np.log(result.batch.rows)), scores, cost)
+    price = 0.5 * cost * np.log(result.batch.rows) + unseen * len(result.unknowns)
+    return Candidate(name, model, float(likelihood - price), scores, cost)
 
 
 def _certain(best: Candidate) -> Model:
     """A model of which nothing was refined; the known physics alone has nothing that could be unsure."""
-    if best.name == "windows":
+    if best.name in FIXED[1:]:
         return best.model
     count = len(best.model.unknowns)
     errors = np.zeros(len(best.model.physics.learned))

@@ -42,7 +42,7 @@ def test_ude_learns_cogging_without_harmonics(settings: dict) -> None:
     """From the first start alone the error is 0.033, that of a model without the cogging."""
     plant = tu.systems.pendulum("A", residual="cogging")
     t, Y = plant.stream(noise=0.01, seed=4)
-    assert plant.field_error(tu.UDE(plant.physics, random_state=4, **settings).fit(Y, t=t).predict) < 0.02
+    assert plant.field_error(tu.UDE(plant.physics, random_state=4, **settings).fit(Y, t=t).predict) < 0.01
 
 
 COGGING, SMOOTH = tu.systems.pendulum("A", residual="cogging"), tu.systems.pendulum("A")
