@@ -1,5 +1,7 @@
 """Refinement of whole fits: parameters, jumps, states that are not measured, the choice among candidates."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -119,3 +121,18 @@ def test_choose_refuses_learning_that_hurts() -> None:
     terms = candidate("terms", 50.0, [0.30, 0.35, 0.28, 0.33, 0.31])
     assert best([known, terms], True, False) == "known"
     assert best([known, terms], True, True) == "known"
+
+
+def test_fit_takes_over_the_streaming_model_where_that_is_best(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
+    """The cogging is in no offered term: no candidate explains the rows, and the streaming learner is asked."""
+    plant = tu.systems.pendulum("A", residual="cogging")
+    t, Y = plant.stream(noise=0.001, seed=1, seconds=8.0)
+    marked = lambda candidates, *_: [replace(c, best=c.name == "streaming") for c in candidates]  # noqa: E731
+    monkeypatch.setattr("tinyude.refinement.refine.choose", marked)
+    ude = tu.UDE(plant.physics, hidden=(), library=["omega"]).fit(Y[::4], t=t[::4])
+    assert ude.diagnostics_["refinement"]["best"] == "streaming"
+    alone = tu.UDE(plant.physics, hidden=(), library=["omega"], updates=1).fit(Y[::4], t=t[::4])
+    states = Y[::100]
+    assert np.allclose(ude.predict(states), alone.predict(states), rtol=1e-12)
+    ude.save(tmp_path / "streamed.tinyude")
+    assert np.array_equal(tu.load(tmp_path / "streamed.tinyude").predict(states), ude.predict(states))
