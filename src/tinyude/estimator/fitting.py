@@ -89,6 +89,7 @@ class Fitting:
         diagnostics_: dict[str, Any]
 
         def _judge(self, stream: Stream, observed: Observed | None = None, unused: Any = None) -> None: ...
+        def get_params(self, deep: bool = True) -> dict[str, Any]: ...
 
     @property
     def _period(self) -> float | None:
@@ -257,9 +258,7 @@ class Fitting:
         calibrate(session, stream)
         return session
 
-    def _adopt(
-        self, session: Session, stream: Stream, live: bool = False, observed: Observed | None = None
-    ) -> None:
+    def _adopt(self, session: Session, stream: Stream, live: bool = False, observed: Observed | None = None) -> None:
         """Take the learner's result over into plain attributes."""
         state = session.engine.state()
         if not state["accepted"]:

@@ -16,7 +16,7 @@ Array = NDArray[Any]
 BARE = ("known", "parameters")  # candidates without anything learned beside parameters
 CLEARLY = 1.0  # standard errors of the paired difference
 MOST_WORSE = 0.1  # of a held-back error that a simpler model may be worse by, however uncertain the difference
-LITTLE = 0.01  # of a held-back error: less is no reason to choose otherwise
+LITTLE = 0.02  # of a held-back error: less is no reason to choose otherwise
 
 
 def choose(candidates: Sequence[Candidate], by_free_runs: bool, by_evidence: bool) -> list[Candidate]:
@@ -54,7 +54,7 @@ def _by_free_runs(candidates: Sequence[Candidate]) -> int:
     best = int(np.argmin([c.error for c in candidates]))
     for k, candidate in enumerate(candidates):
         worse, error = _difference(candidate, candidates[best])
-        if worse <= min(CLEARLY * error, MOST_WORSE):
+        if worse <= max(min(CLEARLY * error, MOST_WORSE), LITTLE):
             return k
     return best
 
