@@ -16,12 +16,14 @@ INPUTS = (
     "throttle", "heater", "power", "valve", "inflow",
 )  # fmt: skip
 LOOKED_AT = 5000  # rows
+EQUAL = 1e-3  # spread of a clock's steps over their mean
+CLOCKS = {"s": 1.0, "sec": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0}
 
 
 def physics_template(table: Mapping[str, Any], log: str) -> str:
     """The file as text; every line that is a guess says so."""
     names = list(table)
-    time = next((n for n in names if re.sub(r"[^a-z_]", "", n.lower()) in TIMES), None)
+    time = next((n for n in names if re.sub(r"[^a-z_]", "", _bare(n).lower()) in TIMES), None) or _steady(table)
     signals = [n for n in names if n != time]
     inputs = [n for n in signals if any(word in re.split(r"[^a-z]+", n.lower()) for word in INPUTS)]
     states = [n for n in signals if n not in inputs] or signals
@@ -31,13 +33,13 @@ def physics_template(table: Mapping[str, Any], log: str) -> str:
     lines = [f"# Physics of {log}: write what you know; TinyUDE learns the rest.", "", "[states]  # dx/dt of each"]
     for n in states:
         rate = rates.get(n)
-        known = f'"{called[rate]}"' if rate else f'"-0.1*{called[n]}"'
-        note = f"# guess: {rate} is the rate of {n}" if rate else "# to be replaced by what you know"
+        known = f'"{called[rate]}"' if rate else '"0"'
+        note = f"# guess: {rate} is the rate of {n}" if rate else "# nothing known yet: write what you know"
         lines.append(f"{called[n]} = {known}  {note}")
     lines += ["", "[measured]  # the column of each state"]
     lines += [f"{called[n]} = {_column(n)}" for n in states]
     if inputs:
-        lines += ["", "[inputs]  # what drives the system; use each in an equation above"]
+        lines += ["", "[inputs]  # what drives the system; where you know how, use it in an equation above"]
         lines += [f"{called[n]} = {_column(n)}" for n in inputs]
     lines += [
         "",
@@ -55,8 +57,25 @@ def physics_template(table: Mapping[str, Any], log: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _bare(name: str) -> str:
+    """A column's name without its unit."""
+    return re.split(r"[\[(]", name)[0]
+
+
+def _steady(table: Mapping[str, Any]) -> str | None:
+    """A column that rises in equal steps."""
+    for name, values in table.items():
+        try:
+            steps = np.diff(np.asarray(values, dtype=np.float64)[:LOOKED_AT])
+        except (TypeError, ValueError):
+            continue
+        if len(steps) > 2 and np.all(steps > 0.0) and np.std(steps) < EQUAL * np.mean(steps):
+            return name
+    return None
+
+
 def _identifier(name: str, place: int) -> str:
-    word = re.sub(r"\W+", "_", re.split(r"[\[(]", name)[0]).strip("_")
+    word = re.sub(r"\W+", "_", _bare(name)).strip("_")
     word = word if word.isidentifier() and word not in RESERVED_NAMES else f"x{place}"
     return word
 
@@ -88,8 +107,12 @@ def _time_lines(table: Mapping[str, Any], time: str | None) -> list[str]:
     steps = steps[np.isfinite(steps) & (steps > 0.0)]
     usual = float(np.median(steps)) if len(steps) else 0.01
     lines = [f"column = {_column(time).split(',')[0].removeprefix('{ column = ').rstrip(' }')}"]
-    if time.lower().rstrip("])").endswith("ms") or (usual >= 1.0 and usual == round(usual)):
-        lines.append(f"scale = 0.001  # guess: milliseconds, {usual:g} between two rows")
+    unit = re.search(r"(?:[\[(]\s*|_)([a-zµ]+)\s*[\])]?$", time.lower())
+    scale = CLOCKS.get(unit[1]) if unit else None
+    if scale is None and usual > 1.0 and usual == round(usual):
+        scale = 1e-3
+    if scale not in (None, 1.0):
+        lines.append(f"scale = {scale:g}  # guess: {usual:g} between two rows are {usual * scale:g} s")
     return lines
 
 

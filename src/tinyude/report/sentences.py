@@ -90,7 +90,7 @@ def diagnostics_table(diagnostics: Diagnostics, channels: Sequence[str]) -> list
         ("windows accepted", f"{diagnostics['accepted']:,} of {diagnostics['windows']:,}"),
         *((f"rejected: {reason}", f"{count:,}") for reason, count in diagnostics["rejected"].items() if count),
         *((f"network's share in d({s})/dt", percent(share)) for s, share in diagnostics.get("network", {}).items()),
-        ("updates", f"{diagnostics['updates']:,}"),
+        *([("updates", f"{diagnostics['updates']:,}")] if diagnostics["updates"] else []),
         ("time to fit", f"{diagnostics['seconds']:.3g} s"),
     ]
     chip = diagnostics.get("chip_bytes", 0)  # 0 where the compiled core is not there to tell

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from tinyude.physics import file
 from tinyude.physics.template import physics_template
@@ -32,3 +33,21 @@ def test_physics_template_is_a_physics_file(tmp_path: Path) -> None:
     assert made.physics.texts[0] == "speed" and made.measured["angle"] == "angle [deg]"
     assert made.scales["angle [deg]"] == 0.017453293 and made.scales["time_ms"] == 0.001
     assert made.inputs == {"torque": "torque"}
+
+
+@pytest.mark.parametrize(
+    ("name", "step", "line"),
+    [
+        ("time [s]", 1.0, 'column = "time [s]"'),
+        ("Time (ms)", 5.0, "scale = 0.001"),
+        ("t_us", 500.0, "scale = 1e-06"),
+        ("Zeit", 0.02, 'column = "Zeit"'),
+    ],
+)
+def test_physics_template_finds_the_clock_by_name_unit_or_steps(name: str, step: float, line: str) -> None:
+    rows = np.arange(200)
+    text = physics_template({name: step * rows, "level": np.sin(0.1 * rows)}, "log.csv")
+    clock = text.partition("[time]\n")[2]
+    assert line in clock
+    assert ("scale" in clock) == ("scale" in line)
+    assert 'level = "0"' in text
