@@ -2,7 +2,9 @@
 
 import errno
 import os
+import shutil
 import stat
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +14,7 @@ from tinyude.data.whole_file import DRAFT, write_whole
 from tinyude.errors import TinyUDEError
 from tinyude.export.folder import MANIFEST, write_folder
 
+NOBODY = 65534
 FILES = {"README.md": "one", "src/a.c": "two", "src/b.c": "three"}
 
 
@@ -70,6 +73,37 @@ def test_write_whole_writes_into_devices_as_they_are() -> None:
 def test_write_whole_says_where_it_may_not_write(tmp_path: Path) -> None:
     with pytest.raises(TinyUDEError, match="No such file"):
         write_whole(tmp_path / "missing" / "a", "x")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize(
+    "write", [lambda f: write_whole(f / "a", "new"), lambda f: write_folder(f / "export", FILES, {})]
+)
+def test_writes_into_a_read_only_folder_are_refused_in_one_line(write: Callable[[Path], object]) -> None:
+    """In a child that is nobody where this process is root, whom no mode keeps out."""
+    folder = Path(tempfile.mkdtemp())
+    (folder / "a").write_text("old")
+    folder.chmod(0o555)
+    reading, writing = os.pipe()
+    if not (child := os.fork()):
+        told = "nothing was refused"
+        try:
+            if os.geteuid() == 0:
+                os.setuid(NOBODY)
+            write(folder)
+        except BaseException as error:
+            told = f"{type(error).__name__}: {error}"
+        finally:
+            os.write(writing, told.encode())
+            os._exit(0)
+    os.close(writing)
+    os.waitpid(child, 0)
+    with os.fdopen(reading) as told_by_the_child:
+        told = told_by_the_child.read()
+    folder.chmod(0o755)
+    assert told.startswith("TinyUDEError: ") and "Permission denied" in told and len(told.splitlines()) == 1
+    assert (folder / "a").read_text() == "old" and os.listdir(folder) == ["a"]
+    shutil.rmtree(folder)
 
 
 @pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left on device"), Killed()])
