@@ -1,8 +1,12 @@
-"""Builds and runs every fuzzer for some minutes each, and says how many inputs each tried a second."""
+"""Builds and runs every fuzzer for some minutes each, and says how many inputs each tried a second.
+
+python fuzz/run.py --minutes 10 --only csv npz --document SECURITY.md    (the table there is written by this command)
+"""
 
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import subprocess
 import sys
@@ -13,8 +17,8 @@ CORE = ("learner", "learner64", "service")
 READERS = ("expression", "toml", "csv", "npz", "mat", "model")
 
 
-def core(target: str, seconds: int, folder: Path) -> str:
-    """Run a target of the core, starting from its corpus; the speed as libFuzzer tells it."""
+def core(target: str, seconds: int, folder: Path) -> tuple[int, float]:
+    """Run a target of the core, starting from its corpus; runs, and runs a second, as libFuzzer tells them."""
     program = folder / target
     subprocess.run([HERE / "build.sh", target, program], check=True)
     grown = folder / f"corpus-{target}"
@@ -25,28 +29,39 @@ def core(target: str, seconds: int, folder: Path) -> str:
     if done.returncode:
         raise RuntimeError(f"{target} found something:\n{done.stderr[-3000:]}")
     told = re.search(r"Done (\d+) runs in (\d+) second", done.stderr)
-    return f"{target}: {told[1]} runs in {told[2]} s" if told else target
+    if told is None:
+        raise RuntimeError(f"{target} does not say how often it ran:\n{done.stderr[-3000:]}")
+    return int(told[1]), int(told[1]) / max(int(told[2]), 1)
 
 
-def reader(target: str, seconds: float, folder: Path) -> str:
-    """Run a target of the readers in a process of its own."""
+def reader(target: str, seconds: float, folder: Path) -> tuple[int, float]:
+    """Run a target of the readers in a process of its own; runs, and runs a second of CPU time."""
     command = [sys.executable, HERE / "readers.py", target, "--seconds", str(seconds), "--findings", folder]
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"{target} found something:\n{done.stdout}{done.stderr[-3000:]}")
-    return done.stdout.strip()
+    told = json.loads(done.stdout)
+    return told["runs"], told["runs_per_second"]
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=60.0)
-    seconds = 60.0 * parser.parse_args().minutes
+    parser.add_argument("--only", nargs="+", choices=(*READERS, *CORE), default=(*READERS, *CORE))
+    parser.add_argument("--document", type=Path, help="write the table into its block `fuzz`")
+    given = parser.parse_args()
+    seconds = 60.0 * given.minutes
     folder = HERE / "findings"
     folder.mkdir(exist_ok=True)
-    for target in READERS:
-        print(reader(target, seconds, folder), flush=True)
-    for target in CORE:
-        print(core(target, int(seconds), folder), flush=True)
+    rows = ["| target | runs without a finding | runs a second |", "|---|---|---|"]
+    for target in given.only:
+        runs, speed = reader(target, seconds, folder) if target in READERS else core(target, int(seconds), folder)
+        rows.append(f"| {target} | {runs:,} | {speed:,.0f} |")
+        print(f"{target}: {runs} runs, {speed:.1f} a second", flush=True)
+    if given.document:
+        from tinyude.experiments.documents import fill_block
+
+        fill_block(given.document, "fuzz", "\n".join(rows))
     return 0
 
 
