@@ -43,6 +43,8 @@ class UDE(Fitting, Predicting, Fitted, BaseEstimator):  # type: ignore[misc]
         learner. None: no network.
     library : {"auto", "rich"}, sequence of str or sympy.Expr, or None, optional
         Terms offered for what is missing; None for the network alone.
+    keep : bool, optional
+        Leave every term of a library given as a list in, whatever the evidence.
     skip : bool, optional
         A linear part beside a perceptron without a library.
     measured : sequence of str, optional
@@ -122,6 +124,7 @@ class UDE(Fitting, Predicting, Fitted, BaseEstimator):  # type: ignore[misc]
         preset: str = "default",
         network: str | None = "auto",
         library: str | Sequence[sp.Expr | str] | None = "auto",
+        keep: bool = False,
         skip: bool = True,
         measured: Sequence[str] | None = None,
         on: Sequence[str] | None = None,
@@ -143,6 +146,7 @@ class UDE(Fitting, Predicting, Fitted, BaseEstimator):  # type: ignore[misc]
         self.preset = preset
         self.network = network
         self.library = library
+        self.keep = keep
         self.skip = skip
         self.measured = measured
         self.on = on

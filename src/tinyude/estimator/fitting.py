@@ -70,6 +70,7 @@ class Fitting:
         preset: str
         network: str | None
         library: str | Sequence[sp.Expr | str] | None
+        keep: bool
         skip: bool
         measured: Sequence[str] | None
         on: Sequence[str] | None
@@ -135,6 +136,8 @@ class Fitting:
             raise TinyUDEError(f"network is {self.network!r}; use 'auto', 'kernel', 'mlp' or None.")
         if isinstance(self.library, str) and self.library not in ("auto", "rich"):
             raise TinyUDEError(f"library is {self.library!r}; use 'auto', 'rich', a list of terms, or None.")
+        if self.keep and (self.library is None or isinstance(self.library, str)):
+            raise TinyUDEError(f"keep=True keeps the terms of your own library; library is {self.library!r}.")
         given = {"updates": self.updates, "reservoir": self.reservoir, "batch": self.batch, **dict(self.settings or {})}
         _check_numbers(self.hidden, given)
 
@@ -144,7 +147,8 @@ class Fitting:
         if library is not None and not isinstance(library, str):
             library = given_terms(self.physics, list(library))
         network = self.network if tuple(self.hidden) else None
-        result = batch_fit(self.physics, stream, Options(self.measured, self.on, self.sees, library, network))
+        options = Options(self.measured, self.on, self.sees, library, network, self.keep)
+        result = batch_fit(self.physics, stream, options)
         model, state = result.best.model, batch_state(result)
         self.batch_ = result
         self.config_ = self._config(stream, list(model.terms), 0, on=model.on)
@@ -210,6 +214,8 @@ class Fitting:
         on = residual_states(physics, self.on, self.preset) if on is None else on
         seed = seed_of(self.random_state)
         given = {"updates": self.updates, "reservoir": self.reservoir, "batch": self.batch, **dict(self.settings or {})}
+        if self.keep:
+            given.setdefault("threshold", 0.0)  # of the streaming learner
         samples = max(stream.count, LIVE_SAMPLES) if live else stream.count
         wrap = wrapped_channels(physics, self.measured, None if live else rotating(stream))
         if live:

@@ -400,3 +400,19 @@ def test_wraps_are_checked(
     period, samples = short_stream
     with pytest.raises(tu.TinyUDEError, match=complaint):
         UDE(pendulum.physics, wraps=wraps).fit(samples, t=period)  # type: ignore[arg-type]
+
+
+def test_keep_leaves_every_given_term_in() -> None:
+    t, Y = tu.systems.pendulum("A").stream(noise=0.01)
+    terms = ["omega", "theta**3", "1"]
+    chosen, kept = (
+        tu.UDE(tu.systems.pendulum("A").physics, library=terms, keep=keep, hidden=(), refine=False).fit(Y, t=t)
+        for keep in (False, True)
+    )
+    assert [entry["term"] for entry in chosen.terms_] == ["omega"]
+    assert {entry["term"] for entry in kept.terms_} == set(terms)
+    for entry in kept.terms_:
+        if entry["term"] != "omega":
+            assert abs(entry["learned"]) < 5.0 * entry["error"]
+    with pytest.raises(tu.TinyUDEError, match="keep=True keeps the terms of your own library"):
+        tu.UDE(tu.systems.pendulum("A").physics, keep=True).fit(Y, t=t)

@@ -49,6 +49,7 @@ class Options:
     sees: Sequence[str] | None = None
     library: str | Sequence[sp.Expr] | None = "auto"  # "auto", "rich", terms, or None
     network: str | None = "auto"  # "auto", "kernel", or None
+    keep: bool = False  # all terms of a given library
 
 
 @dataclass(frozen=True)
@@ -138,7 +139,8 @@ def batch_fit(physics: Physics, stream: Stream, options: Options | None = None) 
     for name, states in _combinations(found):
         model = make_model(moved, work.on, work.sees, work.circular, work.targets, states, errors)
         candidates.append(BatchCandidate(name, model, sum(fit.evidence for fit in states.values()), states))
-    candidates.sort(key=lambda candidate: -candidate.evidence)
+    if not work.options.keep:  # else the first has the terms that were asked for
+        candidates.sort(key=lambda candidate: -candidate.evidence)
     return BatchResult(candidates, work.targets, work.observed, chi2, deficient)
 
 
@@ -272,7 +274,7 @@ class _Work:
         library = self.options.library
         if library is None or isinstance(library, str):
             return Choices(library, self.options.network is not None)
-        return Choices([given_entry(term) for term in library], self.options.network is not None)
+        return Choices([given_entry(term) for term in library], self.options.network is not None, self.options.keep)
 
     def sensitivity(self, state: int) -> Array:
         """df_i/dp at the nodes (nodes, learned parameters)."""

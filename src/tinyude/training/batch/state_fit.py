@@ -21,6 +21,7 @@ from tinyude.training.batch.problem import Problem
 from tinyude.training.batch.terms_fit import (
     Columns,
     TermsFit,
+    all_terms,
     choose_terms,
     fit_terms,
     make_columns,
@@ -84,12 +85,16 @@ class Choices:
 
     library: str | Sequence[Entry] | None = "auto"  # "auto", "rich", entries, or None
     kernel: bool = True
+    keep: bool = False  # all given entries stay in, whatever the evidence
 
 
 def first_fit(problem: Problem, offer: Offer, choices: Choices, sensitivity: Array) -> StateFit:
     """Terms to start from, in the shapes offered."""
     columns = _plain_columns(problem, offer, choices, sensitivity)
-    terms = choose_terms(problem, columns, noise_scale(problem, columns))
+    if choices.keep:
+        terms = all_terms(problem, columns)
+    else:
+        terms = choose_terms(problem, columns, noise_scale(problem, columns))
     return _fit("terms", problem, terms, None, terms.evidence, sensitivity.shape[1])
 
 
@@ -108,12 +113,15 @@ def fit_state(problem: Problem, offer: Offer, choices: Choices, inputs: Inputs, 
         found.append(_with_kernel(problem, inputs, nothing, fixed, parameters, 1))
         if terms.entries:
             found.append(_with_kernel(problem, inputs, terms, fixed, parameters, offered))
-    return sorted(found, key=lambda fit: -fit.evidence)
+    asked = choices.keep and bool(terms.entries)
+    return sorted(found, key=lambda fit: (asked and not fit.terms.entries, -fit.evidence))
 
 
 def _terms(problem: Problem, offer: Offer, choices: Choices, sensitivity: Array) -> tuple[TermsFit, int]:
     """Terms of the plain or the rich library, whichever has more evidence; and how many were offered."""
     plain = _plain_columns(problem, offer, choices, sensitivity)
+    if choices.keep:
+        return all_terms(problem, plain), len(plain.entries)
     terms = fit_terms(problem, plain, noise_scale(problem, plain), offer.angles)
     entries = plain_library(offer)
     if choices.library == "rich" or (choices.library == "auto" and not only_noise(problem, terms)):

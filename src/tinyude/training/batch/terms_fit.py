@@ -76,6 +76,12 @@ def choose_terms(problem: Problem, columns: Columns, s2: float, start: Sequence[
     return solve_terms(problem, entries, fixed, [], len(columns.entries))
 
 
+def all_terms(problem: Problem, columns: Columns) -> TermsFit:
+    """Every term, whatever it is worth."""
+    fixed = columns.design[:, : columns.parameters]
+    return solve_terms(problem, columns.entries, fixed, [], len(columns.entries))
+
+
 def fit_terms(
     problem: Problem, columns: Columns, s2: float, angles: Sequence[int] = (), start: Sequence[Entry] = ()
 ) -> TermsFit:
