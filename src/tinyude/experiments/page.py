@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from tinyude.experiments.experiment import Summary
 from tinyude.report.figures import STYLE, save_figure
 
 PIXELS_PER_INCH = 150
+_PART = re.compile(r"^## [^\n]*\n.*?^`tinyude reproduce ([\w-]+)`,[^\n]*$", re.MULTILINE | re.DOTALL)
 
 
 def write_pages(folder: Path, docs: Path | None = None) -> Path:
@@ -36,11 +38,19 @@ def write_pages(folder: Path, docs: Path | None = None) -> Path:
             raise TinyUDEError(
                 "The documentation holds full runs only; run without --quick, or into a fresh --out folder."
             )
-        write_whole(docs, _render("reproduction.md.jinja", parts=parts, escape=False))
+        text = _render("reproduction.md.jinja", parts=parts, escape=False)
+        write_whole(docs, with_other_parts(text, docs.read_text(encoding="utf-8") if docs.exists() else ""))
         tables = {f"{part['name']}#{k}": table.markdown() for part in parts for k, table in enumerate(part["tables"])}
         for document in sorted(docs.parent.rglob("*.md")):
             fill_blocks(document, tables)
     return page
+
+
+def with_other_parts(text: str, before: str) -> str:
+    """The documentation's page, with the parts of an earlier one that were not computed this time."""
+    parts = {match[1]: match[0] for page in (before, text) for match in _PART.finditer(page)}
+    head = text.partition("\n## ")[0].rstrip()
+    return "\n\n".join([head, *(parts[name] for name in NAMES if name in parts)]) + "\n"
 
 
 def _part(summary: Summary, pictures: Path) -> dict[str, Any]:

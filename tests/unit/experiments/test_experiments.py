@@ -17,7 +17,7 @@ from tinyude.experiments import NAMES, fits, gradients, load, runner, sources
 from tinyude.experiments.documents import table_header
 from tinyude.experiments.experiment import Config, Result, Table, Unit, plain, select, stats
 from tinyude.experiments.floor import run_floor
-from tinyude.experiments.page import write_pages
+from tinyude.experiments.page import with_other_parts, write_pages
 from tinyude.experiments.targets import centres, corrected_targets, plain_targets
 from tinyude.reference.paper import second_order
 from tinyude.reference.signal.window import window_make
@@ -167,6 +167,18 @@ def test_a_solver_result_outlives_a_change_of_the_learner_and_not_one_of_its_own
         sources.modules_hash.cache_clear()
         assert sources.modules_hash(solver.through) != before
     sources.modules_hash.cache_clear()
+
+
+def test_with_other_parts_keeps_what_was_not_computed_and_replaces_the_rest() -> None:
+    part = "## {title}\n\n- {note}\n\n`tinyude reproduce {name}`, version 1.\n"
+    old = "# Page\n\nold head\n\n" + "\n".join(
+        part.format(title=name, note="old", name=name) for name in ("headline", "rollout")
+    )
+    new = "# Page\n\nnew head\n\n" + part.format(title="rollout", note="new", name="rollout")
+    merged = with_other_parts(new, old)
+    assert "new head" in merged and "old head" not in merged
+    assert merged.index("## headline\n\n- old") < merged.index("## rollout\n\n- new")
+    assert with_other_parts(new, "") == new and with_other_parts(merged, merged) == merged
 
 
 def test_write_pages_shows_what_was_reproduced_and_keeps_quick_runs_out_of_the_docs(tmp_path):
