@@ -112,7 +112,8 @@ def _iter_arrow(path: Path, columns: Sequence[str] | None, rows: int) -> Iterato
 def _iter_scanned(
     path: Path, columns: Sequence[str] | None, rows: int, scan: Callable[[Path], pl.LazyFrame], kind: str
 ) -> Iterator[Table]:
-    path.open("rb").close()  # a missing file is named as such
+    if path.stat().st_size == 0:  # a missing file is named as such
+        raise TinyUDEError(f"{path} is empty; give a file with one row a sample.")
     try:
         source = scan(path)
         source = source.select(chosen_columns(source.collect_schema().names(), columns, path))
