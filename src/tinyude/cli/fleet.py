@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,6 +22,7 @@ from tinyude.cli.console import (
 )
 from tinyude.cli.options import JsonFile, PhysicsPath
 from tinyude.errors import TinyUDEError
+from tinyude.model.verdict import STATUSES
 
 FLAGS_SHOWN = 12
 FAILURES_SHOWN = 3
@@ -50,8 +52,11 @@ def fleet(
     ] = 0.001,
     network: Annotated[bool, typer.Option("--network", help="Also learn a network in every fit (slower).")] = False,
     refine: Annotated[
-        bool, typer.Option("--refine/--no-refine", help="Refine each fit by its predictions: better, slower.")
-    ] = True,
+        bool, typer.Option("--refine/--no-refine", help="Refine each fit by its predictions: 3 times slower.")
+    ] = False,
+    pooled: Annotated[
+        bool, typer.Option("--pooled", help="Take all logs as one, e.g. one long log in many files; writes no page.")
+    ] = False,
     reports: Annotated[str, typer.Option(help="Report pages to write: none, flagged or all.")] = "flagged",
     json: JsonFile = None,
 ) -> None:
@@ -59,6 +64,8 @@ def fleet(
     refuse_unwritable(json)
     if scheduler is not None and workers is not None:
         raise TinyUDEError("--workers is about a cluster started here; leave it out with --scheduler.")
+    if pooled:
+        return _pooled(logs, physics, _terms(terms), scheduler, workers, json)
     from tinyude.fleet import fit
 
     with progress_bar("fleet") as moved:
@@ -82,6 +89,21 @@ def fleet(
     write_json(json, _figures(found))
 
 
+def _pooled(
+    logs: list[str], physics: Path, terms: list[str] | None, scheduler: str | None, workers: int | None, json: Any
+) -> None:
+    from tinyude.fleet import fit_pooled
+
+    with progress_bar("fleet") as moved:
+        found = fit_pooled(
+            logs, physics, terms=terms, scheduler=scheduler, workers=workers,
+            progress=lambda what, done, total: moved(done, total),
+        )  # fmt: skip
+    for row in found.iter_rows(named=True):
+        say("d({state})/dt: {coefficient:.6g} * {term} [{low:.6g}, {high:.6g}]".format(**row))
+    write_json(json, {"terms": found.to_dicts()})
+
+
 def _announce(client: Any) -> None:
     threads = sum(client.nthreads().values())
     errors.print(f"{threads} cores at work; dashboard {client.dashboard_link}", markup=False)
@@ -103,11 +125,13 @@ def _terms(text: str | None) -> list[str] | None:
 
 def _summary(found: Any) -> None:
     failed = [row for row in found.rows if row["status"] != "ok"]
+    verdicts = Counter(row.get("verdict") for row in found.rows)
     counts = {state: sum(entry[0] == state for entry in found.states.values()) for state in _WORDS}
     print_table(
         [
             ("machines", f"{len(found.states):,}"),
             ("logs fitted", f"{len(found.rows) - len(failed):,} of {len(found.rows):,}"),
+            ("their verdicts", ", ".join(f"{n:,} {name}" for name in STATUSES if (n := verdicts[name])) or "none"),
             ("all machines learn", ", ".join(found.plan.get("terms", ())) or "nothing in common"),
             ("states", ", ".join(f"{count:,} {_WORDS[state]}" for state, count in counts.items())),
         ]

@@ -1,11 +1,12 @@
 """Many machines: one fit for each machine and period on Dask, what they have in common, and who differs or changes.
 
 `paths` finds the logs, `work` fits one of them, `cluster` spreads the work, `store` keeps results, `pooling` and
-`watch` compare machines, `page` shows them. `fit` puts these in order.
+`watch` compare machines, `page` shows them. `fit` puts these in order; `fit_pooled` takes all logs as one.
 """
 
+from tinyude.fleet.pooled import fit_pooled
 from tinyude.fleet.result import FleetResult
 from tinyude.fleet.run import fit, open_fleet
 from tinyude.fleet.sums import Sums, pooled_sums
 
-__all__ = ["FleetResult", "Sums", "fit", "open_fleet", "pooled_sums"]
+__all__ = ["FleetResult", "Sums", "fit", "fit_pooled", "open_fleet", "pooled_sums"]

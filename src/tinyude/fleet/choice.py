@@ -1,36 +1,75 @@
 """The terms that all machines of a fleet learn: only the same coefficients can be compared.
 
-A few machines are looked at. Candidate terms are offered to all of them alike, their sums are merged, and terms are
-added one by one while they explain more than a trifle; a term that most machines need, each with its own sign, is added
-too.
+A few machines are looked at, each fitted on its own. What several of them found joins the default library; these
+candidates are offered to all of them alike, and terms are added one by one while they explain a good part of what is
+left in most machines, each with coefficients of its own. Of nearly equal ones that is taken which more machines found.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import sympy as sp
 
-from tinyude.errors import TinyUDEError
+from tinyude.errors import TinyUDEError, TinyUDEWarning
+from tinyude.fleet.cluster import results
 from tinyude.fleet.paths import Unit
-from tinyude.fleet.sums import GROUPS, Sums, WindowPlan, stream_sums
+from tinyude.fleet.sums import Sums, WindowPlan, solved, stream_sums
 from tinyude.fleet.work import Recipe, local_logs, read_stream
 from tinyude.physics.expressions import expression_text
 from tinyude.physics.kinematics import residual_states
-from tinyude.physics.library import MAX_COLUMNS, default_terms
-from tinyude.reference.regression.library import MIN_GROUPS
+from tinyude.physics.library import MAX_COLUMNS, default_terms, given_terms
 from tinyude.training.data_defaults import rough_rms, two_way
 
+Progress = Callable[[str, int, int], None]
 PILOTS = 24  # machines looked at
-WORTH = 0.003  # share of what is explained that a further term must add
-NEW = 0.05  # share of a term's square that the terms before it do not hold: collinear ones cannot be compared
-AS_GOOD = 0.9  # of the best term's gain: the simplest of these is taken
-CERTAIN = 3.0  # jackknife standard errors, machines as groups where there are enough of them
-WIDTHS = (2.5, 4.0, 6.3, 16.0, 25.0)  # of smooth dry friction, beside the library's 10 and 50 over the RMS speed
-MOST_MACHINES = 0.5  # share that must need a term of varying sign
+FOUND = 0.2  # share of them that must have found a form for it to be offered to all
+OF_THE_REST = 0.1  # share of the unexplained square that a further term must explain: chance explains less
+WORTH = 3e-5  # share of the explained square that it must add: half a per cent of the missing part's size
+NEW = 0.02  # share of a term's square that the terms before it do not hold: collinear ones cannot be compared
+COLLINEAR = 1e-8  # the same for a single machine: below, its equations cannot be solved
+AS_GOOD = 0.9  # of the best term's gain: of these, the one that most machines found, then the simplest
+CERTAIN = 3.0  # jackknife standard errors
+MOST_MACHINES = 0.5  # share of the machines that must need a term
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What one machine's log shows before terms are chosen."""
+
+    rms: Mapping[str, float]  # of the states
+    speeds: Sequence[str]  # channels that go both ways
+    terms: Sequence[str]  # that its own fit found
+    plan: WindowPlan  # its windows
+
+
+def choose_terms(client: Any, units: Sequence[Unit], recipe: Recipe, tell: Progress) -> tuple[str, ...]:
+    """The terms for all machines, from a few of them; () where none can be fitted."""
+    looked_at = pilots(units)
+    what, total = "choosing terms", 2 * len(looked_at)
+    surveys = []
+    look = partial(survey, recipe=recipe)
+    for count, (unit, found, _) in enumerate(results(client, look, looked_at, "survey")):
+        tell(what, count + 1, total)
+        surveys += [(unit, found)] if found else []
+    if not surveys:
+        return ()
+    terms = candidates(recipe, [found for _, found in surveys])
+    work = partial(candidate_sums, recipe=recipe, terms=list(terms))
+    parts = []
+    plans = [(unit, found.plan) for unit, found in surveys]
+    for count, (_, sums, _) in enumerate(results(client, work, plans, "sums")):
+        tell(what, len(looked_at) + count + 1, total)
+        parts += [sums] if sums is not None and sums.windows else []
+    if not parts:
+        return ()
+    return tuple(choose(parts, terms, len(recipe.rig.physics.learned)))
 
 
 def pilots(units: Sequence[Unit], most: int = PILOTS) -> list[Unit]:
@@ -43,93 +82,147 @@ def pilots(units: Sequence[Unit], most: int = PILOTS) -> list[Unit]:
     return [machines[name][len(machines[name]) // 2] for name in chosen]
 
 
-def survey(unit: Unit, recipe: Recipe) -> dict[str, Any] | None:
-    """What a log shows before terms are chosen: RMS of the states, channels that go both ways; None: unreadable."""
+def survey(unit: Unit, recipe: Recipe) -> Survey | None:
+    """A machine fitted on its own; None where it cannot be."""
     try:
-        with local_logs(unit) as paths:
+        with local_logs(unit) as paths, warnings.catch_warnings():
+            warnings.simplefilter("ignore", TinyUDEWarning)  # of a first look, which is not kept
             stream = read_stream(paths, recipe.rig)
-            measured = tuple(recipe.rig.measured)
-            return {"rms": rough_rms(recipe.rig.physics, measured, stream), "speeds": two_way(stream)}
+            ude = recipe.with_terms(()).estimator().fit(stream)
+    except (TinyUDEError, OSError):
+        return None
+    rms = rough_rms(recipe.rig.physics, tuple(recipe.rig.measured), stream)
+    return Survey(rms, two_way(stream), [entry["term"] for entry in ude.terms_], WindowPlan.of(ude))
+
+
+def candidate_sums(looked_at: tuple[Unit, WindowPlan], recipe: Recipe, terms: Sequence[str]) -> Sums | None:
+    """The sums of a machine's windows over candidate terms; None where they cannot be made."""
+    unit, plan = looked_at
+    try:
+        return file_sums(unit, recipe, plan, terms)
     except (TinyUDEError, OSError):
         return None
 
 
-def candidate_sums(unit: Unit, recipe: Recipe, terms: Sequence[str]) -> Sums | None:
-    """The sums of a unit's windows over candidate terms; None where it cannot be fitted."""
-    try:
-        with local_logs(unit) as paths:
-            stream = read_stream(paths, recipe.rig)
-            ude = recipe.with_terms(("1",)).estimator().fit(stream)
-            return stream_sums(stream, ude.physics, WindowPlan.of(ude), terms)
-    except (TinyUDEError, OSError):
-        return None
+def file_sums(unit: Unit, recipe: Recipe, plan: WindowPlan, terms: Sequence[str]) -> Sums:
+    """The sums of a unit's windows."""
+    with local_logs(unit) as paths:
+        return stream_sums(read_stream(paths, recipe.rig), recipe.rig.physics, plan, terms)
 
 
-def candidates(recipe: Recipe, surveys: Sequence[dict[str, Any]]) -> list[str]:
-    """The default library for the typical machine of the fleet."""
+def candidates(recipe: Recipe, surveys: Sequence[Survey]) -> dict[str, int]:
+    """Terms for all machines, with the number of them that found it: the machines' own first, then the default library.
+
+    The same form with other numbers in it, such as tanh(18*omega) and tanh(22*omega), is one term, with medians.
+    """
     physics = recipe.rig.physics
-    rms = {name: float(np.median([entry["rms"][name] for entry in surveys])) for name in physics.states}
-    votes = Counter(name for entry in surveys for name in entry["speeds"])
-    speeds = [name for name, count in votes.items() if count > len(surveys) / 2]
     on = residual_states(physics, recipe.rig.residual_on, "default")
     most = (MAX_COLUMNS - len(physics.learned)) // len(on)
-    terms = default_terms(physics, rms, speeds, most)
-    rates = {physics.states[j] for j in physics.kinematic if j is not None} or set(speeds)
-    finer = [
-        sp.tanh(sp.Float(f"{k / rms[name]:.3g}") * sp.Symbol(name, real=True))
-        for name in physics.states
-        if name in rates
-        for k in WIDTHS
-    ]
-    return [expression_text(term) for term in [*terms, *finer][:most]]
+    found: dict[sp.Expr, list[list[float]]] = {}
+    for entry in surveys:
+        for form, numbers in dict(_form(term) for term in given_terms(physics, sorted(set(entry.terms)))).items():
+            found.setdefault(form, []).append(numbers)
+    named = {form: numbers for form, numbers in found.items() if len(numbers) >= FOUND * len(surveys)}
+    offered = {_with_numbers(form, np.median(numbers, axis=0)): len(numbers) for form, numbers in named.items()}
+    rms = {name: float(np.median([entry.rms[name] for entry in surveys])) for name in physics.states}
+    votes = Counter(name for entry in surveys for name in entry.speeds)
+    speeds = [name for name, count in votes.items() if count > len(surveys) / 2]
+    for term in default_terms(physics, rms, speeds, most):
+        if _form(term)[0] not in named:
+            offered.setdefault(expression_text(term), 0)
+    return dict(list(offered.items())[:most])
 
 
-def choose(parts: Sequence[Sums], terms: Sequence[str], parameters: int) -> list[str]:
-    """The terms that the fleet needs, in the order of the candidates.
+def _form(term: sp.Expr) -> tuple[sp.Expr, list[float]]:
+    """A term with symbols in place of its decimal numbers, and these numbers."""
+    numbers = list(dict.fromkeys(part for part in sp.preorder_traversal(term) if isinstance(part, sp.Float)))
+    return term.xreplace({number: _place(i) for i, number in enumerate(numbers)}), [float(n) for n in numbers]
+
+
+def _with_numbers(form: sp.Expr, numbers: Any) -> str:
+    return expression_text(form.xreplace({_place(i): sp.Float(f"{value:.3g}") for i, value in enumerate(numbers)}))
+
+
+def _place(number: int) -> sp.Symbol:
+    return sp.Symbol(f"_number{number}", real=True)
+
+
+def choose(parts: Sequence[Sums], terms: Mapping[str, int], parameters: int) -> list[str]:
+    """The terms that the fleet needs, in the order of the candidates; each machine has coefficients of its own.
 
     Parameters
     ----------
     parts
         The sums of each machine looked at, over parameters and then the candidate terms of every residual state.
     terms
-        The candidates.
+        The candidates, with the number of machines whose own fit found them.
     parameters
         Number of learned parameters, always in.
     """
-    chosen = forward(_merged(parts), list(range(parameters)), terms)
-    for _ in terms:
-        votes = Counter(column for part in parts for column in forward(part, chosen, terms)[len(chosen) :])
-        column, count = max(votes.items(), key=lambda entry: (entry[1], -entry[0]), default=(0, 0))
-        if count <= MOST_MACHINES * len(parts):
+    machines = [_Machine(part) for part in parts]
+    texts = list(terms)
+    columns = range(parameters, parts[0].columns)
+    text = {column: texts[(column - parameters) % len(texts)] for column in columns}
+    found = list(range(parameters))
+    while gains := _gains(machines, found, [column for column in columns if column not in found]):
+        best = max(gains.values())
+        close = [column for column, gain in gains.items() if gain >= AS_GOOD * best]
+        close.sort(key=lambda column: (-terms[text[column]], len(text[column]), -gains[column]))
+        certain = next((column for column in close if _certain(parts, found, column)), None)
+        if certain is None:
             break
-        chosen.append(column)
-    names = {terms[(column - parameters) % len(terms)] for column in chosen if column >= parameters}
-    return [term for term in terms if term in names]
+        found.append(certain)
+    names = {text[column] for column in found[parameters:]}
+    return [term for term in texts if term in names]
 
 
-def _merged(parts: Sequence[Sums]) -> Sums:
-    """Machines as groups where there are enough of them, so that a term must hold in the fleet, not in one machine."""
-    grouped = [part.in_one_group(i % GROUPS) for i, part in enumerate(parts)] if len(parts) >= MIN_GROUPS else parts
-    whole = grouped[0]
-    for part in grouped[1:]:
-        whole = whole.merge(part)
-    return whole
+class _Machine:
+    """Shares of one machine's squared target, with coefficients of its own."""
+
+    def __init__(self, sums: Sums) -> None:
+        self.total = sums.total
+
+    def explained(self, chosen: list[int]) -> float:
+        square = self.total[-1, -1]
+        return float(self.total[chosen, -1] @ solved(self.total, chosen) / square) if chosen and square else 0.0
+
+    def novelty(self, column: int, chosen: list[int]) -> float:
+        """Share of a column's square that the chosen columns do not hold."""
+        square = self.total[column, column]
+        if not square:
+            return 0.0
+        if not chosen:
+            return 1.0
+        share = np.linalg.lstsq(self.total[np.ix_(chosen, chosen)], self.total[chosen, column], rcond=None)[0]
+        return float(1.0 - share @ self.total[chosen, column] / square)
 
 
-def forward(sums: Sums, chosen: list[int], terms: Sequence[str]) -> list[int]:
-    """The chosen columns, and those that are worth adding one by one; of nearly equal ones the simplest."""
-    found = list(chosen)
-    length = {column: len(terms[(column - len(chosen)) % len(terms)]) for column in range(sums.columns)}
-    while len(found) < sums.columns:
-        base = sums.explained(found)
-        fresh = [c for c in range(sums.columns) if c not in found and sums.novelty(c, found) > NEW]
-        gains = {c: sums.explained([*found, c]) - base for c in fresh}
-        best = max(gains.values(), default=0.0)
-        if best <= WORTH * (base + best):
-            break
-        column = min((c for c in fresh if gains[c] >= AS_GOOD * best), key=lambda c: (length[c], -gains[c]))
-        trial = [*found, column]
-        if abs(sums.solve(trial)[-1]) <= CERTAIN * sums.errors(trial)[-1]:
-            break
-        found = trial
-    return found
+def _gains(machines: Sequence[_Machine], found: list[int], columns: Sequence[int]) -> dict[int, float]:
+    """Columns worth adding, with the share of what is unexplained that each explains, median over the machines."""
+    base = np.array([machine.explained(found) for machine in machines])
+    gains = {}
+    for column in columns:
+        if float(np.median([machine.novelty(column, found) for machine in machines])) <= NEW:
+            continue
+        gain = np.array([_explained_with(machine, found, column) for machine in machines]) - base
+        share = float(np.median(gain / np.maximum(1.0 - base, 1e-12)))
+        if share > OF_THE_REST and float(np.median(gain)) > WORTH * float(np.median(base + gain)):
+            gains[column] = share
+    return gains
+
+
+def _explained_with(machine: _Machine, found: list[int], column: int) -> float:
+    usable = machine.novelty(column, found) > COLLINEAR
+    return machine.explained([*found, column] if usable else found)
+
+
+def _certain(parts: Sequence[Sums], found: list[int], column: int) -> bool:
+    """Whether a column's coefficient is above its jackknife error in most machines."""
+    trial = [*found, column]
+    sure = 0
+    for part in parts:
+        try:
+            sure += bool(abs(part.solve(trial)[-1]) > CERTAIN * part.errors(trial)[-1])
+        except (TinyUDEError, np.linalg.LinAlgError):
+            continue  # this machine has never shown it
+    return sure > MOST_MACHINES * len(parts)

@@ -49,19 +49,19 @@ class FleetResult:
 
     @cached_property
     def units(self) -> pl.DataFrame:
-        """A row a unit: machine, period, labels, status, error, noise, windows, seconds, warnings, model."""
+        """A row a unit: machine, period, labels, status, error, verdict, noise, windows, seconds, warnings, model."""
         names = ("machine", "period", "status", "error", "key", "model")
         numbers = ("samples", "windows", "accepted", "health", "seconds", "cpu_seconds")
         columns: dict[str, Any] = {name: [row[name] for row in self.rows] for name in names}
-        columns |= {name: [row.get(name) for row in self.rows] for name in numbers}
+        columns |= {name: [row.get(name) for row in self.rows] for name in ("verdict", *numbers)}
         columns |= {name: [list(row.get(name) or ()) for row in self.rows] for name in ("noise", "warnings", "files")}
         labels = sorted({label for row in self.rows for label in row["labels"]})
         columns |= {label: [row["labels"].get(label) for row in self.rows] for label in labels}
-        schema: dict[str, Any] = dict.fromkeys((*names, *labels), pl.String)
+        schema: dict[str, Any] = dict.fromkeys((*names, "verdict", *labels), pl.String)
         schema |= dict.fromkeys(("samples", "windows", "accepted"), pl.Int64)
         schema |= dict.fromkeys(("health", "seconds", "cpu_seconds"), pl.Float64)
         schema |= {"noise": pl.List(pl.Float64), "warnings": pl.List(pl.String), "files": pl.List(pl.String)}
-        order = [*names[:2], *labels, *names[2:4], *numbers, "noise", "warnings", "files", *names[4:]]
+        order = [*names[:2], *labels, *names[2:4], "verdict", *numbers, "noise", "warnings", "files", *names[4:]]
         return pl.DataFrame(columns, schema=schema).select(order)
 
     @cached_property

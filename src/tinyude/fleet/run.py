@@ -14,6 +14,7 @@ import polars as pl
 import tinyude
 from tinyude.errors import TinyUDEError
 from tinyude.fleet import choice
+from tinyude.fleet.choice import Progress
 from tinyude.fleet.cluster import connected, results
 from tinyude.fleet.paths import Unit, find_units, frame_units
 from tinyude.fleet.result import FleetResult, merge_rows
@@ -23,9 +24,9 @@ from tinyude.fleet.work import FAILED, OK, Recipe, fit_unit, write_report
 from tinyude.physics import Physics
 from tinyude.physics.file import PhysicsFile, load_physics_file
 
-Progress = Callable[[str, int, int], None]
 NO_REPORTS, FLAGGED_REPORTS, ALL_REPORTS = "none", "flagged", "all"
-SETTINGS = {"threshold": 0.0}  # the fleet's terms stay in every fit: a coefficient near 0 is a finding too
+# Refined fits took 3.3 times the CPU time and were 1.0 to 1.5 times as exact (three simulated plants).
+OPTIONS = {"refine": False}
 
 
 def fit(
@@ -62,7 +63,8 @@ def fit(
     false_alarms
         Share of healthy machines that may be flagged at one look.
     options
-        Further arguments of `tinyude.UDE`; the network is left out unless `hidden` is given.
+        Further arguments of `tinyude.UDE`. Fits are not refined unless `refine` is given, and have no network unless
+        `hidden` is.
     reports
         Report pages to write beside the fleet's page: "none", "flagged" machines, or "all".
     command
@@ -91,7 +93,7 @@ def fit(
     if reports not in (NO_REPORTS, FLAGGED_REPORTS, ALL_REPORTS):
         raise TinyUDEError(f"reports is {reports!r}; use 'none', 'flagged' or 'all'.")
     units = frame_units(logs) if isinstance(logs, Mapping) else find_units(logs)
-    recipe = Recipe(_rig(physics), options={"settings": SETTINGS, "refine": True, **(options or {})})
+    recipe = Recipe(rig_of(physics), options={**OPTIONS, **(options or {})})
     store = Store(_address(out))
     tell = progress or (lambda what, done, total: None)
     planned = _planned(recipe, store, terms)
@@ -102,7 +104,7 @@ def fit(
     tell("fitting", len(kept), len(units))
     if todo or (reports != NO_REPORTS and store.keeps):
         with _cluster(scheduler, workers, client, started) as dask:
-            recipe = planned or recipe.with_terms(_choose(dask, units, recipe, tell))
+            recipe = planned or recipe.with_terms(choice.choose_terms(dask, units, recipe, tell))
             store.write_plan(_plan(recipe, terms, store, command))
             rows = _fit_all(dask, todo, recipe, store, lambda count: tell("fitting", len(kept) + count, len(units)))
             found = FleetResult(merge_rows(kept, rows), store, store.plan(), false_alarms)
@@ -197,26 +199,6 @@ def _cluster(
         yield dask
 
 
-def _choose(client: Any, units: Sequence[Unit], recipe: Recipe, tell: Progress) -> tuple[str, ...]:
-    looked_at = choice.pilots(units)
-    what, total = "choosing terms", 2 * len(looked_at)
-    surveys = []
-    for count, (_, found, _) in enumerate(results(client, partial(choice.survey, recipe=recipe), looked_at, "survey")):
-        tell(what, count + 1, total)
-        surveys += [found] if found else []
-    if not surveys:
-        return ()
-    terms = choice.candidates(recipe, surveys)
-    work = partial(choice.candidate_sums, recipe=recipe, terms=terms)
-    parts = []
-    for count, (_, sums, _) in enumerate(results(client, work, looked_at, "sums")):
-        tell(what, len(looked_at) + count + 1, total)
-        parts += [sums] if sums is not None and sums.windows else []
-    if not parts:
-        return ()
-    return tuple(choice.choose(parts, terms, len(recipe.rig.physics.learned)))
-
-
 def _unchanged(units: Iterable[Unit], kept: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Kept results whose files have the same names, sizes and times of change: not even read again."""
     wanted = {(unit.machine, unit.period): unit for unit in units if unit.content is None}
@@ -228,7 +210,8 @@ def _unchanged(units: Iterable[Unit], kept: Iterable[dict[str, Any]]) -> list[di
     return found
 
 
-def _rig(physics: str | PathLike[str] | PhysicsFile | Physics) -> PhysicsFile:
+def rig_of(physics: str | PathLike[str] | PhysicsFile | Physics) -> PhysicsFile:
+    """The physics file of what a caller gave."""
     if isinstance(physics, PhysicsFile):
         return physics
     if isinstance(physics, Physics):

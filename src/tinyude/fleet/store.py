@@ -30,7 +30,7 @@ _TERM = pa.struct(
     + [(name, pa.float64()) for name in ("coefficient", "error", "low", "high", "known")]
 )
 RESULT = pa.schema(
-    [(name, pa.string()) for name in ("machine", "period", "key", "recipe", "status", "error", "model")]
+    [(name, pa.string()) for name in ("machine", "period", "key", "recipe", "status", "error", "model", "verdict")]
     + [("lasting", pa.bool_()), ("labels", pa.map_(pa.string(), pa.string()))]
     + [(name, pa.list_(pa.string())) for name in ("files", "stamps", "warnings", "channels")]
     + [(name, pa.int64()) for name in ("samples", "windows", "accepted")]

@@ -124,7 +124,7 @@ class Sums:
 
     def solve(self, chosen: Sequence[int] | None = None) -> Array:
         """Least-squares coefficients of all columns, or of the chosen ones."""
-        return _solved(self.total, chosen)
+        return solved(self.total, chosen)
 
     def errors(self, chosen: Sequence[int] | None = None) -> Array:
         """Delete-a-group jackknife standard errors of `solve`; infinite with fewer than two groups."""
@@ -133,28 +133,13 @@ class Sums:
         if len(filled) < 2:
             return np.full(self.columns if chosen is None else len(chosen), np.inf)
         total = self.total
-        left_out = np.array([_solved(total - group, chosen) for group in filled])
+        left_out = np.array([solved(total - group, chosen) for group in filled])
         count = len(filled)
         return np.asarray(np.sqrt((count - 1) / count * ((left_out - left_out.mean(axis=0)) ** 2).sum(axis=0)))
 
-    def novelty(self, column: int, chosen: Sequence[int]) -> float:
-        """Share of a column's square that the chosen columns do not hold."""
-        if not chosen:
-            return 1.0
-        total = self.total
-        index = list(chosen)
-        share = np.linalg.lstsq(total[np.ix_(index, index)], total[index, column], rcond=None)[0]
-        return float(1.0 - share @ total[index, column] / total[column, column])
 
-    def explained(self, chosen: Sequence[int]) -> float:
-        """Share of the squared target that the chosen columns explain."""
-        if not chosen:
-            return 0.0
-        total = self.total
-        return float(total[list(chosen), -1] @ self.solve(chosen) / total[-1, -1])
-
-
-def _solved(total: Array, chosen: Sequence[int] | None) -> Array:
+def solved(total: Array, chosen: Sequence[int] | None) -> Array:
+    """Least-squares coefficients of the chosen columns from the products of columns and target."""
     index = list(range(len(total) - 1) if chosen is None else chosen)
     scale = np.sqrt(np.diag(total)[index])
     if not np.all(scale > 0.0):

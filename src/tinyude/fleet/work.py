@@ -58,7 +58,7 @@ class Recipe:
         rig = self.rig
         options = {"hidden": (), **self.options}
         if self.terms:
-            options["library"] = list(self.terms)
+            options |= {"library": list(self.terms), "keep": True}  # only the same coefficients can be compared
         return UDE(rig.physics, measured=tuple(rig.measured), on=rig.residual_on, sees=rig.residual_sees, **options)
 
 

@@ -21,8 +21,15 @@ from typer.testing import CliRunner
 
 import tinyude as tu
 from tinyude.cli.app import app
+from tinyude.data.logs import Columns, log_stream
 from tinyude.experiments.simulated_fleet import SimulatedFleet
-from tinyude.fleet.run import open_fleet
+from tinyude.fleet.choice import pilots, survey
+from tinyude.fleet.paths import find_units
+from tinyude.fleet.pooled import single_files
+from tinyude.fleet.run import OPTIONS, open_fleet
+from tinyude.fleet.sums import pooled_sums
+from tinyude.fleet.work import Recipe
+from tinyude.physics.file import load_physics_file
 
 TERMS = ["omega", "tanh(20*omega)"]
 MACHINES, WEEKS, CHANGED = 8, 2, 5
@@ -170,6 +177,28 @@ def test_fit_reads_and_writes_other_storages(plant: Path, threads: distributed.C
     assert memory.exists("/results/terms.parquet") and memory.exists(f"/results/{found.units['model'][0]}")
     memory.rm("/plant", recursive=True)
     memory.rm("/results", recursive=True)
+
+
+def test_fit_pooled_gives_the_coefficients_of_a_single_pass(tmp_path: Path, threads: distributed.Client) -> None:
+    physics = SimulatedFleet(machines=2, weeks=2, seconds=8.0, spread=0.0).write(tmp_path)
+    found = tu.fleet.fit_pooled(template(tmp_path), physics, terms=TERMS, client=threads)
+    rig = load_physics_file(physics)
+    files = single_files(find_units(template(tmp_path)))
+    plan = survey(pilots(files)[0], Recipe(rig, options=OPTIONS)).plan
+    streams = [log_stream([Path(file.files[0])], Columns.of(rig)) for file in reversed(files)]
+    whole = pooled_sums(streams, rig.physics, plan, TERMS)
+    assert found["coefficient"].to_numpy() == pytest.approx(whole.solve(), rel=1e-12)
+    assert found["coefficient"].to_list() == pytest.approx([-0.8, -1.5], rel=0.1)
+    assert (found["low"] < found["coefficient"]).all() and found["state"].to_list() == ["omega", "omega"]
+
+
+def test_fit_pooled_refuses_what_it_cannot_do(plant: Path, tmp_path: Path, threads: distributed.Client) -> None:
+    text = (plant / "rig.toml").read_text()
+    (tmp_path / "rig.toml").write_text(text.replace("J = 0.063", "J = { value = 0.063, learn = true }"))
+    with pytest.raises(tu.TinyUDEError, match="J is to be learned"):
+        tu.fleet.fit_pooled(template(plant), tmp_path / "rig.toml", terms=TERMS, client=threads)
+    with pytest.raises(tu.TinyUDEError, match="arm-900"):  # a broken file: a part of a log is not the log
+        tu.fleet.fit_pooled(template(plant), plant / "rig.toml", terms=TERMS, client=threads)
 
 
 def test_report_of_a_stored_unit(fitted: Path, tmp_path: Path) -> None:

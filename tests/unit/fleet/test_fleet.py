@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 import tinyude as tu
-from tinyude.fleet.evidence import known_coefficient
+from tinyude.fleet.evidence import coefficient_rows, unit_figures
 from tinyude.fleet.paths import find_units, frame_units, period_days
 from tinyude.fleet.result import FleetResult
 from tinyude.fleet.store import Store
@@ -79,10 +79,20 @@ def test_period_days_reads_dates_weeks_and_months() -> None:
     assert days["2026-01-05T12:00:00"] - days["2026-W02"] == 0.5
 
 
-def test_known_coefficient_reads_the_known_part() -> None:
-    physics = tu.Physics(["x", "v"], ["v", "-k*x - 0.1*v + 2 + u/m"], inputs=["u"], parameters={"k": 4.0, "m": 0.5})
-    found = [known_coefficient(physics, "v", term) for term in ("x", "v", "1", "u", "v*Abs(v)")]
-    assert found == [-4.0, pytest.approx(-0.1), 2.0, 2.0, 0.0]
+def test_coefficient_rows_tell_the_known_value_and_the_verdict() -> None:
+    physics = tu.Physics(["x", "v"], ["v", "-k*x - 0.1*v"], parameters={"k": 4.0})
+    t = np.arange(0.0, 30.0, 0.02)
+    rng = np.random.default_rng(0)
+    decay, pace = 0.25, np.sqrt(4.0 - 0.25**2)  # x'' = -4 x - 0.5 x'
+    x = np.exp(-decay * t) * np.cos(pace * t)
+    v = -decay * x - pace * np.exp(-decay * t) * np.sin(pace * t)
+    Y = np.column_stack([x, v]) + 1e-3 * rng.standard_normal((len(t), 2))
+    ude = tu.UDE(physics, hidden=(), library=["v"], refine=False).fit(Y, t=t)
+    (row,) = coefficient_rows(ude)
+    assert (row["kind"], row["state"], row["term"], row["known"]) == ("term", "v", "v", -0.1)
+    assert row["low"] < -0.4 < row["high"] and row["known"] + row["coefficient"] == pytest.approx(-0.5, rel=0.02)
+    figures = unit_figures(ude)
+    assert figures["verdict"] == ude.verdict_.status and 0.0 < figures["health"] < 0.1
 
 
 def test_fleet_result_flags_those_that_changed_and_no_others(changed_fleet: FleetResult) -> None:
