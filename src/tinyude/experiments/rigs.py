@@ -18,13 +18,14 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class Rig:
-    """What a user has: physics, samples, sample period, inputs."""
+    """What a user has: physics, samples, sample period, inputs, and what he says of inputs between samples."""
 
     physics: Physics
     Y: Array
     period: float
     u: Array | None
     measured: tuple[str, ...] | None
+    hold: str = "auto"
 
 
 ALL = PLANTS | UNSEEN
@@ -43,7 +44,7 @@ def able(plant: Plant, fault: str) -> bool:
         "millimetres": plant.length,
         "grams": plant.mass,
         "late input": plant.drive,
-        "late sensor": len(plant.states) > 1 and plant.measured is None and plant.known[0] == plant.states[1],
+        "late sensor": plant.measured is None and any(known in plant.states for known in plant.known),
         "wrong hold": plant.drive and plant.period > 0.003,
         "no excitation": plant.drive,
         "hidden actuator": plant.drive,
@@ -101,7 +102,7 @@ def make_rig(name: str, fault: str, seed: int) -> Rig:
         first = next(iter(p for p in plant.parameters if p != "g"))
         parameters[first] = Parameter(1.6 * values[first], True, 1.4 * values[first], 2.0 * values[first])
     physics = Physics(plant.states, known, inputs, {p: v for p, v in parameters.items() if _uses(known, p)})
-    return Rig(physics, Y, period, u, measured)
+    return Rig(physics, Y, period, u, measured, "held" if fault == "wrong hold" else "auto")
 
 
 def _uses(known: tuple[str, ...], parameter: str) -> bool:

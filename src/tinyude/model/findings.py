@@ -22,7 +22,8 @@ RUN_UNEXPECTED = 4.0  # times what noise and the uncertain start explain
 PREDICTABLE = 0.25  # expected error up to which a horizon is judged
 WORSE = 1.3  # times the error of the known physics alone
 LEFT_LOST, LEFT_LARGE = 0.15, 0.05  # unexplained share of a rate
-LEFT_OVER_NOISE = 3.0
+LEFT_OVER_NOISE = 3.0  # sound rigs leave 0.85 to 1.2 times the noise (tinyude reproduce verdicts)
+LEFT_SMALL, LEFT_FAR_OVER_NOISE = 0.02, 10.0
 DRIVEN, SURE = 0.35, 5.0  # correlation of what is left with a signal, and standard errors
 PASSED = 0.5
 FEW_CYCLES, FEW_WINDOWS = 0.4, 40
@@ -223,7 +224,8 @@ def _held_back(evidence: Evidence) -> Iterator[Reason]:
 
 def _unexplained(evidence: Evidence) -> Iterator[Reason]:
     for state, left in evidence.unexplained.items():
-        if left.over_noise < LEFT_OVER_NOISE or left.share < LEFT_LARGE:
+        large = left.over_noise > LEFT_OVER_NOISE and left.share > LEFT_LARGE
+        if not large and not (left.over_noise > LEFT_FAR_OVER_NOISE and left.share > LEFT_SMALL):
             continue
         yield Reason(
             BAD if left.share > LEFT_LOST else CAUTION,

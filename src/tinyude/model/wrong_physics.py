@@ -188,7 +188,8 @@ def addends(model: Model, seen: Windows) -> list[Addend]:
     answer: list[Addend] = []
     for i in _free_rows(model):
         size, noise = float(seen.rms(seen.dx)[i]), float(seen.rms(seen.floor)[i])
-        parts = [e for e in sp.Add.make_args(sp.expand(physics.rhs[i].xreplace(values))) if e.free_symbols]
+        summands = sp.Add.make_args(sp.expand(physics.rhs[i].xreplace(values)))
+        parts = [e for e in summands if e.free_symbols]
         if not parts or len(seen) < 8 * (len(parts) + 2) or size <= 3.0 * noise:
             continue
         with np.errstate(all="ignore"):
@@ -201,7 +202,8 @@ def addends(model: Model, seen: Windows) -> list[Addend]:
         extra = [(scale * seen.seen(learned[:, [k]], i))[:, 0] for k in kept]
         target = scale[:, 0] * seen.dx[:, i]
         factors, errors = _factors(design, [*extra, np.ones(len(design))], target)
-        left = target - design.sum(axis=1)
+        constant = float(sum((e for e in summands if not e.free_symbols), sp.Integer(0)))
+        left = target - design.sum(axis=1) - scale[:, 0] * constant
         for part, factor, error, column in zip(parts, factors, errors, design.T, strict=True):
             share = float(np.sqrt(np.mean(column**2))) / size
             gain = float(np.linalg.norm(left) / (np.linalg.norm(left - (factor - 1.0) * column) + 1e-300))
