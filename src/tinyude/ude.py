@@ -11,6 +11,7 @@ import numpy as np
 import sympy as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
 
 from tinyude.errors import TinyUDEError
 from tinyude.estimator.fitted import Fitted, shown
@@ -22,6 +23,10 @@ from tinyude.physics import Physics
 from tinyude.training.resume import resumed_session
 
 Array = NDArray[Any]
+
+
+class UnfittedError(TinyUDEError, NotFittedError):  # type: ignore[misc]
+    """A UDE was used before it was fitted; scikit-learn's `NotFittedError` too."""
 
 
 class UDE(Fitting, Predicting, Fitted, BaseEstimator):  # type: ignore[misc]
@@ -370,7 +375,7 @@ class UDE(Fitting, Predicting, Fitted, BaseEstimator):  # type: ignore[misc]
                 raise TinyUDEError(
                     f"Still calibrating: {state['samples']} of {self._session_.config.calibration} samples; push more."
                 )
-            raise TinyUDEError("This UDE is not fitted yet; call fit(Y, t=...) first.")
+            raise UnfittedError("This UDE is not fitted yet; call fit(Y, t=...) first.")
         model: Model = self.model_
         return model
 

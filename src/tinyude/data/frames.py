@@ -34,6 +34,8 @@ def numbers(values: Any, names: Sequence[str], what: str) -> Array:
     TinyUDEError
         A column is missing, misspelt or there twice, or holds something else than numbers.
     """
+    if hasattr(values, "toarray") and hasattr(values, "nnz"):
+        raise TinyUDEError(f"{what} is sparse, and sparse input is not supported; give {what}.toarray().")
     columns = _column_names(values)
     if columns is not None and _named(columns, names, what):
         values = np.column_stack([plain(_column(values, name), what) for name in names])
@@ -48,6 +50,8 @@ def plain(values: Any, what: str, remedy: str = "give a numeric array") -> Array
         if isinstance(values, np.ma.MaskedArray):
             return np.asarray(np.ma.filled(np.ma.asarray(values, dtype=np.float64), np.nan))
         array = np.asarray(values)
+        if array.dtype.kind == "c":
+            raise TinyUDEError(f"{what}: Complex data not supported; give real numbers, or the parts as channels.")
         if array.dtype.kind in "mM":
             raise TinyUDEError(f"{what} holds times ({array.dtype}); give numbers, and times as t.")
         if array.dtype == object and hasattr(values, "to_numpy"):  # pandas' own missing values

@@ -260,15 +260,15 @@ def record_panel(ude: Any, units: Mapping[str, str]) -> Data | None:
         {"name": label(n, units), "values": _plain(c), "input": k >= len(names)}
         for k, (n, c) in enumerate(zip([*names, *inputs], columns, strict=True))
     ]
-    return {"t": _plain(record["t"]), "signals": signals, "rejected": _rejected(record)}
+    return {"t": _plain(record["t"]), "signals": signals, "rejected": _rejected(record, ude.diagnostics_["rejected"])}
 
 
-def _rejected(record: Mapping[str, Any]) -> list[Data]:
+def _rejected(record: Mapping[str, Any], counts: Mapping[str, int]) -> list[Data]:
     """Stretches of the excerpt without an accepted window, by what is wrong with their samples."""
     t, times = np.asarray(record["t"]), np.asarray(record["window_t"])
-    if len(times) < 3:
+    if len(times) < 3 or not any(counts.values()):
         return []
-    usual = float(np.median(np.diff(times)))
+    usual = float(np.quantile(np.diff(times), 0.9))  # windows are as far apart as their length allows
     edges = np.concatenate([[t[0] - usual], times, [t[-1] + usual]])
     spans = []
     for a, b in pairwise(edges):
