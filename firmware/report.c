@@ -31,6 +31,7 @@ static void print_counters(const tu_view *view)
     board_print_count("updates_left", view->updates_left);
     board_print_count("rolled_back", view->rolled_back);
     board_print_count("recalibrations", view->recalibrations);
+    board_print_count("no_signal", view->no_signal);
     board_print_count("changes", view->changes);
 }
 

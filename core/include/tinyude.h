@@ -128,6 +128,7 @@ typedef struct tu_config {
     int32_t block;        /* windows in a block; blocks go to the groups one after the other [200]; 1 .. 1000000 */
     tu_real threshold;    /* |coefficient| / error for a library term to stay [4.5]; 0 .. 1e15; 0: all stay */
     int32_t follow;       /* flag [1]: start over when the dynamics change; 0: average over all that was seen */
+    int32_t judged;       /* flag [1 on a board, 0]: judge the network while streaming; 0: only when training ends */
     int32_t forget; /* windows after which older ones count 1 / e in the library [0]; block .. 1e9; 0: all alike */
     uint64_t seed;  /* of the random numbers; any */
 } tu_config;

@@ -1,6 +1,7 @@
 /* Algorithm 1 of the paper, first half: tu_learner_push takes a sample. (Second half: tu_learner_step in training.c.)
  */
 #include "config.h"
+#include "network/holdout.h"
 #include "numeric/finite.h"
 #include "regression/targets.h"
 #include "signal/angle.h"
@@ -213,10 +214,12 @@ int tu_learner_advance(tu_learner *l)
         tu_learner_setup_slice(l);
     } else if (l->job.solve != TU_SOLVED) {
         tu_targets_solve_slice(l);
+    } else if (l->job.judge) {
+        l->job.judge = tu_holdout_watch_slice(l);
     } else if (l->job.update) {
         l->job.update = tu_learner_update_slice(l);
     }
-    return l->job.setup != TU_SET_UP || l->job.solve != TU_SOLVED || l->job.update;
+    return l->job.setup != TU_SET_UP || l->job.solve != TU_SOLVED || l->job.judge || l->job.update;
 }
 
 /* By operations that dominate a slice; instructions on a Cortex-M4F, measured: about 8 a weight and row of a block, 5 a

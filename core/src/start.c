@@ -75,6 +75,7 @@ int tu_learner_start(tu_learner *l, const tu_model *model)
     }
     copy(l->params, model->weights, l->adam.count);
     copy(l->average, model->weights, l->adam.count);
+    copy(l->good, model->weights, l->adam.count);
     memcpy(l->network_on, model->network_on, (size_t)config->on_count * sizeof *l->network_on);
     copy(l->library.coefficients, model->coefficients, l->library.columns);
     copy(l->library.errors, model->errors, l->library.columns);

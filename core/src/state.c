@@ -11,7 +11,7 @@
 #ifdef TU_REAL_DOUBLE
 enum { STATE_BYTES = 1280 };
 #else
-enum { STATE_BYTES = 1024 };
+enum { STATE_BYTES = 1040 };
 #endif
 typedef char tu_state_must_fit[sizeof(tu_learner) <= STATE_BYTES || sizeof(void *) > 4 ? 1 : -1];
 
@@ -88,6 +88,7 @@ static void carve_network(tu_learner *l, tu_arena *arena, tu_memory *memory)
     size_t start = arena->used;
     l->params = tu_arena_reals(arena, count);
     l->average = tu_arena_reals(arena, count);
+    l->good = tu_config_judged(l->config) ? tu_arena_reals(arena, count) : l->average;
     memory->network = arena->used - start;
     start = arena->used;
     size_t solving = count && l->config->last_layer ? tu_last_layer_work(&l->net) : 0;
@@ -107,6 +108,10 @@ static void carve_state(tu_learner *l, tu_arena *arena)
     l->run = tu_arena_ints(arena, config->channels);
     l->network_on = tu_arena_ints(arena, config->on_count);
     l->entry_scale = config->compact ? tu_arena_reals(arena, tu_config_width(config) + 1) : NULL;
+    if (tu_config_judged(config)) {
+        l->watch.gain = tu_arena_reals(arena, 2 * config->on_count);
+        l->watch.gains = tu_arena_take(arena, (size_t)(2 * config->on_count + 1) * sizeof *l->watch.gains);
+    }
     tu_kinematics_carve(&l->kinematics, arena, config);
     tu_repair_carve(&l->repair, arena, config->repair ? columns : 0);
     tu_noise_carve(&l->noise, arena, config->channels);
@@ -185,9 +190,10 @@ static void start(tu_learner *l, const tu_known *known)
         tu_mlp_init(&l->net, &l->rng, l->params);
     }
     memcpy(l->average, l->params, (size_t)l->adam.count * sizeof(tu_real));
+    memcpy(l->good, l->params, (size_t)l->adam.count * sizeof(tu_real));
     tu_adam_init(&l->adam, l->adam.first, l->adam.second, l->adam.count);
     for (int i = 0; i < l->config->on_count; i++) {
-        l->network_on[i] = 1;
+        l->network_on[i] = !tu_config_judged(l->config) || !l->library.columns; /* off until it earns its place */
     }
 }
 

@@ -5,6 +5,7 @@
 #include "network/adam.h"
 #include "network/mlp.h"
 #include "network/reservoir.h"
+#include "numeric/statistics.h"
 #include "regression/change_detection.h"
 #include "regression/library.h"
 #include "signal/calibrate.h"
@@ -52,10 +53,20 @@ typedef struct {
     int solve;      /* of the library: tu_solving */
     uint32_t index; /* of the stored target next */
     int update;     /* of the network: 1: it is due */
+    int judge;      /* the network is to be judged */
     int first;      /* of the minibatch, the window next */
     tu_real loss;   /* summed so far */
     tu_nodes_work nodes;
 } tu_job;
+
+/* A judgement of the network in the stream that is under way. */
+typedef struct {
+    uint32_t first;       /* held-out entry whose part is looked at, */
+    uint32_t index;       /* and the one next */
+    tu_real entries;      /* of that part so far, */
+    tu_real *gain;        /* and their gains: on, with the averaged weights; on, with the last good ones */
+    tu_statistics *gains; /* over parts: the same, and how much better the averaged ones are */
+} tu_watch;
 
 /* Counts up to UINT32_MAX and stays there. */
 TU_INLINE void tu_count(uint32_t *counter) { *counter += *counter + 1u > 0; }
@@ -83,9 +94,11 @@ struct tu_learner {
     tu_targets targets;
     tu_kinematics kinematics;
     tu_job job;
+    tu_watch watch;
     tu_real *entry_scale; /* of compact entries, by column */
     tu_real *params;
     tu_real *average;
+    tu_real *good; /* the model's weights: the average, or its last good state where it is judged in the stream */
     tu_real *grad; /* of a minibatch; the last layer is solved there, too */
     tu_real *loss_scratch;
     uint32_t *indices;     /* of a block of the minibatch */

@@ -1,4 +1,5 @@
 /* Algorithm 1 of the paper, second half: tu_learner_step makes updates; and how training ends. */
+#include "config.h"
 #include "network/holdout.h"
 #include "network/last_layer.h"
 #include "network/loss.h"
@@ -60,7 +61,18 @@ static void apply_gradient(tu_learner *l)
     l->loss_count++;
 }
 
-/* One update: a minibatch, its exact gradient, clip, Adam, average. Skipped while there is too little data. */
+/* Whether the network has had its chance, and the library does without it. */
+static int is_unneeded(const tu_learner *l)
+{
+    int on = !tu_config_judged(l->config) || !l->library.columns || tu_learner_updates_left(l) > 0;
+    for (int i = 0; i < l->config->on_count; i++) {
+        on |= l->network_on[i];
+    }
+    return !on;
+}
+
+/* One update: a minibatch, its exact gradient, clip, Adam, average. Skipped while there is too little data, or no need.
+ */
 int tu_learner_update_slice(tu_learner *l)
 {
     enum { BEGIN = 0, APPLY = -1 };
@@ -73,7 +85,7 @@ int tu_learner_update_slice(tu_learner *l)
     if (l->job.first == BEGIN) {
         tu_count(&l->counters.updates);
         tu_count(&l->since_change);
-        if (!config->hidden_count || tu_reservoir_count(&l->reservoir) < (uint32_t)config->batch) {
+        if (!config->hidden_count || tu_reservoir_count(&l->reservoir) < (uint32_t)config->batch || is_unneeded(l)) {
             return 0;
         }
     }
@@ -115,6 +127,7 @@ void tu_learner_conclude(tu_learner *l)
 {
     if (l->calibrated) {
         tu_last_layer_finish(l);
+        memmove(l->good, l->average, (size_t)l->adam.count * sizeof(tu_real));
         tu_holdout_judge(l);
     }
 }
@@ -138,6 +151,7 @@ int tu_learner_set_network(tu_learner *l, const tu_real *weights, tu_real rate)
     }
     memcpy(l->params, weights, bytes);
     memcpy(l->average, weights, bytes);
+    memcpy(l->good, weights, bytes);
     tu_adam_init(&l->adam, l->adam.first, l->adam.second, l->adam.count);
     for (int i = 0; i < l->config->on_count; i++) {
         l->network_on[i] = 1;

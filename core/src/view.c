@@ -13,7 +13,7 @@ static void add_network(tu_learner *l, const tu_real *x, const tu_real *u, tu_re
         acts[i * TU_UNIT_STEP] = tu_angle_wrap_state(config, x, u, column) / l->setup.scales.x[column];
     }
     tu_mlp_pad(1, config->sees_count, acts);
-    tu_mlp_forward(&l->net, tu_mlp_weights(&l->net, l->average), 1, acts);
+    tu_mlp_forward(&l->net, tu_mlp_weights(&l->net, l->good), 1, acts);
     for (int i = 0; i < config->on_count; i++) {
         residual[i] += l->network_on[i] ? answer[i * TU_UNIT_STEP] : 0;
     }
@@ -64,7 +64,7 @@ static void view_model(const tu_learner *l, tu_view *view)
     view->ddx_scale = l->setup.scales.ddx;
     view->u_scale = l->setup.scales.u;
     view->params = l->params;
-    view->average = l->average;
+    view->average = l->good;
     view->params_count = l->adam.count;
     view->coefficients = l->library.coefficients;
     view->errors = l->library.errors;

@@ -107,3 +107,23 @@ def test_engines_agree_when_the_dynamics_change(hidden: tuple[int, ...]) -> None
     found, expected = core.state(), reference.state()
     assert list(found["changed_at"]) == list(expected["changed_at"]) and found["changes"] == 1
     np.testing.assert_allclose(found["coefficients"], expected["coefficients"], rtol=CLOSE, atol=CLOSE)
+
+
+@pytest.mark.skipif(not native.available(), reason="the core is not compiled")
+@pytest.mark.parametrize("needed", [True, False])
+def test_engines_agree_on_a_network_that_is_judged_in_the_stream(needed: bool) -> None:
+    samples = PLANT.stream(noise=0.01, seed=2, seconds=24.0)[1][::5]
+    terms = linear_terms(PLANT.physics)[: 1 if needed else None]
+    config = board_config(
+        PLANT.physics, samples=len(samples), period=0.005, terms=terms, hidden=(6,), network_nodes=1, stride=2,
+        max_half=40, calibration=400, block=10, train_every=4, holdout=64, updates=300, judged=True,
+    )  # fmt: skip
+    core = native.NativeLearner(config, known_programs(PLANT.physics, terms, config.on), "float64")
+    reference = ReferenceLearner(config, known_functions(PLANT.physics, terms, config.on))
+    for learner in (core, reference):
+        learner.push(samples)
+    found, expected = core.state(), reference.state()
+    assert bool(found["network_on"][0]) == bool(expected["network_on"][0]) == needed
+    assert found["rolled_back"] == expected["rolled_back"]
+    np.testing.assert_allclose(found["average"], expected["average"], atol=1e-7)
+    np.testing.assert_allclose(found["coefficients"], expected["coefficients"], rtol=CLOSE, atol=CLOSE)

@@ -124,8 +124,9 @@ def test_whole_run_gives_the_bits_of_the_host(
         ("paper-v2", {"updates": 200, "snr_gate": 0.0}),  # second order in force
         ("default", {"updates": 80, "calibration": 3000}),
         ("default", {"updates": 200, "network_nodes": 1, "calibration": 3000, "compact": True}),
+        ("default", {"updates": 100, "network_nodes": 1, "calibration": 3000, "judged": True, "block": 6, "stride": 4}),
     ],
-    ids=["paper-v2 second order", "default nodes", "default compact"],
+    ids=["paper-v2 second order", "default nodes", "default compact", "default judged"],
 )
 def test_preset_gives_the_bits_of_the_host(
     preset: str, settings: dict[str, Any], core_library: Callable[..., CoreLibrary], tmp_path: Path
@@ -148,6 +149,25 @@ def test_damaged_stream_gives_the_bits_of_the_host(core_library: Callable[..., C
     host = on_host(config, programs, rows)
     assert_same_bits(board.state, host)
     assert host["filled"] and host["replaced"] and host["rejected"].any()
+
+
+@needs_board
+def test_longest_slice_is_bounded_over_a_whole_life(
+    core_library: Callable[..., CoreLibrary], tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    """Calibration, a full reservoir, a judged network, a change and a recalibration."""
+    changing = tu.systems.pendulum(damping_change=(9.0, 1.6))
+    rows = changing.stream(noise=0.01, seed=1, seconds=24.0)[1].astype(np.float32)
+    worse = np.random.default_rng(0).standard_normal(rows.shape) * 0.08 * np.sqrt(np.mean(rows**2, axis=0))
+    rows[16_000:] += worse[16_000:].astype(np.float32)
+    settings = {"calibration": 3000, "stride": 5, "reservoir": 512, "block": 40, "judged": True, "network_nodes": 1}
+    config, programs = learner("default", len(rows), terms=TERMS[:4], updates=200, **settings)
+    board = on_board(core_library("cortex-m4"), config, programs, rows, tmp_path)
+    assert len(board.state["changed_at"]) == 1 and board.state["recalibrations"] == 1
+    assert len(board.state["reservoir"]) == 512
+    longest = {name: board.figures[f"{name}_longest_slice"] for name in ("calibration", "learning")}
+    assert max(longest.values()) <= 120_000
+    record_property("figure", f"emulated M4F, a whole life: longest slice {max(longest.values()):,} instructions")
 
 
 def skip_without(core: str) -> None:

@@ -120,3 +120,24 @@ def test_angle_that_goes_round_is_wrapped_on_a_board_though_the_record_never_did
     turned = life(2.0, constant(0.4), 4) + np.float32([20.0 * np.pi, 0.0])
     found, _ = errors(replace(chip, config=replace(chip.config, compact=True)), turned, constant(0.4))
     assert found.max() < 0.03
+
+
+@pytest.mark.parametrize("terms", [["omega", "sin(theta)"], ["theta"]], ids=["unneeded", "needed"])
+def test_network_does_no_harm_in_an_hour_of_nothing_new(terms: list[str]) -> None:
+    ude = tu.UDE(tu.systems.pendulum().physics, library=terms, hidden=(8, 8), updates=2000, network="mlp")
+    needed = terms == ["theta"]
+    chip = chip_of_model(ude.fit(life(1.0, constant(0.4), 5), t=PERIOD))
+    found, learner = errors(chip, life(60.0, constant(0.4), 7), constant(0.4))
+    assert found.max() < 1.2 * found[0] and found[0] < 0.03
+    assert bool(learner.state()["network_on"][0]) == needed
+
+
+def test_network_is_off_until_it_earns_its_place(ude: tu.UDE) -> None:
+    """Terms that hold all there is: from nothing, the network is trained as long as its schedule, and no longer."""
+    chip = chip_of_model(ude, weights=False)
+    chip = replace(chip, config=replace(chip.config, updates=500))
+    found, learner = errors(chip, life(4.0, constant(0.4), 7), constant(0.4))
+    before = learner.state()["params"].copy()
+    learner.push(life(1.0, constant(0.4), 8))
+    assert found[-1] < 0.01 and not learner.state()["network_on"].any()
+    np.testing.assert_array_equal(before, learner.state()["params"])

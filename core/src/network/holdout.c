@@ -2,7 +2,16 @@
 
 #include "numeric/statistics.h"
 
-static const tu_real EARNED = TU_R(1.0); /* standard errors by which the network must improve held-out parts */
+#include <string.h>
+
+static const tu_real EARNED = TU_R(1.0);  /* standard errors by which the network must improve held-out parts, */
+static const tu_real CLEARLY = TU_R(2.0); /* and in a stream, where it is judged again and again */
+/* Squared gain, in units of the derivative's scale (half a hundredth of it), below which a network is not worth having:
+ * what windows get wrong alike everywhere is of that size (3e-6 on an hour of a pendulum whose terms are complete).
+ */
+static const tu_real WORTH = TU_R(2.5e-5);
+enum { LEAST_PARTS = 8 }; /* that a judgement in the stream needs */
+enum { EVALUATED = 2 };   /* entries in a slice */
 
 static tu_real column_of(const tu_learner *l, uint32_t index, int column)
 {
@@ -85,4 +94,91 @@ void tu_holdout_judge(tu_learner *l)
         tu_real error = tu_statistics_error(&gains[i]);
         l->network_on[i] = error > 0 && gains[i].mean > EARNED * error;
     }
+}
+
+/* Closes a part: its mean gains, and by how much the weights now are better than the last good ones. */
+static void close_part(tu_learner *l)
+{
+    const int on = l->config->on_count;
+    tu_watch *watch = &l->watch;
+    tu_real better = 0;
+    for (int i = 0; i < 2 * on; i++) {
+        tu_statistics_add(&watch->gains[i], watch->gain[i] / watch->entries);
+        better += (i < on ? watch->gain[i] : -watch->gain[i]) / watch->entries;
+    }
+    tu_statistics_add(&watch->gains[2 * on], better);
+    tu_clear(watch->gain, 2 * on);
+    watch->entries = 0;
+}
+
+/* What follows from the gains over all parts. */
+static void conclude_watch(tu_learner *l)
+{
+    const int on = l->config->on_count;
+    const size_t bytes = (size_t)l->adam.count * sizeof(tu_real);
+    const tu_statistics *better = &l->watch.gains[2 * on], *gains = l->watch.gains + on; /* of the good ones */
+    if (better->count < LEAST_PARTS) {
+        return;
+    }
+    if (better->mean < -EARNED * tu_statistics_error(better) && !tu_learner_updates_left(l)) {
+        memcpy(l->params, l->good, bytes);
+        memcpy(l->average, l->good, bytes);
+        tu_adam_init(&l->adam, l->adam.first, l->adam.second, l->adam.count);
+        tu_count(&l->counters.rolled_back);
+        l->rate *= TU_R(0.5); /* whose steps lead astray, goes more slowly */
+    } else if (better->mean > EARNED * tu_statistics_error(better)) {
+        memcpy(l->good, l->average, bytes);
+        l->rate = l->rate < TU_R(0.5) * l->config->rate ? 2 * l->rate : l->config->rate;
+        gains = l->watch.gains;
+    }
+    for (int i = 0; l->library.columns && i < on; i++) {
+        tu_real least = l->network_on[i] ? 0 : tu_larger(WORTH, CLEARLY * tu_statistics_error(&gains[i]));
+        l->network_on[i] = gains[i].mean > least;
+    }
+}
+
+/* Adds entries of the part that the first one belongs to. 1: there may be more of it. */
+static int add_part(tu_learner *l, int tag)
+{
+    tu_watch *watch = &l->watch;
+    const tu_real part = column_of(l, watch->first, tag);
+    uint32_t found[EVALUATED];
+    int count = 0;
+    for (; watch->index < tu_reservoir_count(&l->holdout) && count < EVALUATED; watch->index++) {
+        if (column_of(l, watch->index, tag) == part) {
+            found[count++] = watch->index;
+        }
+    }
+    for (int which = 0; which < 2; which++) {
+        const tu_real *weights = tu_mlp_weights(&l->net, which ? l->good : l->average);
+        for (int i = 0; i < count; i++) {
+            add_gain(l, weights, found[i], watch->gain + which * l->config->on_count);
+        }
+    }
+    watch->entries += (tu_real)count;
+    return watch->index < tu_reservoir_count(&l->holdout);
+}
+
+int tu_holdout_watch_slice(tu_learner *l)
+{
+    const int tag = (int)l->holdout.width - 1;
+    const uint32_t count = tu_reservoir_count(&l->holdout);
+    tu_watch *watch = &l->watch;
+    if (watch->first == 0 && watch->index == 0) {
+        memset(watch->gains, 0, (size_t)(2 * l->config->on_count + 1) * sizeof *watch->gains);
+    }
+    if (watch->first < count) {
+        int begun = watch->index > watch->first || !is_counted(l, watch->first, column_of(l, watch->first, tag), tag);
+        if (begun && add_part(l, tag)) {
+            return 1;
+        }
+        if (begun) {
+            close_part(l);
+        }
+        watch->index = ++watch->first;
+        return 1;
+    }
+    conclude_watch(l);
+    watch->first = watch->index = 0;
+    return 0;
 }

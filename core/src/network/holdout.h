@@ -9,4 +9,11 @@
  */
 void tu_holdout_judge(tu_learner *learner);
 
+/* In the stream, in slices: while they return 1; learner->watch.first and .index are 0 at the first. The weights now
+ * against the last good ones, by held-out parts: they become the last good ones where they are clearly better, and
+ * those come back where they are clearly worse after the schedule. The last good ones are the model. A network that is
+ * off comes on where it is clearly better than the library alone, and goes off where it is worse.
+ */
+int tu_holdout_watch_slice(tu_learner *learner);
+
 #endif

@@ -1,5 +1,6 @@
 #include "regression/targets.h"
 
+#include "config.h"
 #include "numeric/elementary.h"
 #include "numeric/finite.h"
 
@@ -159,6 +160,19 @@ static void start_over(tu_learner *l)
     l->rate = l->config->rate;
 }
 
+/* Whether the library stays as it is, because the network stands on it: what one of them takes over, the other would
+ * have to give up at once. The first solution after a start or a change is the library's alone.
+ */
+static int holds_library(tu_learner *l)
+{
+    int on = 0, first = l->library.blocks <= SOLVE_EVERY;
+    for (int i = 0; tu_config_judged(l->config) && l->library.columns && i < l->config->on_count; i++) {
+        l->network_on[i] &= !first;
+        on |= l->network_on[i];
+    }
+    return on && !l->config->forget;
+}
+
 /* Closes a block of windows when it is full: solves the library now and then, starts over after a change. */
 static void count_block(tu_learner *l)
 {
@@ -174,7 +188,10 @@ static void count_block(tu_learner *l)
     if (tu_change_end_block(&l->change, library->solved) && l->config->follow) {
         start_over(l);
     } else if (!l->change.trial && (trial || library->blocks % SOLVE_EVERY == 0)) {
-        tu_targets_solve_begin(l);
+        if (!holds_library(l)) {
+            tu_targets_solve_begin(l);
+        }
+        l->job.judge = tu_config_judged(l->config);
     }
 }
 

@@ -57,6 +57,7 @@ class Config:
     block: int = 200  # windows in a block
     threshold: float = 4.5  # |coefficient| / jackknife error for a term to stay
     follow: bool = True  # forget and start over when the dynamics change
+    judged: bool = False  # judge the network while streaming, too; else only when training is over
     forget: int = 0  # windows after which older ones count 1 / e in the library's sums; 0: all count alike
     seed: int = 0
 
@@ -85,6 +86,11 @@ class Config:
     def span(self) -> int:
         """Samples the ring must hold: the longest window."""
         return 2 * self.max_half + 1
+
+    @property
+    def watched(self) -> bool:
+        """Whether the network is judged in the stream."""
+        return self.judged and bool(self.hidden) and self.holdout > 0
 
     @property
     def width(self) -> int:

@@ -47,6 +47,7 @@ def learner_start(learner: Learner, model: StartModel) -> bool:
     learner.setup = Setup(window, scales, model.sigma_scale)
     learner.params[:] = model.weights
     learner.average[:] = model.weights
+    learner.good[:] = model.weights
     learner.network_on = model.network_on.astype(bool)
     learner.library.coefficients[:] = model.coefficients
     learner.library.errors[:] = model.errors

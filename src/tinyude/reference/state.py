@@ -72,6 +72,7 @@ class Learner:
     holdout: Reservoir
     params: Array
     average: Array
+    good: Array  # the model's weights: the average itself, or its last good state where it is judged in the stream
     adam: Adam
     counters: Counters = field(default_factory=Counters)
     setup: Setup | None = None  # None before the first calibration has ended
@@ -105,6 +106,7 @@ def learner_init(config: Config, known: Known) -> Learner:
     columns = config.channels + config.inputs
     rng = rng_seed(config.seed)
     params = mlp_init(config.sizes, rng) if config.hidden else np.zeros(0)
+    average = params.copy()
     return Learner(
         config,
         known,
@@ -120,9 +122,10 @@ def learner_init(config: Config, known: Known) -> Learner:
         reservoir_init(config.reservoir, config.width, config.rolling),
         reservoir_init(config.holdout, config.width + 1),
         params,
-        params.copy(),
+        average,
+        average.copy() if config.watched else average,
         adam_init(len(params)),
-        network_on=np.ones(len(config.on), dtype=bool),
+        network_on=np.full(len(config.on), not (config.watched and config.columns)),  # off until it earns its place
         run=np.zeros(config.channels, dtype=np.int64),
         rate=config.rate,
         until=config.calibration,

@@ -22,11 +22,11 @@ def learner_step(learner: Learner, count: int = 1) -> None:
 
 
 def _step(learner: Learner) -> None:
-    """One update: draw a minibatch, its exact gradient, clip, Adam, average. Skipped while there is too little data."""
+    """One update: draw a minibatch, its exact gradient, clip, Adam, average. Skipped without data or need."""
     config, counters = learner.config, learner.counters
     counters.updates += 1
     learner.since_change += 1
-    if not config.hidden or reservoir_count(learner.reservoir) < config.batch:
+    if not config.hidden or reservoir_count(learner.reservoir) < config.batch or _is_unneeded(learner):
         return
     index = reservoir_draw(learner.reservoir, config.batch, learner.rng)
     loss, grad = _loss_gradient(learner, learner.reservoir.entries[index])
@@ -46,6 +46,12 @@ def _step(learner: Learner) -> None:
     else:
         learner.average[:] = learner.params
     learner.losses.append(float(loss))
+
+
+def _is_unneeded(learner: Learner) -> bool:
+    """Whether the network has had its chance, and the library does without it."""
+    judged = learner.config.watched and bool(learner.config.columns)
+    return judged and not learner_updates_left(learner) and not learner.network_on.any()
 
 
 def _loss_gradient(learner: Learner, batch: Array) -> tuple[float, Array]:
@@ -82,6 +88,7 @@ def learner_conclude(learner: Learner) -> None:
     """When training is over: solve the averaged network's last layer, and judge."""
     if learner.setup:
         last_layer_finish(learner)
+        learner.good[:] = learner.average
         holdout_judge(learner)
 
 
@@ -98,6 +105,7 @@ def learner_set_network(learner: Learner, weights: Array, rate: float) -> bool:
         return False
     learner.params[:] = weights
     learner.average[:] = weights
+    learner.good[:] = weights
     learner.adam = adam_init(len(learner.params))
     learner.network_on[:] = True
     learner.since_change = 0

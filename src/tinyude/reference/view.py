@@ -27,7 +27,7 @@ def learner_residual(learner: Learner, x: Array, u: Array) -> Array:
     x = angle_wrap_state(x, config.angles)
     if config.hidden and learner.network_on.any():
         seen = scaled_row(learner, x, u)[:, list(config.sees)]
-        answer += np.where(learner.network_on, unit * mlp_forward(learner.average, config.sizes, seen)[-1], 0.0)
+        answer += np.where(learner.network_on, unit * mlp_forward(learner.good, config.sizes, seen)[-1], 0.0)
     if config.columns:
         answer += unit * (design_rows(learner, x, u) @ learner.library.coefficients)
     return answer
@@ -53,7 +53,7 @@ def learner_view(learner: Learner) -> dict[str, Any]:
         "ddx_scale": scales.ddx.copy(),
         "u_scale": scales.u.copy(),
         "params": learner.params.copy(),
-        "average": learner.average.copy(),
+        "average": learner.good.copy(),
         "coefficients": library.coefficients.copy(),
         "errors": library.errors.copy(),
         "deficient": library.deficient,

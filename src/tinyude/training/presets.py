@@ -12,6 +12,7 @@ from tinyude.reference.config import Config
 TRAINING_RATE = 25.0  # updates a second while streaming
 WINDOWS_WANTED = 4000  # windows overlap less where a record is long enough to give this many
 _GROUPS = 16
+CHIP_HOLDOUT = 128  # windows held out on a chip, by which its network is judged
 _PAST = 1024  # windows kept without a network, to tell a change from a region that is new
 
 _PAPER: dict[str, Any] = {
@@ -65,8 +66,10 @@ def make_config(
 
 def chip_config(config: Config, terms: int) -> Config:
     """The same learner sized for a microcontroller: centre form, two thousand entries, only so many library terms."""
+    judged = config.dense and bool(config.hidden)
     return replace(
-        config, network_nodes=1, reservoir=min(config.reservoir, 2048), holdout=min(config.holdout, 128),
+        config, network_nodes=1, reservoir=min(config.reservoir, 2048),
+        holdout=min(config.holdout or (CHIP_HOLDOUT if judged else 0), CHIP_HOLDOUT), judged=judged,
         max_half=min(config.max_half, 256), groups=min(config.groups, 8),
         library_terms=min(terms, config.library_terms), forced=min(config.forced, config.parameters),
     )  # fmt: skip

@@ -271,6 +271,14 @@ static void wrapped_alone(tu_config *c)
     wrapped_angle(c);
 }
 
+static void judged(tu_config *c)
+{
+    c->judged = 1;
+    c->block = 8;
+    c->updates = 20;
+    c->forget = 4000;
+}
+
 const setup SETUPS[] = {
     {"nodes", nodes},
     {"centre", centre},
@@ -301,5 +309,6 @@ const setup SETUPS[] = {
     {"long windows", long_windows},
     {"wrapped angle", wrapped_angle},
     {"wrapped, network alone", wrapped_alone},
+    {"judged, forgetting", judged},
 };
 const int SETUPS_COUNT = sizeof SETUPS / sizeof SETUPS[0];

@@ -5,13 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from tinyude.reference.config import Config
+from tinyude.reference.network.adam import adam_init
 from tinyude.reference.network.loss import loss_gather
 from tinyude.reference.network.mlp import mlp_forward
 from tinyude.reference.network.reservoir import reservoir_count
 from tinyude.reference.numeric.statistics import statistics_error
 from tinyude.reference.state import Array, Learner
 
-EARNED = 1.0  # standard errors by which the network must improve held-out parts
+EARNED = 1.0  # standard errors by which the network must improve held-out parts,
+CLEARLY = 2.0  # and in a stream, where it is judged again and again
+WORTH = 2.5e-5  # squared gain, in units of the derivative's scale, below which a network is not worth having
+LEAST_PARTS = 8  # that a judgement in the stream needs
 
 
 def holdout_judge(learner: Learner) -> None:
@@ -25,6 +29,38 @@ def holdout_judge(learner: Learner) -> None:
     assert learner.network_nodes
     weights = learner.network_nodes.weights[:, list(config.on)]
     learner.network_on = holdout_better(holdout_gain(config, weights, learner.holdout.entries[:count], learner.average))
+
+
+def holdout_watch(learner: Learner) -> None:
+    """In the stream: the weights now against the last good ones, by held-out parts.
+
+    They become the last good ones where they are clearly better, and those come back where they are clearly worse after
+    the schedule. The last good ones are the model. A network that is off comes on where it is clearly better than the
+    library alone, and goes off where it is worse.
+    """
+    config, count = learner.config, reservoir_count(learner.holdout)
+    assert learner.network_nodes
+    weights = learner.network_nodes.weights[:, list(config.on)]
+    entries = learner.holdout.entries[:count]
+    gain, good = (holdout_gain(config, weights, entries, params) for params in (learner.average, learner.good))
+    if len(gain) < LEAST_PARTS:
+        return
+    better = (gain - good).sum(axis=1)
+    over = learner.since_change >= config.updates
+    if better.mean() < -EARNED * statistics_error(better) and over:
+        learner.params[:] = learner.average[:] = learner.good
+        learner.adam = adam_init(len(learner.params))
+        learner.counters.rolled_back += 1
+        learner.rate *= 0.5  # whose steps lead astray, goes more slowly
+        gain = good
+    elif better.mean() > EARNED * statistics_error(better):
+        learner.good[:] = learner.average
+        learner.rate = min(2.0 * learner.rate, config.rate)
+    else:
+        gain = good
+    if config.columns:
+        least = np.where(learner.network_on, 0.0, np.maximum(WORTH, CLEARLY * statistics_error(gain)))
+        learner.network_on = gain.mean(axis=0) > least
 
 
 def holdout_better(gain: Array) -> Array:

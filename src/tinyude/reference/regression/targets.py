@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tinyude.reference.network.holdout import holdout_watch
 from tinyude.reference.network.reservoir import Reservoir, reservoir_clear, reservoir_count, reservoir_offer
 from tinyude.reference.regression.change_detection import (
     change_add,
@@ -100,7 +101,24 @@ def _count_block(learner: Learner) -> None:
     if change_end_block(change, library.solved) and config.follow:
         _start_over(learner)
     elif not change.trial and (trial or library.blocks % SOLVE_EVERY == 0):
-        targets_solve(learner)
+        if not _holds_library(learner):
+            targets_solve(learner)
+        if config.watched:
+            holdout_watch(learner)
+
+
+def _holds_library(learner: Learner) -> bool:
+    """Whether the library stays as it is, because the network stands on it.
+
+    What one of them takes over, the other would have to give up at once. The first solution after a start or a change
+    is the library's alone.
+    """
+    config = learner.config
+    if not (config.watched and config.columns):
+        return False
+    if learner.library.blocks <= SOLVE_EVERY:
+        learner.network_on[:] = False
+    return bool(learner.network_on.any()) and not config.forget
 
 
 def _start_over(learner: Learner) -> None:
