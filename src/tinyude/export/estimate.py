@@ -33,7 +33,7 @@ class Processor:
 PROCESSORS = {
     "cortex-m4": Processor("Cortex-M4F", 75_000, 2_368, 1_100, 700, 450, 12, 7.73, 27.2, 87.7),
     "cortex-m0plus": Processor("Cortex-M0+, no FPU", 102_200, 2_496, 1_300, 4_700, 600, 15, 604.0, 1546.0, -337.0),
-    "esp32": Processor("ESP32", 95_700, 2_752, 1_600, 1_700, 1_500, 20),
+    "esp32": Processor("ESP32", 102_300, 2_816, 1_600, 1_700, 1_500, 20),
     "rv32imac": Processor("ESP32-C3, no FPU", 104_300, 2_624, 2_000, 4_900, 900, 24, 599.0, 948.0, 0.0),
 }
 PREDICTOR_STACK, NETWORK_STACK = 224, 48
