@@ -31,7 +31,7 @@ int tu_config_physics_nodes(const tu_config *config)
     return config->inputs > 0 && config->physics_nodes > 1 ? 2 * config->max_half : config->physics_nodes;
 }
 
-int tu_config_judged(const tu_config *config) { return config->judged && config->hidden_count && config->holdout; }
+int tu_config_watched(const tu_config *config) { return config->judged && config->hidden_count && config->holdout; }
 
 int tu_config_width(const tu_config *config)
 {

@@ -17,7 +17,7 @@ int tu_config_span(const tu_config *config);
 int tu_config_physics_nodes(const tu_config *config);
 
 /* Whether the network is judged in the stream. */
-int tu_config_judged(const tu_config *config);
+int tu_config_watched(const tu_config *config);
 
 /* Columns of a reservoir entry: node states and inputs, what is left of the derivatives, second derivatives. */
 int tu_config_width(const tu_config *config);

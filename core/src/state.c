@@ -88,7 +88,7 @@ static void carve_network(tu_learner *l, tu_arena *arena, tu_memory *memory)
     size_t start = arena->used;
     l->params = tu_arena_reals(arena, count);
     l->average = tu_arena_reals(arena, count);
-    l->good = tu_config_judged(l->config) ? tu_arena_reals(arena, count) : l->average;
+    l->good = tu_config_watched(l->config) ? tu_arena_reals(arena, count) : l->average;
     memory->network = arena->used - start;
     start = arena->used;
     size_t solving = count && l->config->last_layer ? tu_last_layer_work(&l->net) : 0;
@@ -108,7 +108,7 @@ static void carve_state(tu_learner *l, tu_arena *arena)
     l->run = tu_arena_ints(arena, config->channels);
     l->network_on = tu_arena_ints(arena, config->on_count);
     l->entry_scale = config->compact ? tu_arena_reals(arena, tu_config_width(config) + 1) : NULL;
-    if (tu_config_judged(config)) {
+    if (tu_config_watched(config)) {
         l->watch.gain = tu_arena_reals(arena, 2 * config->on_count);
         l->watch.gains = tu_arena_take(arena, (size_t)(2 * config->on_count + 1) * sizeof *l->watch.gains);
     }
@@ -193,7 +193,7 @@ static void start(tu_learner *l, const tu_known *known)
     memcpy(l->good, l->params, (size_t)l->adam.count * sizeof(tu_real));
     tu_adam_init(&l->adam, l->adam.first, l->adam.second, l->adam.count);
     for (int i = 0; i < l->config->on_count; i++) {
-        l->network_on[i] = !tu_config_judged(l->config) || !l->library.columns; /* off until it earns its place */
+        l->network_on[i] = !tu_config_watched(l->config) || !l->library.columns; /* off until it earns its place */
     }
 }
 

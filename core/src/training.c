@@ -64,7 +64,7 @@ static void apply_gradient(tu_learner *l)
 /* Whether the network has had its chance, and the library does without it. */
 static int is_unneeded(const tu_learner *l)
 {
-    int on = !tu_config_judged(l->config) || !l->library.columns || tu_learner_updates_left(l) > 0;
+    int on = !tu_config_watched(l->config) || !l->library.columns || tu_learner_updates_left(l) > 0;
     for (int i = 0; i < l->config->on_count; i++) {
         on |= l->network_on[i];
     }

@@ -166,7 +166,7 @@ static void start_over(tu_learner *l)
 static int holds_library(tu_learner *l)
 {
     int on = 0, first = l->library.blocks <= SOLVE_EVERY;
-    for (int i = 0; tu_config_judged(l->config) && l->library.columns && i < l->config->on_count; i++) {
+    for (int i = 0; tu_config_watched(l->config) && l->library.columns && i < l->config->on_count; i++) {
         l->network_on[i] &= !first;
         on |= l->network_on[i];
     }
@@ -191,7 +191,7 @@ static void count_block(tu_learner *l)
         if (!holds_library(l)) {
             tu_targets_solve_begin(l);
         }
-        l->job.judge = tu_config_judged(l->config);
+        l->job.judge = tu_config_watched(l->config);
     }
 }
 
