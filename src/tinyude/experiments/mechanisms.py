@@ -180,14 +180,10 @@ def figure(summary: Summary) -> Figure:
 
 
 def tables(summary: Summary) -> list[Table]:
-    header = ["mechanism", *summary["records"], "all", "spread"]
     rows = [
-        [
-            name,
-            *(number(value, 3) for value in summary["means"][name]),
-            number(summary["overall"][name], 3),
-            "x/ " + number(summary["spreads"][name], 2),
-        ]
-        for name in OFF
+        [record, *(number(summary["means"][name][k], 3) for name in OFF)] for k, record in enumerate(summary["records"])
     ]
-    return [Table("Error without a mechanism over error with it (geometric means over seeds)", header, rows)]
+    rows.append(["all", *(number(summary["overall"][name], 3) for name in OFF)])
+    rows.append(["spread", *("x/ " + number(summary["spreads"][name], 2) for name in OFF)])
+    title = "Error without a mechanism over error with it (geometric means over seeds)"
+    return [Table(title, ["record", *OFF], rows)]
