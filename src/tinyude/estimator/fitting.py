@@ -19,6 +19,7 @@ from tinyude.model.model import Model
 from tinyude.model.uncertainty import spread, with_neighbours
 from tinyude.model.windows import Windows
 from tinyude.physics import Physics
+from tinyude.physics.holds import Hold
 from tinyude.physics.kinematics import measured_map, rate_channels, residual_states, seen_columns, wrapped_channels
 from tinyude.physics.library import MAX_COLUMNS, default_terms, given_terms, harmonic, linear_terms
 from tinyude.reference.config import Config
@@ -382,7 +383,10 @@ class Fitting:
 
     def _windows(self, stream: Stream, model: Model, observed: Observed | None = None) -> Windows:
         """Accepted windows of a record, as they were estimated for a fit or, of another record, anew."""
-        return accepted_windows(observed or observe(model.physics, stream, self.measured, model.on), model)
+        found = getattr(self, "diagnostics_", {}).get("holds", {})
+        holds = [Hold(*found.get(name, ())) for name in model.physics.inputs]
+        observed = observed or observe(model.physics, stream, self.measured, model.on)
+        return accepted_windows(observed, model, holds=holds)
 
 
 def none_passed(state: Mapping[str, Any]) -> TinyUDEError:

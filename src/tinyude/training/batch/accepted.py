@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from tinyude.model.model import Model
 from tinyude.model.program import model_program
 from tinyude.model.windows import Windows
 from tinyude.physics.derivatives import program_derivative
+from tinyude.physics.holds import Hold, interval_coefficients
 from tinyude.physics.programs import program_numpy
 from tinyude.reference.signal.window import legendre
 from tinyude.training.batch.covariance import noise_rows
@@ -27,15 +29,18 @@ STEPS = 0.1  # of an input's range, from one sample to the next
 PICARD = 2  # rounds of letting the node states follow the model
 
 
-def accepted_windows(observed: Observed, model: Model, most: int = MOST) -> Windows:
-    """About `most` windows, spread over the record; node states follow the model where that explains more."""
+def accepted_windows(observed: Observed, model: Model, most: int = MOST, holds: Sequence[Hold] = ()) -> Windows:
+    """About `most` windows, spread over the record; node states follow the model where that explains more.
+
+    holds: what each input does between samples; held by default.
+    """
     if not observed.batches:
         return _none(observed)
     run, centre, half, excess = _in_order(observed.batches)
     usual, room = usual_half(half), _room(observed, run, centre, half, excess)
     chosen = np.zeros(len(run), dtype=bool)
     chosen[:: max(1, len(run) // most)] = True
-    targets = make_targets(observed.layout, _thinned(observed.batches, chosen), observed.inputs)
+    targets = make_targets(observed.layout, _thinned(observed.batches, chosen), _interval_means(observed, holds))
     targets = _followed(targets, model)
     layout, states = observed.layout, observed.layout.states
     starts = np.array(observed.starts)[targets.run]
@@ -47,6 +52,14 @@ def accepted_windows(observed: Observed, model: Model, most: int = MOST) -> Wind
         targets.x, targets.dx, _state_errors(observed, targets), targets.u, _floor(observed, targets, model),
         targets.owner, targets.columns[:, :states], targets.columns[:, states:], targets.weights,
     )  # fmt: skip
+
+
+def _interval_means(observed: Observed, holds: Sequence[Hold]) -> list[Array]:
+    """Inputs of every run, each row with the mean from its sample to the next."""
+    if not holds:
+        return observed.inputs
+    shares = 1.0 / np.arange(1.0, 5.0)  # integrals of the powers of s from 0 to 1
+    return [interval_coefficients(np.arange(len(held)), held, holds) @ shares for held in observed.inputs]
 
 
 def _none(observed: Observed) -> Windows:
