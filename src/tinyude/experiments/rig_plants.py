@@ -1,7 +1,7 @@
 """Plants behind the simulated rigs: the true right-hand sides, and those that a user writes down.
 
-`PLANTS` are those on whose tuning seeds thresholds were set. `UNSEEN` are of other fields: tried blind once (seed 5000),
-and two rules were changed after that.
+`PLANTS` are those on whose tuning seeds thresholds were set. `UNSEEN` are of other fields: tried blind once (seed
+5000), and two rules were changed after that.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How often the verdict is wrong: simulated rigs, half of them broken in known ways, of seeds apart from those that set thresholds."""
+"""How often the verdict is wrong: simulated rigs, half of them broken, of other seeds than those that set thresholds."""
 
 from __future__ import annotations
 
