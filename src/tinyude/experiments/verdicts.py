@@ -1,4 +1,4 @@
-"""How often the verdict is wrong: simulated rigs, half of them broken, of other seeds than those that set thresholds."""
+"""How often the verdict is wrong: simulated rigs, half of them broken, of seeds apart from those of the thresholds."""
 
 from __future__ import annotations
 
