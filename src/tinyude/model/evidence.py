@@ -191,7 +191,7 @@ def collect_evidence(
         unexplained={model.physics.states[i]: _unexplained(seen, left, alone, i) for i in model.on},
         runs=run_errors(model, stream, seen, given, found.get("holds") or "held"),
         drivers=_drivers(model, seen, left, seen.dx - alone, unused or {}),
-        changes=changes(model, seen)[:1],
+        changes=changes(model, seen),
         addends=addends(model, seen),
         tied=_tied(model, seen),
         lags=_lags(model, seen, field, found.get("innovations", {}).get("shifts", {})),
@@ -312,9 +312,7 @@ def _lags(model: Model, seen: Windows, field: Array, shifts: Mapping[str, Sequen
     """
     found, names = [], model.physics.states
     for state, rate in enumerate(model.physics.kinematic):
-        if rate is None or state in model.on:  # a term that its equation lacks looks like a lag
-            continue
-        if seen.channel[state] == seen.channel[rate] or len(seen) < 4 * GROUPS:
+        if rate is None or seen.channel[state] == seen.channel[rate] or len(seen) < 4 * GROUPS:
             continue
         scale = np.sqrt(seen.weight[:, state])
         rates, slope = (scale * seen.seen(values[:, rate], state) for values in (seen.node_x, field))
@@ -324,6 +322,8 @@ def _lags(model: Model, seen: Windows, field: Array, shifts: Mapping[str, Sequen
         if names[state] in shifts and names[rate] in shifts:
             (ahead, doubt), (other, more) = shifts[names[state]], shifts[names[rate]]
             lag, error = _pooled((lag, error), (ahead - other, float(np.hypot(doubt, more))))
+        if state in model.on:  # a term that its equation lacks would look like a lag
+            lag = 0.0
         found.append(Lag(names[state], names[rate], lag, error, factor, factor_error))
     return found
 

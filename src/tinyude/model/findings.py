@@ -108,17 +108,19 @@ def _room(evidence: Evidence) -> Iterator[Reason]:
 
 
 def _changes(evidence: Evidence) -> Iterator[Reason]:
-    for change in evidence.changes:
-        if change.share_as_given > CHANGE_NEEDED and change.share < min(
-            CHANGE_NEEDED, change.share_as_given / CHANGE_HELPS
-        ):
-            yield Reason(
-                BAD,
-                f"{change.text[0].upper()}{change.text[1:]}: as given, the known physics leaves "
-                f"{percent(change.share_as_given)} of the rates unexplained, with that changed "
-                f"{percent(change.share)}.",
-                f"{change.remedy[0].upper()}{change.remedy[1:]}", "units" if "sign" not in change.text else "sign",
-            )  # fmt: skip
+    if not evidence.changes:
+        return
+    best = evidence.changes[0]
+    if best.share_as_given > CHANGE_NEEDED and best.share < min(CHANGE_NEEDED, best.share_as_given / CHANGE_HELPS):
+        text = ", or ".join(change.text for change in evidence.changes)
+        text = f"T{text[1:]}" if text.startswith("the ") else text  # names of states keep their case
+        remedy = " Or ".join(change.remedy for change in evidence.changes)
+        yield Reason(
+            BAD,
+            f"{text}: as given, the known physics leaves {percent(best.share_as_given)} of the rates unexplained, "
+            f"with that changed {percent(best.share)}.",
+            f"{remedy[0].upper()}{remedy[1:]}", "units" if "sign" not in best.text else "sign",
+        )  # fmt: skip
 
 
 def _kinematics(evidence: Evidence) -> Iterator[Reason]:

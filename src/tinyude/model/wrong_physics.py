@@ -19,6 +19,7 @@ from tinyude.physics.expressions import numpy_function
 Array = NDArray[Any]
 
 GROUPS = 8
+EQUALLY = 1.02  # times the least share unexplained: two changes that explain the same
 COLLINEAR = 0.1  # of a column: what must be left of a term beside the known ones to stand on its own
 DEGREES = 180.0 / np.pi
 # What a factor between two quantities is called; within 3 %.
@@ -82,7 +83,7 @@ def factor_name(factor: float) -> str:
 
 
 def changes(model: Model, seen: Windows) -> list[Change]:
-    """Every single change tried, best first."""
+    """The single change that leaves least unexplained, and those that the data cannot tell from it."""
     on = _free_rows(model)
     if not on or len(seen) < 20:
         return []
@@ -92,7 +93,8 @@ def changes(model: Model, seen: Windows) -> list[Change]:
         share = _share(physics, seen, on, a, b, c)
         if np.isfinite(share):
             tried.append(Change(text, remedy, share, given))
-    return sorted(tried, key=lambda change: change.share)
+    tried.sort(key=lambda change: change.share)
+    return [change for change in tried if change.share <= EQUALLY * tried[0].share]
 
 
 def _free_rows(model: Model) -> list[int]:
