@@ -218,10 +218,10 @@ class UDE(Fitting, Predicting, Fitted, BaseEstimator):  # type: ignore[misc]
         if not self._wants_streaming(stream):
             self._fit_batch(stream, started, tell)
             return self
-        self._fit_streaming(stream, started, tell)
+        total = self._fit_streaming(stream, started, tell)
         self._judge(stream)
         if tell:
-            tell(stream.count, stream.count)
+            tell(total, total)
         return self
 
     def partial_fit(self, Y: Any, y: Any = None, u: Any = None, *, t: Any = None) -> UDE:

@@ -173,8 +173,8 @@ class Fitting:
 
     def _fit_streaming(
         self, stream: Stream, started: float, tell: Progress | None = None, observed: Observed | None = None
-    ) -> None:
-        """The streaming learner over the whole record, then the updates left."""
+    ) -> int:
+        """The streaming learner over the whole record, then the updates left; how many steps of progress that were."""
         session = self._session(stream, started)
         calibrate(session, stream)
         if session.config.parameters:
@@ -183,6 +183,7 @@ class Fitting:
         done = push_stream(session, stream, lambda rows: tell(rows, total) if tell else None)
         train(session, lambda steps: tell(min(done + steps, total), total) if tell else None)
         self._adopt(session, stream, observed=observed)
+        return total
 
     def _streamed(self, stream: Stream) -> Any:
         """A twin with what the streaming learner makes of the same record; None where it accepts no window."""
@@ -223,7 +224,8 @@ class Fitting:
             given.setdefault("calibration", 10_000)
             given["reservoir"] = given["reservoir"] or 4096
         elif self.preset == "default":
-            given.setdefault("max_half", longest_half(len(stream.longest.samples)))  # a window lies within one run
+            whole = isinstance(stream.runs, list)  # a window lies within one run; pieces of a long log go on
+            given.setdefault("max_half", longest_half(len(stream.longest.samples) if whole else stream.count))
             given.setdefault("poly", window_order(stream, given["max_half"]))
         second_start = self._second_start(terms, wrap, live)
         return make_config(

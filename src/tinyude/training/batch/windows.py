@@ -119,6 +119,8 @@ def _judge_wider(window: Window, samples: Array, centre: Array, noise: Noise, pe
     wider = _window(window.half + max(1, window.half // MARGIN), period)
     fits = (centre >= wider.half) & (centre < len(samples) - wider.half)
     ratio = np.zeros((len(centre), samples.shape[1]))
+    if not fits.any():
+        return ratio
     _, misfit, segments = _fit(wider, samples, centre[fits])
     most_misfit, most_segments = gates_limits(wider, noise.sigma, noise.step)
     ratio[fits] = np.nan_to_num(np.maximum(misfit / most_misfit, segments / most_segments), nan=0.0)
