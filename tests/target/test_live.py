@@ -295,7 +295,7 @@ def test_page_shows_the_board_and_carries_models(page_address: tuple[str, str, B
         page.wait_for_timeout(3_000)
         assert "Connected" in page.text_content("#link")
         assert page.evaluate("rows.length") > 50
-        with page.expect_download(timeout=20_000) as download:
+        with page.expect_download(timeout=60_000) as download:
             page.click("#fetch")
         download.value.save_as(tmp_path / "model.json")
         page.set_input_files("#file", tmp_path / "model.json")

@@ -78,6 +78,7 @@ class FrameReader:
     lost: int = 0  # frames missing between those that came, by their numbers
     _rest: bytearray = field(default_factory=bytearray)
     _last: int | None = None
+    _in_step: bool = False  # the first piece may be the end of a frame whose beginning was not heard
 
     def feed(self, data: bytes) -> list[Frame]:
         *whole, rest = (bytes(self._rest) + data).split(b"\0")
@@ -88,14 +89,16 @@ class FrameReader:
             if frame is not None:
                 self._count(frame)
                 frames.append(frame)
-            elif stuffed:
+            elif stuffed and self._in_step:
                 self.damaged += 1
+            self._in_step = True
         return frames
 
     def reconnected(self) -> None:
         """What comes next does not follow on what was."""
         self._rest = bytearray()
         self._last = None
+        self._in_step = False
 
     def _count(self, frame: Frame) -> None:
         if self._last is not None:

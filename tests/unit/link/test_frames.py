@@ -58,3 +58,12 @@ def test_frame_reader_keeps_little_of_endless_noise() -> None:
     for _ in range(100):
         assert reader.feed(b"\x55" * 1000) == []
     assert len(reader._rest) <= 2 * LONGEST
+
+
+def test_reader_does_not_count_a_frame_that_it_joined_in_the_middle_of() -> None:
+    whole = encode_frame(Frame(1, 7, b"hello"))
+    reader = FrameReader()
+    assert len(reader.feed(whole[4:] + whole)) == 1
+    assert reader.damaged == 0
+    reader.feed(whole[4:])
+    assert reader.damaged == 1
