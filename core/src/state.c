@@ -193,7 +193,7 @@ static void start(tu_learner *l, const tu_known *known)
     memcpy(l->good, l->params, (size_t)l->adam.count * sizeof(tu_real));
     tu_adam_init(&l->adam, l->adam.first, l->adam.second, l->adam.count);
     for (int i = 0; i < l->config->on_count; i++) {
-        l->network_on[i] = !tu_config_watched(l->config) || !l->library.columns; /* off until it earns its place */
+        l->network_on[i] = !tu_config_watched(l->config) || !l->library.columns; /* off until held-out errors fall */
     }
 }
 

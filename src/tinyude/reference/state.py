@@ -125,7 +125,7 @@ def learner_init(config: Config, known: Known) -> Learner:
         average,
         average.copy() if config.watched else average,
         adam_init(len(params)),
-        network_on=np.full(len(config.on), not (config.watched and config.columns)),  # off until it earns its place
+        network_on=np.full(len(config.on), not (config.watched and config.columns)),  # off until held-out errors fall
         run=np.zeros(config.channels, dtype=np.int64),
         rate=config.rate,
         until=config.calibration,
