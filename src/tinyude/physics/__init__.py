@@ -3,6 +3,7 @@
 Text becomes SymPy by a whitelist parser; expressions become NumPy functions and straight-line programs; library terms.
 """
 
-from tinyude.physics.physics import Parameter, Physics
+from tinyude.physics.parameter import Parameter
+from tinyude.physics.physics import Physics
 
 __all__ = ["Parameter", "Physics"]

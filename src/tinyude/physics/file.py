@@ -13,7 +13,8 @@ from typing import Any
 from tinyude.errors import TinyUDEError
 from tinyude.physics.holds import Hold
 from tinyude.physics.kinematics import residual_states
-from tinyude.physics.physics import Parameter, Physics
+from tinyude.physics.parameter import Parameter
+from tinyude.physics.physics import Physics
 
 # The tables of the file; None where its keys are the user's own names.
 _TABLES: dict[str, tuple[str, ...] | None] = {

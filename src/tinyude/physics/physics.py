@@ -2,81 +2,26 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
-from numbers import Real
 from typing import Any
 
 import numpy as np
 import sympy as sp
-from sympy.core.function import AppliedUndef
 
 from tinyude.errors import TinyUDEError
 from tinyude.physics.budget import within
 from tinyude.physics.expressions import (
-    NON_SMOOTH_FUNCTIONS,
-    SMOOTH_FUNCTIONS,
     Array,
     derivative,
-    expression_text,
-    in_basic_functions,
-    is_finite_real,
     numpy_function,
 )
-from tinyude.physics.parsing import MAX_SECONDS, RESERVED_NAMES, parse_expression
+from tinyude.physics.parameter import Parameter, parameter_dict
+from tinyude.physics.parsing import MAX_SECONDS, parse_expression
 from tinyude.physics.programs import Program, program
-from tinyude.physics.syntax import canonical_text, check_name
-
-_NON_SMOOTH = (sp.DiracDelta, sp.floor, sp.ceiling, sp.frac, sp.Mod)
-_ARITHMETIC = (sp.Symbol, sp.Number, sp.NumberSymbol, sp.Add, sp.Mul, sp.Pow)
-_FUNCTIONS = SMOOTH_FUNCTIONS | NON_SMOOTH_FUNCTIONS
-_ALLOWED_NODES = (*_ARITHMETIC, *(f for f in _FUNCTIONS.values() if isinstance(f, type)))
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """A physical constant of the known part.
-
-    Parameters
-    ----------
-    value : float
-        Its value, or the first guess of one that is learned.
-    learn : bool, default False
-        Whether it is fitted along with the rest of the model.
-    min, max : float
-        Bounds of a learned parameter; default: none.
-
-    Raises
-    ------
-    TinyUDEError
-        If a number is not finite or the value lies outside its bounds.
-
-    Examples
-    --------
-    >>> import tinyude as tu
-    >>> tu.Parameter(0.5, learn=True, min=0.1, max=2.0)
-    Parameter(value=0.5, learn=True, min=0.1, max=2.0)
-    """
-
-    value: float
-    learn: bool = False
-    min: float = -math.inf
-    max: float = math.inf
-
-    def __post_init__(self) -> None:
-        for name in ("value", "min", "max"):
-            number = getattr(self, name)
-            if isinstance(number, bool) or not isinstance(number, Real) or math.isnan(number):
-                raise TinyUDEError(f"A parameter's {name} is {number!r}; give a number.")
-            object.__setattr__(self, name, float(number))
-        if not isinstance(self.learn, bool | np.bool_):
-            raise TinyUDEError(f"A parameter's learn is {self.learn!r}; give True or False.")
-        if not math.isfinite(self.value):
-            raise TinyUDEError(f"A parameter's value is {self.value}; give a finite number.")
-        if not self.min <= self.value <= self.max:
-            raise TinyUDEError(f"A parameter's value {self.value:g} is outside [{self.min:g}, {self.max:g}]; widen it.")
+from tinyude.physics.syntax import canonical_text
+from tinyude.physics.told import name_of, names, refuse_shared_names, right_hand_side
 
 
 class Physics:
@@ -121,13 +66,13 @@ class Physics:
         parameters: Mapping[str | sp.Symbol, float | Parameter] | None = None,
         angles: Sequence[str | sp.Symbol] | None = None,
     ) -> None:
-        self.states = _names(states, "state")
-        self.inputs = _names(inputs, "input")
+        self.states = names(states, "state")
+        self.inputs = names(inputs, "input")
         self.parameters = {
-            _name(key, "parameter"): value if isinstance(value, Parameter) else Parameter(value)
+            name_of(key, "parameter"): value if isinstance(value, Parameter) else Parameter(value)
             for key, value in (parameters or {}).items()
         }
-        _refuse_shared_names(self.states, self.inputs, tuple(self.parameters))
+        refuse_shared_names(self.states, self.inputs, tuple(self.parameters))
         if not self.states:
             raise TinyUDEError("Physics needs at least one state, e.g. states=['theta', 'omega'].")
         if callable(rhs) or (isinstance(rhs, Sequence) and any(map(_is_function, rhs))):
@@ -137,7 +82,8 @@ class Physics:
             )
         if isinstance(rhs, str | sp.Basic):
             raise TinyUDEError(f"rhs is {rhs!r}; give a list with one right-hand side for each state.")
-        self.texts = tuple(_text(item, self) for item in rhs)
+        known = (*self.states, *self.inputs, *self.parameters)
+        self.texts = tuple(right_hand_side(item, known) for item in rhs)
         if len(self.texts) != len(self.states):
             raise TinyUDEError(
                 f"{len(self.texts)} right-hand sides for {len(self.states)} states ({', '.join(self.states)}); "
@@ -148,7 +94,7 @@ class Physics:
         self.learned = tuple(name for name, parameter in self.parameters.items() if parameter.learn)
         self._refuse_unused()
         within(MAX_SECONDS, "The physics with its parameters' values", self._refuse_values)
-        self.angles = self._detected_angles() if angles is None else _names(angles, "angle")
+        self.angles = self._detected_angles() if angles is None else names(angles, "angle")
         for name in self.angles:
             if name not in self.states:
                 raise TinyUDEError(f"The angle {name} is not a state; the states are {', '.join(self.states)}.")
@@ -297,7 +243,7 @@ class Physics:
             "states": list(self.states),
             "rhs": list(self.texts),
             "inputs": list(self.inputs),
-            "parameters": {name: _parameter_dict(parameter) for name, parameter in self.parameters.items()},
+            "parameters": {name: parameter_dict(parameter) for name, parameter in self.parameters.items()},
             "angles": list(self.angles),
         }
 
@@ -436,68 +382,6 @@ def _enters_as_angle(symbol: sp.Symbol, rhs: Sequence[sp.Expr]) -> bool:
     return not any(expr.xreplace(hidden).has(symbol) for expr in rhs)
 
 
-def _name(item: str | sp.Symbol, kind: str) -> str:
-    if isinstance(item, AppliedUndef):
-        raise TinyUDEError(f"The {kind} {item} is a function of time; name it plainly, e.g. sp.Symbol('{item.func}').")
-    if not isinstance(item, str | sp.Symbol):
-        raise TinyUDEError(f"The {kind} {item!r} is neither a name nor a SymPy symbol.")
-    name = item if isinstance(item, str) else item.name
-    return check_name(name, kind, RESERVED_NAMES)
-
-
-def _names(items: Sequence[str | sp.Symbol], kind: str) -> tuple[str, ...]:
-    if isinstance(items, str | sp.Symbol):
-        raise TinyUDEError(f"{kind}s is {items!r}; give a list, e.g. [{str(items)!r}].")
-    return tuple(_name(item, kind) for item in items)
-
-
-def _refuse_shared_names(states: tuple[str, ...], inputs: tuple[str, ...], parameters: tuple[str, ...]) -> None:
-    role: dict[str, str] = {}
-    for kind, names in (("state", states), ("input", inputs), ("parameter", parameters)):
-        for name in names:
-            if name in role:
-                raise TinyUDEError(f"The {kind} {name} is already the name of a {role[name]}; rename one of them.")
-            role[name] = kind
-
-
-def _text(item: sp.Expr | str | float, physics: Physics) -> str:
-    """A right-hand side as text, after the checks that only a SymPy expression allows."""
-    if isinstance(item, str):
-        return item
-    if isinstance(item, Real) and not isinstance(item, bool):
-        item = sp.Integer(int(item)) if isinstance(item, int | np.integer) else sp.Float(float(item))
-    if not isinstance(item, sp.Expr):
-        raise TinyUDEError(f"The right-hand side {item!r} is neither a SymPy expression nor text nor a number.")
-    _refuse_unsuitable(item)
-    known = (*physics.states, *physics.inputs, *physics.parameters)
-    unknown = sorted({s.name for s in item.free_symbols} - set(known))
-    if unknown:
-        raise TinyUDEError(
-            f"The right-hand side {item} contains the unknown {', '.join(unknown)}; add it to states=, to inputs= "
-            f"if it is a signal, or to parameters= if it is a constant. Known: {', '.join(known)}."
-        )
-    return expression_text(item.xreplace({s: sp.Symbol(s.name) for s in item.free_symbols}))
-
-
-def _refuse_unsuitable(expr: sp.Expr) -> None:
-    for node in sp.preorder_traversal(in_basic_functions(expr)):
-        if isinstance(node, AppliedUndef | sp.Derivative):
-            raise TinyUDEError(
-                f"The right-hand side {expr} contains {node}, a function of time; "
-                "substitute a plain symbol for it: expr.subs(theta(t), theta)."
-            )
-        if isinstance(node, _NON_SMOOTH):
-            raise TinyUDEError(
-                f"The right-hand side {expr} contains {node.func.__name__}, which is not supported; "
-                "leave that term to the network, or use abs, sign, max and min."
-            )
-        if not isinstance(node, _ALLOWED_NODES) or (node.is_number and not is_finite_real(node)):
-            raise TinyUDEError(
-                f"The right-hand side {expr} contains {node}, which is not supported; "
-                f"use finite real numbers, arithmetic and {', '.join(sorted(SMOOTH_FUNCTIONS))}."
-            )
-
-
 def _columns(values: Array, names: tuple[str, ...], what: str) -> Array:
     array = np.asarray(values)
     if array.ndim == 0 or array.shape[-1] != len(names):
@@ -505,9 +389,3 @@ def _columns(values: Array, names: tuple[str, ...], what: str) -> Array:
             f"{what} has shape {array.shape}; its last axis must be {len(names)} ({', '.join(names) or 'none'})."
         )
     return array
-
-
-def _parameter_dict(parameter: Parameter) -> dict[str, Any]:
-    """Without infinite bounds, which JSON cannot write."""
-    fields = {"value": parameter.value, "learn": bool(parameter.learn), "min": parameter.min, "max": parameter.max}
-    return {key: value for key, value in fields.items() if math.isfinite(value)}

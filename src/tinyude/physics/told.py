@@ -1,0 +1,87 @@
+"""What may be told as physics: names, and right-hand sides given as SymPy expressions or numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Real
+
+import numpy as np
+import sympy as sp
+from sympy.core.function import AppliedUndef
+
+from tinyude.errors import TinyUDEError
+from tinyude.physics.expressions import (
+    NON_SMOOTH_FUNCTIONS,
+    SMOOTH_FUNCTIONS,
+    expression_text,
+    in_basic_functions,
+    is_finite_real,
+)
+from tinyude.physics.parsing import RESERVED_NAMES
+from tinyude.physics.syntax import check_name
+
+_NON_SMOOTH = (sp.DiracDelta, sp.floor, sp.ceiling, sp.frac, sp.Mod)
+_ARITHMETIC = (sp.Symbol, sp.Number, sp.NumberSymbol, sp.Add, sp.Mul, sp.Pow)
+_FUNCTIONS = SMOOTH_FUNCTIONS | NON_SMOOTH_FUNCTIONS
+_ALLOWED_NODES = (*_ARITHMETIC, *(f for f in _FUNCTIONS.values() if isinstance(f, type)))
+
+
+def name_of(item: str | sp.Symbol, kind: str) -> str:
+    if isinstance(item, AppliedUndef):
+        raise TinyUDEError(f"The {kind} {item} is a function of time; name it plainly, e.g. sp.Symbol('{item.func}').")
+    if not isinstance(item, str | sp.Symbol):
+        raise TinyUDEError(f"The {kind} {item!r} is neither a name nor a SymPy symbol.")
+    name = item if isinstance(item, str) else item.name
+    return check_name(name, kind, RESERVED_NAMES)
+
+
+def names(items: Sequence[str | sp.Symbol], kind: str) -> tuple[str, ...]:
+    if isinstance(items, str | sp.Symbol):
+        raise TinyUDEError(f"{kind}s is {items!r}; give a list, e.g. [{str(items)!r}].")
+    return tuple(name_of(item, kind) for item in items)
+
+
+def refuse_shared_names(states: tuple[str, ...], inputs: tuple[str, ...], parameters: tuple[str, ...]) -> None:
+    role: dict[str, str] = {}
+    for kind, names in (("state", states), ("input", inputs), ("parameter", parameters)):
+        for name in names:
+            if name in role:
+                raise TinyUDEError(f"The {kind} {name} is already the name of a {role[name]}; rename one of them.")
+            role[name] = kind
+
+
+def right_hand_side(item: sp.Expr | str | float, known: Sequence[str]) -> str:
+    """A right-hand side as text, after the checks that only a SymPy expression allows."""
+    if isinstance(item, str):
+        return item
+    if isinstance(item, Real) and not isinstance(item, bool):
+        item = sp.Integer(int(item)) if isinstance(item, int | np.integer) else sp.Float(float(item))
+    if not isinstance(item, sp.Expr):
+        raise TinyUDEError(f"The right-hand side {item!r} is neither a SymPy expression nor text nor a number.")
+    _refuse_unsuitable(item)
+    unknown = sorted({s.name for s in item.free_symbols} - set(known))
+    if unknown:
+        raise TinyUDEError(
+            f"The right-hand side {item} contains the unknown {', '.join(unknown)}; add it to states=, to inputs= "
+            f"if it is a signal, or to parameters= if it is a constant. Known: {', '.join(known)}."
+        )
+    return expression_text(item.xreplace({s: sp.Symbol(s.name) for s in item.free_symbols}))
+
+
+def _refuse_unsuitable(expr: sp.Expr) -> None:
+    for node in sp.preorder_traversal(in_basic_functions(expr)):
+        if isinstance(node, AppliedUndef | sp.Derivative):
+            raise TinyUDEError(
+                f"The right-hand side {expr} contains {node}, a function of time; "
+                "substitute a plain symbol for it: expr.subs(theta(t), theta)."
+            )
+        if isinstance(node, _NON_SMOOTH):
+            raise TinyUDEError(
+                f"The right-hand side {expr} contains {node.func.__name__}, which is not supported; "
+                "leave that term to the network, or use abs, sign, max and min."
+            )
+        if not isinstance(node, _ALLOWED_NODES) or (node.is_number and not is_finite_real(node)):
+            raise TinyUDEError(
+                f"The right-hand side {expr} contains {node}, which is not supported; "
+                f"use finite real numbers, arithmetic and {', '.join(sorted(SMOOTH_FUNCTIONS))}."
+            )
