@@ -100,10 +100,10 @@ def term_shares(model: Model, seen: Windows) -> dict[str, float]:
     if not len(seen) or not model.coefficients.size:
         return {}
     values = model.term_values(seen.x, seen.u if model.physics.n_inputs else None)
-    sizes = np.sqrt(np.mean(values**2, axis=0))
-    shares = {}
+    rates, shares = seen.rms(seen.dx), {}  # windows count by how well they know the rate
     for row, state in enumerate(model.on):
-        rate = float(np.sqrt(np.mean(seen.dx[:, state] ** 2))) or 1.0
+        rate = float(rates[state]) or 1.0
+        sizes = np.sqrt(np.mean(seen.weight[:, state, None] * values**2, axis=0))
         for column in np.flatnonzero(model.coefficients[row]):
             name = f"{model.physics.states[state]}: {model.terms[column]}"
             shares[name] = float(abs(model.coefficients[row, column]) * sizes[column] / rate)
