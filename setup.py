@@ -22,6 +22,7 @@ HEADERS = [
     "src/tinyude/native/filter.h",
     "src/tinyude/native/host.h",
     "src/tinyude/native/simulate.h",
+    "src/tinyude/native/units.h",
 ]
 SOURCE_FOLDERS = ["core/src", "src/tinyude/native"]
 # Nothing here lets a compiler change a bit: no contraction, no reassociation.

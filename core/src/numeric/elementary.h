@@ -21,22 +21,26 @@
 TU_INLINE double tu_sqrt(double x) { return sqrt(x); }
 TU_INLINE double tu_abs(double x) { return fabs(x); }
 
-/* -m / (m + 2) with m = exp(-2|x|) - 1 = 2^n (exp(r) - 1) + (2^n - 1), in steps that vector units have. */
-TU_INLINE double tu_tanh(double x)
+/* exp(y) - 1 = 2^n p + (2^n - 1) for -700 <= y <= 0, in steps that vector units have: p, and 2^n in `power`. */
+TU_INLINE double tu_exp_parts(double y, double *power)
 {
     const double round = 6755399441055744.0; /* 1.5 * 2^52: what is added to it becomes an integer, in its low bits */
-    double size = fabs(x), y = size < 20.0 ? -2.0 * size : -40.0;
     double shifted = y * 1.4426950408889634 + round, n = shifted - round;
     double r = (y - n * 0.69314718036912382) - n * 1.9082149292705877e-10; /* ln 2 in two parts, the first of 33 bits */
     double p = 2.505210838544172e-08 + r * (2.08767569878681e-09 + r * 1.6059043836821613e-10);
     p = 2.48015873015873e-05 + r * (2.7557319223985893e-06 + r * (2.7557319223985888e-07 + r * p));
     p = 0.008333333333333333 + r * (0.001388888888888889 + r * (0.0001984126984126984 + r * p));
-    p = r + r * r * (0.5 + r * (0.16666666666666666 + r * (0.041666666666666664 + r * p)));
     uint64_t bits;
     memcpy(&bits, &shifted, sizeof bits);
     bits = (bits + 1023) << 52;
-    double power;
-    memcpy(&power, &bits, sizeof power);
+    memcpy(power, &bits, sizeof *power);
+    return r + r * r * (0.5 + r * (0.16666666666666666 + r * (0.041666666666666664 + r * p)));
+}
+
+/* -m / (m + 2) with m = exp(-2|x|) - 1. */
+TU_INLINE double tu_tanh(double x)
+{
+    double size = fabs(x), power, p = tu_exp_parts(size < 20.0 ? -2.0 * size : -40.0, &power);
     double m = power * p + (power - 1.0), value = m / (m + 2.0);
     return x > 0 ? -value : x < 0 ? value : x;
 }

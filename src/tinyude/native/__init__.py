@@ -14,8 +14,9 @@ from tinyude.native.core import (
 )
 from tinyude.native.covariance import band_covariance
 from tinyude.native.filter import NativeFilter
+from tinyude.native.units import NativeUnits
 
 __all__ = [
-    "NativeFilter", "NativeKnown", "NativeLearner", "available", "band_covariance", "build_info", "host_bytes",
-    "memory", "service_bytes",
+    "NativeFilter", "NativeKnown", "NativeLearner", "NativeUnits", "available", "band_covariance", "build_info",
+    "host_bytes", "memory", "service_bytes",
 ]  # fmt: skip

@@ -19,6 +19,7 @@ from scipy.optimize import OptimizeResult, minimize
 from tinyude.model.kernel import KernelNetwork, kernel_values
 from tinyude.training.batch.evidence import NOISE_SPREAD, Posterior, posterior
 from tinyude.training.batch.problem import Blocks, Problem, make_blocks
+from tinyude.training.batch.units import make_units, squared_distances
 
 Array = NDArray[Any]
 
@@ -135,16 +136,16 @@ class _Search:
         windows = blocks.windows.ravel()
         counts = first[windows + 1] - first[windows]
         nodes = np.concatenate([np.arange(first[w], first[w + 1]) for w in windows])
+        starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
         self.whitening, self.y = blocks.whitening, blocks.y.ravel()
         self.shape, self.known = blocks.windows.shape, 0
-        self.starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
-        self.owner = np.repeat(np.arange(len(windows)), counts)
-        self.weights = targets.weights[nodes, problem.state][:, None]
-        self.z = inputs.z[nodes]
+        weights, z = targets.weights[nodes, problem.state], inputs.z[nodes]
         self.centres = farthest(inputs.z, inputs.z, SEARCH_CENTRES)
+        self.units = make_units(z, self.centres, weights, starts)
         self.size, self.noise = np.log(problem.size), 0.5 * np.log(problem.whitener.expected)
-        ones = np.ones((len(self.z), 1))
-        self.linear = LINEAR * problem.size * self._seen(np.concatenate([ones, self.z], axis=1))
+        plain = np.concatenate([np.ones((len(z), 1)), z], axis=1)
+        sums = np.add.reduceat(plain * weights[:, None], starts, axis=0)
+        self.linear = LINEAR * problem.size * self._whitened(sums)
         if extra.shape[1]:
             each = problem.whitener.interleaved
             rows = (blocks.windows[..., None] * each + np.arange(each)).reshape(-1)
@@ -156,13 +157,12 @@ class _Search:
                 self.y = np.concatenate([self.y, np.zeros(len(known))])
                 self.known = len(known)
 
-    def _seen(self, values: Array) -> Array:
-        """Node values as whitened rows."""
-        raw = np.add.reduceat(values * self.weights, self.starts, axis=0)
-        return np.asarray(self.whitening @ raw.reshape(*self.shape, -1)).reshape(-1, values.shape[1])
+    def _whitened(self, sums: Array) -> Array:
+        """Sums over the nodes of the windows as whitened rows."""
+        return np.asarray(self.whitening @ sums.reshape(*self.shape, -1)).reshape(-1, sums.shape[1])
 
     def best(self) -> Array:
-        dimension = self.z.shape[1]
+        dimension = self.centres.shape[1]
         low = [-3.0] * dimension + [self.size - 9.0, self.noise - 2.0]
         high = [6.0] * dimension + [self.size + 9.0, self.noise + 4.0]
         bounds = list(zip(low, high, strict=True))
@@ -178,9 +178,8 @@ class _Search:
     def minus(self, hyper: Array) -> tuple[float, Array]:
         """Minus the log evidence with its prior, and its gradient."""
         inverse, size2, s2 = np.exp(-hyper[:-2]), np.exp(2.0 * hyper[-2]), float(np.exp(2.0 * hyper[-1]))
-        kernel = kernel_values(self.z, self.centres, inverse)
         among = kernel_values(self.centres, self.centres, inverse)
-        psi = np.concatenate([self._seen(kernel), np.zeros((self.known, kernel.shape[1]))])
+        psi = np.concatenate([self._whitened(self.units.sums(inverse)), np.zeros((self.known, len(among)))])
         units = cho_factor(among + JITTER * np.eye(len(among)), lower=True)
         root = solve_triangular(units[0], psi.T, lower=True).T * np.sqrt(size2)
         phi = np.concatenate([root, self.linear], axis=1)
@@ -201,9 +200,8 @@ class _Search:
         by_noise = s2 * (float(alpha @ alpha) - trace)
         seen = by_psi[: len(by_psi) - self.known]
         back = np.swapaxes(self.whitening, 1, 2) @ seen.reshape(self.shape[0], -1, by_psi.shape[1])
-        share = back.reshape(-1, by_psi.shape[1])[self.owner] * self.weights * kernel
-        by_length = _by_length(share, self.z, self.centres, inverse)
-        by_length += _by_length(by_among * among, self.centres, self.centres, inverse)
+        by_length = self.units.by_length(back.reshape(-1, by_psi.shape[1]), inverse)
+        by_length += squared_distances(by_among * among, self.centres, self.centres, inverse)
         gradient = -np.concatenate([by_length, [np.sum(by_psi * psi), by_noise]])
         prior = np.concatenate([
             (hyper[:-2] - LENGTH) / LENGTH_SPREAD,
@@ -211,9 +209,3 @@ class _Search:
         ])  # fmt: skip
         spread = np.array([LENGTH_SPREAD] * (len(hyper) - 2) + [SIZE_SPREAD, NOISE_SPREAD])
         return value + 0.5 * float(prior @ prior), gradient + prior / spread
-
-
-def _by_length(share: Array, z: Array, centres: Array, inverse: Array) -> Array:
-    """sum over nodes and units of share x (z - c)^2 / l^2, for each input."""
-    square = share.sum(axis=1) @ z**2 - 2.0 * np.einsum("nd,nd->d", z, share @ centres) + share.sum(axis=0) @ centres**2
-    return np.asarray(square * inverse**2)

@@ -13,6 +13,7 @@ from tinyude.training.batch.problem import Problem, make_blocks
 from tinyude.training.batch.samples import mend, sensor_noise
 from tinyude.training.batch.selection import make_gram, select
 from tinyude.training.batch.targets import Layout, make_targets
+from tinyude.training.batch.units import NumpyUnits, make_units
 from tinyude.training.batch.windows import half_widths, local_windows
 
 RNG = np.random.default_rng(0)
@@ -109,6 +110,16 @@ def test_band_covariance_is_that_of_the_rows_in_both_engines() -> None:
     assert np.count_nonzero(np.tril(exact, -len(band))) == 0
     plain = band_covariance(rows.first, rows.begin, rows.length, rows.weights, len(band) - 1)
     assert np.allclose(band, plain, rtol=1e-12, atol=1e-12 * exact.max())
+
+
+def test_units_sums_and_slopes_are_the_same_in_both_engines() -> None:
+    z, centres, weights = RNG.normal(size=(70, 3)), RNG.normal(size=(13, 3)), RNG.normal(size=70)
+    starts, inverse = np.array([0, 5, 30]), np.array([1.3, 40.0, 0.0])
+    plain, compiled = NumpyUnits(z, centres, weights, starts), make_units(z, centres, weights, starts)
+    assert compiled.sums(inverse) == pytest.approx(plain.sums(inverse), rel=1e-11, abs=1e-13)
+    slopes = RNG.normal(size=(3, 13))
+    expected = plain.by_length(slopes, inverse)
+    assert compiled.by_length(slopes, inverse) == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
 def test_kernel_evidence_gradient_is_exact() -> None:
