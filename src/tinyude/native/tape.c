@@ -4,50 +4,6 @@
 
 #include <string.h>
 
-static tu_real operate(int32_t operation, tu_real a, tu_real b)
-{
-    switch (operation) {
-    case TU_ADD:
-        return a + b;
-    case TU_SUB:
-        return a - b;
-    case TU_MUL:
-        return a * b;
-    case TU_DIV:
-        return a / b;
-    case TU_NEG:
-        return -a;
-    case TU_SQRT:
-        return tu_sqrt(a);
-    case TU_SIN:
-        return tu_sin(a);
-    case TU_COS:
-        return tu_cos(a);
-    case TU_TAN:
-        return tu_tan(a);
-    case TU_EXP:
-        return tu_exp(a);
-    case TU_LOG:
-        return tu_log(a);
-    case TU_TANH:
-        return tu_tanh(a);
-    case TU_ATAN:
-        return tu_atan(a);
-    case TU_ASIN:
-        return tu_asin(a);
-    case TU_ACOS:
-        return tu_acos(a);
-    case TU_SINH:
-        return tu_sinh(a);
-    case TU_COSH:
-        return tu_cosh(a);
-    case TU_ABS:
-        return tu_abs(a);
-    default:
-        return tu_sign(a);
-    }
-}
-
 static tu_real *load(tu_real *registers, const tu_real *values, int32_t count)
 {
     if (count > 0) { /* values may be NULL for none */
@@ -56,12 +12,62 @@ static tu_real *load(tu_real *registers, const tu_real *values, int32_t count)
     return registers + count;
 }
 
+/* One after the other, as long as the operation is the same. */
+#define RUN(expression)                                                                                                \
+    do {                                                                                                               \
+        tu_real a = registers[code[1]], b = registers[code[2]];                                                        \
+        (void)b;                                                                                                       \
+        *result++ = (expression);                                                                                      \
+        code += 3;                                                                                                     \
+    } while (code < end && code[0] == operation);                                                                      \
+    break
+
 void tu_tape_code(const tu_tape *tape, tu_real *registers)
 {
     tu_real *result = registers + tape->states + tape->inputs + tape->constants_count;
-    const int32_t *code = tape->code;
-    for (int32_t i = 0; i < tape->code_count; i++, code += 3) {
-        result[i] = operate(code[0], registers[code[1]], registers[code[2]]);
+    const int32_t *code = tape->code, *end = code + 3 * tape->code_count;
+    while (code < end) {
+        const int32_t operation = code[0];
+        switch (operation) {
+        case TU_ADD:
+            RUN(a + b);
+        case TU_SUB:
+            RUN(a - b);
+        case TU_MUL:
+            RUN(a * b);
+        case TU_DIV:
+            RUN(a / b);
+        case TU_NEG:
+            RUN(-a);
+        case TU_SQRT:
+            RUN(tu_sqrt(a));
+        case TU_SIN:
+            RUN(tu_sin(a));
+        case TU_COS:
+            RUN(tu_cos(a));
+        case TU_TAN:
+            RUN(tu_tan(a));
+        case TU_EXP:
+            RUN(tu_exp(a));
+        case TU_LOG:
+            RUN(tu_log(a));
+        case TU_TANH:
+            RUN(tu_tanh(a));
+        case TU_ATAN:
+            RUN(tu_atan(a));
+        case TU_ASIN:
+            RUN(tu_asin(a));
+        case TU_ACOS:
+            RUN(tu_acos(a));
+        case TU_SINH:
+            RUN(tu_sinh(a));
+        case TU_COSH:
+            RUN(tu_cosh(a));
+        case TU_ABS:
+            RUN(tu_abs(a));
+        default:
+            RUN(tu_sign(a));
+        }
     }
 }
 

@@ -40,7 +40,8 @@ typedef struct tu_tape {
     int32_t code_count;
     int32_t outputs_count;
     const tu_real *constants;
-    const int32_t *code;    /* [code_count][3]: operation, registers a and b; a unary operation takes a */
+    const int32_t *code;    /* [code_count][3]: operation, registers a and b; a unary operation takes a. Fastest in
+                             * runs of one operation. */
     const int32_t *outputs; /* [outputs_count] registers */
 } tu_tape;
 

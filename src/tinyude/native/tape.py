@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,48 @@ def tape_arrays(
     program: Program, dtype: DTypeLike = np.float64
 ) -> tuple[NDArray[np.int32], NDArray[Any], NDArray[np.int32]]:
     """Instructions (n, 3) as (operation, a, b), constants in the given precision, and the output registers."""
-    code = np.array([(_CODE[op], a, b) for op, a, b in program.code], np.int32).reshape(-1, 3)
-    return code, rounded(program.constants, dtype), np.array(program.outputs, np.int32)
+    code, outputs = _ordered(program)
+    return code, rounded(program.constants, dtype), outputs
+
+
+@lru_cache(maxsize=64)
+def _ordered(program: Program) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Instructions and output registers, in runs of one operation."""
+    order = in_runs(program)
+    place = np.arange(program.n_registers, dtype=np.int32)
+    first = len(place) - len(order)
+    place[first + np.array(order, np.intp)] = np.arange(first, len(place), dtype=np.int32)
+    code = np.array([(_CODE[op], a, b) for op, a, b in (program.code[k] for k in order)], np.int32).reshape(-1, 3)
+    code[:, 1:] = place[code[:, 1:]]
+    return code, place[list(program.outputs)]
+
+
+def in_runs(program: Program) -> list[int]:
+    """The instructions in an order with long runs of one operation: of those that can be next, the most of a kind.
+
+    The interpreter looks an operation up once a run, not once an instruction; results are the same to the bit.
+    """
+    first = program.n_inputs + len(program.constants)
+    users: list[list[int]] = [[] for _ in program.code]
+    waits = [0] * len(program.code)  # operands that are not there yet
+    ready: dict[str, list[int]] = {}
+    for number, (op, a, b) in enumerate(program.code):
+        for operand in {a, b}:
+            if operand >= first:
+                users[operand - first].append(number)
+                waits[number] += 1
+        if not waits[number]:
+            ready.setdefault(op, []).append(number)
+    order: list[int] = []
+    while ready:
+        run = ready.pop(max(ready, key=lambda op: len(ready[op])))
+        order += run
+        for number in run:
+            for user in users[number]:
+                waits[user] -= 1
+                if not waits[user]:
+                    ready.setdefault(program.code[user][0], []).append(user)
+    return order
 
 
 def rounded(constants: tuple[float, ...], dtype: DTypeLike) -> NDArray[Any]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tinyude.physics.programs import Program
 from tinyude.refinement.field import Field
 from tinyude.refinement.filter import Noise, Passed, Plan
 from tinyude.refinement.gauss_newton import Filter
@@ -40,8 +42,12 @@ def row_seconds(field: Field, sensitivities: bool = True, frozen: bool = False) 
     program = field.value if frozen else field.slopes if sensitivities else field.state_slopes[0]
     columns = 0 if frozen else field.states + field.unknowns * sensitivities
     entries = field.states * columns * field.states + sensitivities * field.unknowns**2
-    instructions = sum(1.0 if operation in ARITHMETIC else SLOW for operation, _, _ in program.code)
-    return 4.0 * (instructions * SECONDS_AN_INSTRUCTION + entries * SECONDS_AN_ENTRY) + SECONDS_A_ROW
+    return 4.0 * (_instructions(program) * SECONDS_AN_INSTRUCTION + entries * SECONDS_AN_ENTRY) + SECONDS_A_ROW
+
+
+@lru_cache(maxsize=64)
+def _instructions(program: Program) -> float:
+    return sum(1.0 if operation in ARITHMETIC else SLOW for operation, _, _ in program.code)
 
 
 class CountedFilter:

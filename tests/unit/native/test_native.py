@@ -1,4 +1,5 @@
 import importlib
+import itertools
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -6,10 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sympy as sp
 
 from tinyude.codegen.c_source import API_VERSION
 from tinyude.errors import TinyUDEError
 from tinyude.native import core as native
+from tinyude.native.tape import in_runs
+from tinyude.physics.programs import program as make_program
 from tinyude.reference.config import Config
 from tinyude.systems import pendulum
 from tinyude.training.known import known_programs
@@ -186,3 +190,17 @@ def test_memory_adds_up_to_the_arena() -> None:
     assert total + host == learner.bytes
     assert 0 <= total - sum(parts.values()) < 8 * len(parts)
     assert parts["reservoir"] >= CONFIG.reservoir * (9 * 2 + 1) * 4
+
+
+def test_in_runs_keeps_every_instruction_after_its_operands() -> None:
+    x, y = sp.symbols("x y", real=True)
+    terms = [sp.Float(0.1 * k) * sp.exp(-((x - 0.1 * k) ** 2) - y**2) + sp.sin(k * y) for k in range(1, 9)]
+    program = make_program([sp.Add(*terms), sp.Mul(*terms[:3])], [x, y])
+    order, first = in_runs(program), program.n_inputs + len(program.constants)
+    assert sorted(order) == list(range(len(program.code)))
+    when = {first + number: place for place, number in enumerate(order)}
+    for number, (_, a, b) in enumerate(program.code):
+        assert all(when[operand] < when[first + number] for operand in (a, b) if operand in when)
+    operations = [program.code[number][0] for number in order]
+    runs = sum(a != b for a, b in itertools.pairwise(operations))
+    assert runs < 0.5 * sum(a[0] != b[0] for a, b in itertools.pairwise(program.code))
