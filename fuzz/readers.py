@@ -30,7 +30,7 @@ from scipy.io import savemat
 import tinyude as tu
 from tinyude.data.tables import read_table
 from tinyude.errors import TinyUDEError
-from tinyude.model.file import checksum, load
+from tinyude.model.file import checksum
 from tinyude.physics.file import load_physics_file
 from tinyude.physics.parsing import parse_expression
 from tinyude.physics.syntax import canonical_text
@@ -90,7 +90,7 @@ def model(data: bytes) -> None:
             path.write_bytes(to_bytes(arrays, {"tinyude": text, "sha256": checksum(text, arrays)}))
         except (SafetensorError, TypeError, OSError, ValueError, UnicodeError):
             pass
-        load(path)
+        tu.load(path)
 
 
 def seeds(name: str) -> list[bytes]:

@@ -12,9 +12,8 @@ if TYPE_CHECKING:
     from tinyude import baselines, fleet, systems
     from tinyude.baselines import MultipleShooting
     from tinyude.data import datasets
-    from tinyude.model.file import load
     from tinyude.physics import Parameter, Physics
-    from tinyude.ude import UDE
+    from tinyude.ude import UDE, load
 
 __version__ = "0.1.0"
 __all__ = [
@@ -37,7 +36,7 @@ _LOCATION = {  # public name: where it is defined; a module by its own name
     "MultipleShooting": "tinyude.baselines",
     "Parameter": "tinyude.physics",
     "Physics": "tinyude.physics",
-    "load": "tinyude.model.file",
+    "load": "tinyude.ude",
     "datasets": "tinyude.data.datasets",
     "baselines": "tinyude.baselines",
     "fleet": "tinyude.fleet",

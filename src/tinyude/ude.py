@@ -1,35 +1,35 @@
-"""UDE: two lines to fit a hybrid model, in the manners of scikit-learn and pysindy."""
+"""UDE: two lines to fit a hybrid model, with the conventions of scikit-learn and pysindy."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any
 
-import numpy as np
 import sympy as sp
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from tinyude.errors import TinyUDEError
-from tinyude.estimator.fitted import Fitted, shown
-from tinyude.estimator.fitting import HIDDEN, Fitting, Progress, none_passed
+from tinyude.estimator.fitted import Fitted, given_times, shown
+from tinyude.estimator.fitting import fit_record
+from tinyude.estimator.options import HIDDEN, FitOptions
 from tinyude.estimator.predicting import Predicting
+from tinyude.estimator.streaming import learner_session, none_passed, streamed_result
 from tinyude.model.equations import describe, equation_lines
+from tinyude.model.file import DAMAGE, damaged, read_result, save_result
 from tinyude.model.model import Model
 from tinyude.physics import Physics
+from tinyude.physics.kinematics import measured_map
 from tinyude.training.resume import resumed_session
-
-Array = NDArray[Any]
+from tinyude.training.session import Progress, Session
 
 
 class UnfittedError(TinyUDEError, NotFittedError):  # type: ignore[misc]
     """A UDE was used before it was fitted; scikit-learn's `NotFittedError` too."""
 
 
-class UDE(Fitting, Predicting, Fitted, BaseEstimator):  # type: ignore[misc]
+class UDE(Predicting, Fitted, BaseEstimator):  # type: ignore[misc]
     """A universal differential equation dx/dt = f_known(x, u) + N(x, u), learned from noisy samples.
 
     `fit` reads a record: a batch estimator finds what the known physics lacks from local windows, without a solver, and
@@ -209,19 +209,10 @@ class UDE(Fitting, Predicting, Fitted, BaseEstimator):  # type: ignore[misc]
         >>> tu.UDE(physics, refine=False).fit(Y, t=t).equations()[0]
         'd(theta)/dt = omega'
         """
-        started = time.perf_counter()
-        tell: Progress | None = shown(progress)
-        stream = self._stream(Y, _times(y, t, None), u)
-        if self._hidden_states():
-            self._fit_hidden(stream, started)
-            return self
-        if not self._wants_streaming(stream):
-            self._fit_batch(stream, started, tell)
-            return self
-        total = self._fit_streaming(stream, started, tell)
-        self._judge(stream)
-        if tell:
-            tell(total, total)
+        stream = self._options.stream(Y, given_times(y, t, None), u)
+        fit = fit_record(self._options, stream, shown(progress))
+        self.result_, self._session_ = fit.result, fit.session
+        self._judge(stream, fit.observed)
         return self
 
     def partial_fit(self, Y: Any, y: Any = None, u: Any = None, *, t: Any = None) -> UDE:
@@ -253,16 +244,15 @@ class UDE(Fitting, Predicting, Fitted, BaseEstimator):  # type: ignore[misc]
         >>> live.residual([[0.0, 1.0]]).shape
         (1, 2)
         """
-        self._refuse_unseen("partial_fit")
-        stream = self._stream(Y, _times(y, t, self._period), u, shortest=1)
-        if not hasattr(self, "_session_"):
-            model: Model | None = getattr(self, "model_", None)
-            self._session_ = (
-                self._session(stream, time.perf_counter(), live=True)
-                if model is None
-                else resumed_session(model, self.config_, self._state_, self.engine, self.precision)
-            )
-        session = self._session_
+        options = self._options
+        options.refuse_unseen("partial_fit")
+        stream = options.stream(Y, given_times(y, t, self._period), u, shortest=1)
+        session: Session | None = getattr(self, "_session_", None)
+        if session is None and self.__sklearn_is_fitted__():
+            session = resumed_session(self.result_, self.engine, self.precision)
+        elif session is None:
+            session = learner_session(options, stream, live=True)
+        self._session_ = session
         if abs(stream.period - session.config.sample_period) > 0.01 * session.config.sample_period:
             raise TinyUDEError(
                 f"The sample period changed from {session.config.sample_period:g} s to {stream.period:g} s; "
@@ -272,50 +262,8 @@ class UDE(Fitting, Predicting, Fitted, BaseEstimator):  # type: ignore[misc]
             session.engine.push(run.rows)
         if session.engine.state()["accepted"]:
             session.engine.judge()
-            self._adopt(session, stream, live=True)
+            self.result_ = streamed_result(options, session, stream, live=True)
         return self
-
-    def score(self, Y: Any, y: Any = None, u: Any = None, *, t: Any = None) -> float:
-        """R^2 of the model's rates against those that the accepted windows of a record estimate.
-
-        Parameters
-        ----------
-        Y : array_like of shape (samples, measured states)
-            A record, as for `fit`.
-        y : float or array_like, optional
-            The same as t, second by position.
-        u : array_like of shape (samples, inputs), optional
-            The inputs.
-        t : float or array_like, optional
-            Seconds between samples, or time stamps; the fit's period by default.
-
-        Returns
-        -------
-        float
-            1 for a perfect model; the mean over the states that may lack something. Windows count by their noise.
-
-        Raises
-        ------
-        TinyUDEError
-            If no window of the record passes the acceptance test.
-
-        Examples
-        --------
-        >>> ude.score(Y, t=t) > 0.99
-        True
-        """
-        model = self._fitted()
-        self._refuse_unseen("score")
-        stream = self._stream(Y, _times(y, t, self._period), u)
-        seen = self._windows(stream, model)
-        if len(seen) < 2:
-            raise TinyUDEError(
-                "No window of this record passes the acceptance test, so there is nothing to score against."
-            )
-        on = list(model.on)
-        left = seen.rms(seen.dx - seen.view(model.field(seen.node_x, seen.inputs)))[on]
-        spread = seen.rms(seen.dx - np.average(seen.dx, axis=0, weights=seen.weight[:, 0]))[on]
-        return float(np.mean(1.0 - (left / np.maximum(spread, 1e-300)) ** 2))
 
     def equations(self) -> list[str]:
         """The model in words: a line for each state's equation, then what was learned and how sure it is.
@@ -351,36 +299,58 @@ class UDE(Fitting, Predicting, Fitted, BaseEstimator):  # type: ignore[misc]
         >>> tu.load("pendulum.tinyude").residual([0.0, 1.0]).round(1)
         array([ 0. , -0.4])
         """
-        from tinyude.model.file import save_model
-
         self._fitted()
-        save_model(self, path)
+        save_result(self.result_, self.get_params(deep=False), path)
 
     def __str__(self) -> str:
-        return describe(self._fitted(), self.diagnostics_) if hasattr(self, "model_") else repr(self)
+        return describe(self._fitted(), self.diagnostics_) if self.__sklearn_is_fitted__() else repr(self)
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the learner at work: a copy goes on from the model."""
         return {key: value for key, value in super().__getstate__().items() if key != "_session_"}
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "model_")
+        return hasattr(self, "result_")
+
+    @property
+    def _options(self) -> FitOptions:
+        return FitOptions.of(self)
 
     def _fitted(self) -> Model:
-        if not hasattr(self, "model_"):
-            if hasattr(self, "_session_"):
-                state = self._session_.engine.state()
-                if state["calibrated"]:
-                    raise none_passed(state)
-                raise TinyUDEError(
-                    f"Still calibrating: {state['samples']} of {self._session_.config.calibration} samples; push more."
-                )
+        if self.__sklearn_is_fitted__():
+            return self.model_
+        session: Session | None = getattr(self, "_session_", None)
+        if session is None:
             raise UnfittedError("This UDE is not fitted yet; call fit(Y, t=...) first.")
-        model: Model = self.model_
-        return model
+        state = session.engine.state()
+        if state["calibrated"]:
+            raise none_passed(state)
+        raise TinyUDEError(f"Still calibrating: {state['samples']} of {session.config.calibration} samples; push more.")
 
 
-def _times(by_position: Any, by_name: Any, period: float | None) -> Any:
-    if by_position is not None and by_name is not None:
-        raise TinyUDEError("t is given twice, by position and by name; give it once.")
-    return by_name if by_name is not None else by_position if by_position is not None else period
+def load(path: str | PathLike[str]) -> UDE:
+    """Read a fitted UDE from a file.
+
+    Parameters
+    ----------
+    path : path-like
+        A file written by `UDE.save` (`.tinyude`). Nothing in it is executed.
+
+    Returns
+    -------
+    UDE
+        The model; it predicts, simulates, reports and exports as before it was saved.
+
+    Raises
+    ------
+    TinyUDEError
+        If the file is missing, damaged, not a model, or of a newer format.
+    """
+    result, arguments = read_result(path)
+    try:
+        ude = UDE(result.model.physics, **arguments)
+        measured_map(ude.physics, ude.measured, ude.unmeasured or ())  # says what is wrong with them
+    except DAMAGE as error:
+        raise damaged(path, error) from None
+    ude.result_ = result
+    return ude

@@ -29,7 +29,7 @@ def fed(ude: tu.UDE, period: float, samples: np.ndarray, cuts: list[int]) -> tu.
 
 def outcome(ude: tu.UDE, at: np.ndarray) -> dict[str, np.ndarray]:
     """Everything that was learned, for comparison to the last bit."""
-    state = ude._state_
+    state = ude._session_.engine.state()
     names = ("params", "average", "coefficients", "errors", "sigma", "x_scale", "dx_scale", "reservoir", "rejected")
     return {name: np.asarray(state[name]) for name in names} | {"predict": ude.predict(at)}
 

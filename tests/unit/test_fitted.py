@@ -76,7 +76,7 @@ def test_notebook_shows_equation_verdict_and_picture(fitted: tu.UDE, pendulum: S
 
 def test_dir_hides_internals(fitted: tu.UDE) -> None:
     shown = dir(fitted)
-    assert "verdict_" in shown and "_state_" not in shown and "_session_" not in shown
+    assert "verdict_" in shown and "_options" not in shown and "_session_" not in shown
 
 
 def test_shown_tells_percentages_only_when_asked(capsys: pytest.CaptureFixture[str]) -> None:

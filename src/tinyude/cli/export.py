@@ -14,7 +14,7 @@ from tinyude.export import TARGETS, chip_of_model, export_files, write_folder
 from tinyude.export.advice import idle_network
 from tinyude.export.fmu import write_fmu
 from tinyude.export.sources import prefix_of
-from tinyude.model.file import load
+from tinyude.ude import load
 
 
 def export(

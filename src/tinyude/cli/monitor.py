@@ -90,7 +90,7 @@ def numbers_of(data: bytes, history: History) -> tuple[Any, int]:
         return read_model_json(data)
     from tinyude.export import chip_of_model
     from tinyude.export.wire import fingerprint, model_numbers
-    from tinyude.model.file import load
+    from tinyude.ude import load
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "sent.tinyude"

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from tinyude.cli.console import refuse_unwritable, write_text
-from tinyude.model.file import load
+from tinyude.ude import load
 
 
 def report(

@@ -16,9 +16,9 @@ from tinyude.errors import TinyUDEError
 from tinyude.export import Chip, chip_of_model, chip_of_physics
 from tinyude.export.advice import fitting, idle_network
 from tinyude.export.footprint import STACK_RESERVED, Footprint, footprint, missing_for
-from tinyude.model.file import load
 from tinyude.physics.file import load_physics_file
 from tinyude.systems import pendulum
+from tinyude.ude import load
 
 
 def size(

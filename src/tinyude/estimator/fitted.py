@@ -7,26 +7,35 @@ import warnings
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
+import numpy as np
 from numpy.typing import NDArray
 
 from tinyude.data.streams import Stream
 from tinyude.data.whole_file import write_whole
-from tinyude.errors import TinyUDEWarning
+from tinyude.errors import TinyUDEError, TinyUDEWarning
+from tinyude.estimator.options import FitOptions
+from tinyude.estimator.streaming import record_windows
+from tinyude.model.candidate import Candidate
 from tinyude.model.diagnostics import adopt_verdict
 from tinyude.model.evidence import Evidence, collect_evidence, hidden_evidence
 from tinyude.model.findings import GOOD
 from tinyude.model.model import Model
+from tinyude.model.result import FitResult
+from tinyude.model.uncertainty import Spread
 from tinyude.model.verdict import Verdict, combined, judge
 from tinyude.model.windows import Windows
 from tinyude.physics import Physics
+from tinyude.physics.kinematics import measured_map
+from tinyude.reference.config import Config
 from tinyude.training.batch.observe import Observed
 
 if TYPE_CHECKING:
     from tinyude.report.displays import FreeRunDisplay, ResidualAnalysisDisplay, ResidualDisplay
 
 Array = NDArray[Any]
+T = TypeVar("T")
 
 
 def shown(progress: Any) -> Any:
@@ -44,20 +53,67 @@ def shown(progress: Any) -> Any:
     return tell
 
 
+def given_times(by_position: Any, by_name: Any, period: float | None) -> Any:
+    """What a method was told of the times: second by position, or by name; otherwise the period of the fit."""
+    if by_position is not None and by_name is not None:
+        raise TinyUDEError("t is given twice, by position and by name; give it once.")
+    return by_name if by_name is not None else by_position if by_position is not None else period
+
+
+class FromResult(Generic[T]):
+    """A fitted attribute: what the fit's result holds under its name; there is none where the result has none."""
+
+    def __init__(self, doc: str) -> None:
+        self.__doc__ = doc
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._attribute, self._name = name, name.removesuffix("_")
+
+    @overload
+    def __get__(self, ude: None, owner: type) -> FromResult[T]: ...
+    @overload
+    def __get__(self, ude: object, owner: type) -> T: ...
+    def __get__(self, ude: object | None, owner: type) -> FromResult[T] | T:
+        if ude is None:
+            return self
+        value: T | None = getattr(vars(ude).get("result_"), self._name, None)
+        if value is None:
+            raise AttributeError(f"This UDE has no {self._attribute}: it is not fitted, or its fit has no such part.")
+        return value
+
+    def __set__(self, ude: Any, value: T) -> None:
+        setattr(ude.result_, self._name, value)
+
+
 class Fitted:
     """The part of `UDE` that reads a fitted model."""
 
     if TYPE_CHECKING:
-        model_: Model
         physics: Physics
-        config_: Any
-        diagnostics_: dict[str, Any]
-        _state_: dict[str, Any]
+        measured: Any
+        unmeasured: Any
+        result_: FitResult
 
         def _fitted(self) -> Model: ...
-        def _stream(self, Y: Any, t: Any, u: Any, shortest: int | None = None) -> Stream: ...
-        def _windows(self, stream: Stream, model: Model, observed: Observed | None = None) -> Windows: ...
-        def _arguments(self, X: Any, u: Any) -> tuple[Model, Array, Array | None]: ...
+        @property
+        def _options(self) -> FitOptions: ...
+
+    model_ = FromResult[Model]("Known physics and what was learned.")
+    config_ = FromResult[Config]("The configuration with which a board goes on learning.")
+    diagnostics_ = FromResult[dict[str, Any]]("Figures of the fit: noise, windows, rejections, refinement, verdict.")
+    history_ = FromResult[Mapping[str, Array]]("Loss over the perceptron's updates; empty for a batch fit.")
+    record_ = FromResult[dict[str, Array]]("An excerpt of the record with what its windows saw, for pictures.")
+    spread_ = FromResult[Spread]("Of the learned numbers over groups of windows, where there is no covariance.")
+    candidates_ = FromResult[list[Candidate]]("Models that refinement compared, with held-back free-run errors.")
+    states_ = FromResult[Any]("Times, smoothed states and their standard errors. With refinement.")
+    parameters_ = FromResult[list[tuple[str, float, float, float]]](
+        "Learned parameters: name, value, and the ends of a 90 % interval. With refinement."
+    )
+
+    @property
+    def n_features_in_(self) -> int:
+        """Measured channels."""
+        return len(measured_map(self.model_.physics, self.measured, self.unmeasured or ())[0])
 
     @property
     def verdict_(self) -> Verdict:
@@ -102,7 +158,7 @@ class Fitted:
         'Tuesday'
         """
         self._fitted()
-        stream = self._stream(Y, t, u)
+        stream = self._options.stream(Y, t, u)
         unseen = judge(self._evidence(stream, held_out=name, unused=unused))
         own = self.diagnostics_.get("fitted_verdict", self.diagnostics_.get("verdict"))
         if own is not None:
@@ -110,6 +166,47 @@ class Fitted:
             unseen = combined(Verdict.from_dict(own), unseen)
         adopt_verdict(self.diagnostics_, unseen)
         return unseen
+
+    def score(self, Y: Any, y: Any = None, u: Any = None, *, t: Any = None) -> float:
+        """R^2 of the model's rates against those that the accepted windows of a record estimate.
+
+        Parameters
+        ----------
+        Y : array_like of shape (samples, measured states)
+            A record, as for `fit`.
+        y : float or array_like, optional
+            The same as t, second by position.
+        u : array_like of shape (samples, inputs), optional
+            The inputs.
+        t : float or array_like, optional
+            Seconds between samples, or time stamps; the fit's period by default.
+
+        Returns
+        -------
+        float
+            1 for a perfect model; the mean over the states that may lack something. Windows count by their noise.
+
+        Raises
+        ------
+        TinyUDEError
+            If no window of the record passes the acceptance test.
+
+        Examples
+        --------
+        >>> ude.score(Y, t=t) > 0.99
+        True
+        """
+        model = self._fitted()
+        self._options.refuse_unseen("score")
+        seen = self._windows(self._options.stream(Y, given_times(y, t, self._period), u))
+        if len(seen) < 2:
+            raise TinyUDEError(
+                "No window of this record passes the acceptance test, so there is nothing to score against."
+            )
+        on = list(model.on)
+        left = seen.rms(seen.dx - seen.view(model.field(seen.node_x, seen.inputs)))[on]
+        spread = seen.rms(seen.dx - np.average(seen.dx, axis=0, weights=seen.weight[:, 0]))[on]
+        return float(np.mean(1.0 - (left / np.maximum(spread, 1e-300)) ** 2))
 
     def plot_residual(self, state: str | None = None, against: str | None = None, *, ax: Any = None) -> ResidualDisplay:
         """Plot what was learned along one signal, with its interval and what single windows say.
@@ -212,14 +309,24 @@ class Fitted:
         adopt_verdict(self.diagnostics_, verdict)
         if verdict.status != GOOD:
             doubts = " ".join(self.diagnostics_["warnings"])
-            warnings.warn(f"verdict: {verdict.status}. {doubts}", TinyUDEWarning, stacklevel=4)
+            warnings.warn(f"verdict: {verdict.status}. {doubts}", TinyUDEWarning, stacklevel=3)
 
     def _evidence(self, stream: Stream, observed: Observed | None = None, **options: Any) -> Evidence:
-        found, model = self.diagnostics_, self.model_
-        if not hasattr(self, "config_"):
-            return hidden_evidence(model, stream, found)
-        seen = self._windows(stream, model, observed)
-        return collect_evidence(model, seen, self._state_, stream, found, given=self.physics, **options)
+        result = self.result_
+        if result.config is None:
+            return hidden_evidence(result, stream)
+        seen = self._windows(stream, observed)
+        return collect_evidence(result, seen, stream, given=self.physics, **options)
+
+    @property
+    def _period(self) -> float | None:
+        """Seconds between samples when nobody says: those of the fit."""
+        config = getattr(getattr(self, "result_", None), "config", None)
+        return None if config is None else float(config.sample_period)
+
+    def _windows(self, stream: Stream, observed: Observed | None = None) -> Windows:
+        holds = self.diagnostics_.get("holds")
+        return record_windows(self._options, stream, self.model_, observed, holds)
 
     def __dir__(self) -> list[str]:
         return [name for name in super().__dir__() if not name.startswith("_") or name.startswith("__")]

@@ -13,8 +13,9 @@ from tinyude.errors import TinyUDEError
 from tinyude.model.equations import interval_factor
 from tinyude.model.model import Model
 from tinyude.model.program import model_program
+from tinyude.model.result import FitResult
 from tinyude.model.simulation import extrapolation, free_runs, refuse_divergence
-from tinyude.model.uncertainty import Spread, posterior_error, residual_error
+from tinyude.model.uncertainty import posterior_error, residual_error
 from tinyude.physics.derivatives import program_derivative
 from tinyude.physics.programs import program_numpy
 
@@ -27,8 +28,7 @@ class Predicting:
     """The part of `UDE` that evaluates a fitted model."""
 
     if TYPE_CHECKING:
-        diagnostics_: dict[str, Any]
-        spread_: Spread
+        result_: FitResult
 
         def _fitted(self) -> Model: ...
 
@@ -113,10 +113,10 @@ class Predicting:
         if model.covariance is not None:
             half = interval_factor(POSTERIOR_GROUPS, level) * posterior_error(model, states, held)
             return middle - half, middle + half
-        if not hasattr(self, "spread_"):
+        spread = self.result_.spread
+        if spread is None:
             raise TinyUDEError("Intervals on the residual come with fit(), not with partial_fit(); fit a record.")
-        error = residual_error(model, self.spread_, states, held)
-        half = interval_factor(len(self.spread_.terms), level) * error
+        half = interval_factor(len(spread.terms), level) * residual_error(model, spread, states, held)
         return middle - half, middle + half
 
     def simulate(self, x0: Any, times: Any, u: Any = None, *, hold: str | None = None) -> Array:
@@ -152,7 +152,7 @@ class Predicting:
         model = self._fitted()
         start = numbers(x0, model.physics.states, "x0")
         held = None if u is None else numbers(u, model.physics.inputs, "u")
-        between = getattr(self, "diagnostics_", {}).get("holds", {}) if hold is None else hold
+        between = self.result_.diagnostics.get("holds", {}) if hold is None else hold
         instants = seconds(times, "times")
         runs = free_runs(model.dynamics, np.atleast_2d(start), instants, model.x_scale, held, hold=between)
         if start.ndim == 2:
@@ -189,7 +189,7 @@ class Predicting:
             else np.concatenate([states, np.broadcast_to(held, (*states.shape[:-1], held.shape[-1]))], axis=-1)
         )
         names = (*model.physics.states, *(model.physics.inputs if held is not None else ()))
-        ranges = self.diagnostics_["visited"]
+        ranges = self.result_.diagnostics["visited"]
         return extrapolation(columns, names, ranges, model.physics.angles, None if times is None else np.asarray(times))
 
     def linearize(self, x: Any, u: Any = None) -> tuple[Array, Array]:

@@ -12,6 +12,7 @@ import sympy as sp
 from tinyude.boards.memory_presets import board_config
 from tinyude.errors import TinyUDEError
 from tinyude.model.kernel import KernelNetwork
+from tinyude.model.result import learner_part
 from tinyude.physics import Physics
 from tinyude.physics.kinematics import measured_map, wrapped_channels
 from tinyude.physics.library import default_terms
@@ -104,12 +105,7 @@ class Chip:
 
 def chip_of_model(ude: UDE, weights: bool = True) -> Chip:
     """A fitted UDE for a live stream: the same terms on offer, the same network; without `weights` from nothing."""
-    if not hasattr(ude, "config_"):
-        raise TinyUDEError(
-            "A model with states that are not measured has no learner for a board; export it with to_casadi, to_jax, "
-            "to_control or to_sympy."
-        )
-    model, fitted = ude.model_, ude.config_
+    model, fitted = ude.model_, learner_part(ude.result_.config)
     config = replace(
         chip_config(fitted, len(model.terms)),
         library_terms=len(model.terms),
@@ -117,7 +113,7 @@ def chip_of_model(ude: UDE, weights: bool = True) -> Chip:
         stride=max(fitted.stride, _live_stride(fitted.sample_period)) if fitted.dense else fitted.stride,
         calibration=min(fitted.calibration, CALIBRATION),
     )
-    start = start_model(model, ude._state_) if weights else None
+    start = start_model(ude.result_) if weights else None
     if start is not None:  # nothing is left to calibrate: the ring holds the window that was found
         reach = start.window_half * start.window_spacing
         config = replace(config, max_half=reach, spacing=start.window_spacing, second_order=0.0)

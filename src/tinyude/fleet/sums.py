@@ -18,6 +18,7 @@ from tinyude.data.grid import Run
 from tinyude.data.streams import Stream
 from tinyude.errors import TinyUDEError
 from tinyude.fleet.windows import good_windows, window_jets
+from tinyude.model.result import learner_part
 from tinyude.physics import Physics
 from tinyude.physics.library import given_terms
 from tinyude.reference.config import Config
@@ -48,10 +49,9 @@ class WindowPlan:
     @classmethod
     def of(cls, ude: UDE) -> WindowPlan:
         """The windows of a fitted UDE."""
-        state = ude._state_
-        sigma = np.asarray(state["sigma"]) * state["sigma_scale"]
-        window = state["window_half"], state["window_spacing"]
-        return cls(ude.config_, *window, sigma, np.asarray(state["step"]), np.asarray(ude.model_.dx_scale))
+        config, found = learner_part(ude.result_.config), learner_part(ude.result_.calibration)
+        sigma = found.sigma * found.sigma_scale
+        return cls(config, found.half, found.spacing, sigma, found.step, np.asarray(ude.model_.dx_scale))
 
 
 class Sums:

@@ -169,8 +169,8 @@ def _lost_key(unit: Unit, recipe: Recipe) -> str:
 
 def write_report(model: str, store: Store) -> None:
     """The report page of a stored model, beside the fleet's page."""
-    from tinyude.model.file import load
     from tinyude.report import collect, render
+    from tinyude.ude import load
 
     with tempfile.TemporaryDirectory(prefix="tinyude-") as folder:
         here = Path(folder) / "model.tinyude"

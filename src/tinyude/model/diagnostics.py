@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tinyude import native
 from tinyude.data.streams import Stream
 from tinyude.model.equations import interval_factor, term_table
 from tinyude.model.findings import NOTE
 from tinyude.model.model import Model
+from tinyude.model.result import FitResult, learner_part
 from tinyude.model.verdict import Verdict
 from tinyude.model.windows import Windows
-from tinyude.reference.config import Config
 from tinyude.reference.signal.gates import REASONS
-from tinyude.training.presets import chip_config
 
 Array = NDArray[Any]
 EXCERPT = 2000  # rows kept of the record, for pictures
@@ -25,43 +22,38 @@ PICTURED_WINDOWS = 400
 CLEAR = 2  # times shorter than usual at most: the noise of shorter windows would hide what the others show
 
 
-def diagnose(
-    model: Model, config: Config, state: Mapping[str, Any], stream: Stream, seen: Windows, **made: Any
-) -> dict[str, Any]:
+def diagnose(result: FitResult, stream: Stream, seen: Windows, **made: Any) -> dict[str, Any]:
     """All figures of a fit, after those of how it was `made`; the verdict comes later."""
-    window_seconds = state["window_half"] * state["window_spacing"] * config.sample_period
-    sigma = np.asarray(state["sigma"], dtype=np.float64)
+    model, counters = result.model, result.counters
+    config, found = learner_part(result.config), learner_part(result.calibration)
+    reach = found.half * found.spacing
     factor = interval_factor(config.groups)
-    memory = native.memory(config, "float32") if native.available() else {}
     diagnostics: dict[str, Any] = {
         **made,
-        "samples": int(state["samples"]),
-        "noise": sigma,
-        "noise_relative": sigma / stream.rms,
+        "samples": counters.samples,
+        "noise": found.sigma,
+        "noise_relative": found.sigma / stream.rms,
         "window": {
-            "half_width_samples": int(state["window_half"] * state["window_spacing"]),
-            "half_width_seconds": window_seconds,
-            "samples": 2 * int(state["window_half"]) + 1,
-            "spacing": int(state["window_spacing"]),
+            "half_width_samples": reach,
+            "half_width_seconds": reach * config.sample_period,
+            "samples": 2 * found.half + 1,
+            "spacing": found.spacing,
             "order": config.poly,
         },
-        "windows": int(state["windows"]),
-        "accepted": int(state["accepted"]),
-        "rejected": {reason: int(n) for reason, n in zip(REASONS, state["rejected"], strict=True)},
-        "filled": int(state["filled"]) + stream.missing,
-        "outliers": int(state["replaced"]),
+        "windows": counters.windows,
+        "accepted": counters.accepted,
+        "rejected": dict(zip(REASONS, counters.rejected, strict=True)),
+        "filled": counters.filled + stream.missing,
+        "outliers": counters.replaced,
         "not_finite": stream.bad,
         "repeated_times": stream.repeated,
         "jitter": stream.jitter,
-        "second_order": float(state["second_order"]),
-        "snr2": float(state["snr2"]),
-        "static_bytes": int(memory.get("total", 0)),
-        "memory": memory,
-        "chip_bytes": chip_bytes(model, config) if native.available() else 0,
-        "updates": int(state["updates"]),
-        "rolled_back": int(state["rolled_back"]),
-        "recalibrations": int(state["recalibrations"]),
-        "changes": [float(tick) * config.sample_period for tick in state["changed_at"][: int(state["changes"])]],
+        "second_order": found.second_order,
+        "snr2": found.snr2,
+        "updates": counters.updates,
+        "rolled_back": counters.rolled_back,
+        "recalibrations": counters.recalibrations,
+        "changes": [tick * config.sample_period for tick in counters.changed_at],
         "terms": term_table(model, config.groups),
         "parameters": [
             (name, p.value, p.value - factor * e, p.value + factor * e)
@@ -80,12 +72,6 @@ def adopt_verdict(diagnostics: dict[str, Any], verdict: Verdict) -> None:
     """Keep a verdict with the figures, as plain data, and its doubts as sentences."""
     diagnostics["verdict"] = verdict.to_dict()
     diagnostics["warnings"] = [str(reason) for reason in verdict.reasons if reason.severity != NOTE]
-
-
-def chip_bytes(model: Model, config: Config) -> int:
-    """Arena of the same learner on a microcontroller, in float32, offered the terms that proved their worth here."""
-    kept = int(np.sum(model.errors.any(axis=0)))
-    return native.memory(chip_config(config, max(kept, 4)), "float32")["total"]
 
 
 def visited_range(model: Model, seen: Windows) -> dict[str, tuple[float, float]]:

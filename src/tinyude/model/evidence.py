@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tinyude.data.streams import Stream
 from tinyude.model.model import Model
 from tinyude.model.probes import RunErrors, characteristic_seconds, run_errors
+from tinyude.model.result import FitResult, learner_part
 from tinyude.model.simulation import outside
 from tinyude.model.windows import Windows
 from tinyude.model.wrong_physics import Addend, Change, Net, addends, changes, net_values
@@ -124,11 +125,9 @@ class Evidence:
 
 
 def collect_evidence(
-    model: Model,
+    result: FitResult,
     seen: Windows,
-    state: Mapping[str, Any],
     stream: Stream,
-    found: Mapping[str, Any],
     *,
     given: Physics,
     held_out: str = "",
@@ -138,11 +137,10 @@ def collect_evidence(
 
     Parameters
     ----------
-    model : Model
+    result : FitResult
+        Of the fit: model, noise, counters, diagnostics.
     seen : Windows
         Accepted windows of the record.
-    state, found : mapping
-        The noise estimates and counters of the fit, and its diagnostics.
     stream : Stream
         The record: the one that was fitted, or one that the fit has not seen.
     given : Physics
@@ -152,6 +150,8 @@ def collect_evidence(
     unused : mapping of str to (times, values), optional
         Logged columns that the model does not use.
     """
+    model, found, counters = result.model, result.diagnostics, result.counters
+    noise = learner_part(result.calibration)
     common: dict[str, Any] = {
         "states": model.physics.states,
         "inputs": model.physics.inputs,
@@ -160,10 +160,10 @@ def collect_evidence(
         "seconds": stream.count * stream.period,
         "period": stream.period,
         "windows": len(seen),
-        "passed": seen.passed if held_out else max(seen.passed, _accepted(state)),
-        "sensors": _sensors(stream, state),
+        "passed": seen.passed if held_out else max(seen.passed, counters.accepted / max(counters.windows, 1)),
+        "sensors": _sensors(stream, noise.sigma, noise.step),
         "parameters": _parameters(model, found),
-        "deficient": int(state.get("deficient", 0)),
+        "deficient": counters.deficient,
         "network": dict(found.get("network", {})),
         "faults": {
             "values that were not finite numbers": stream.bad,
@@ -171,8 +171,8 @@ def collect_evidence(
             "rows without a time": stream.unstamped,
         },
         "changed_at": list(found.get("changes", ())),
-        "rolled_back": int(state.get("rolled_back", 0)),
-        "uneven_noise": float(state["sigma_scale"]),
+        "rolled_back": counters.rolled_back,
+        "uneven_noise": noise.sigma_scale,
         "constant": {name: low for name, (low, high) in found["visited"].items() if low == high},
         "nets": net_values(model),
         "held_back": _held_back(found),
@@ -205,10 +205,11 @@ def collect_evidence(
     )
 
 
-def hidden_evidence(model: Model, stream: Stream, found: Mapping[str, Any]) -> Evidence:
+def hidden_evidence(result: FitResult, stream: Stream) -> Evidence:
     """Of a model with states that no channel sees: windows say nothing there, held-back free runs do."""
+    model, found = result.model, result.diagnostics
     refinement = found["refinement"]
-    state = {"sigma": np.atleast_1d(found["noise"]), "step": np.full(len(stream.names), np.nan)}
+    sigma, step = np.atleast_1d(found["noise"]), np.full(len(stream.names), np.nan)
     return Evidence(
         model.physics.states,
         model.physics.inputs,
@@ -216,7 +217,7 @@ def hidden_evidence(model: Model, stream: Stream, found: Mapping[str, Any]) -> E
         seconds=stream.count * stream.period,
         period=stream.period,
         windows=int(refinement["rows"]),
-        sensors=_sensors(stream, state),
+        sensors=_sensors(stream, sigma, step),
         parameters=_parameters(model, found),
         network=dict(found.get("network", {})),
         held_back=_held_back(found),
@@ -241,11 +242,6 @@ def _unexplained(seen: Windows, left: Array, alone: Array, i: int) -> Unexplaine
     floor = float(seen.rms(seen.floor)[i])
     rms = float(np.sqrt(np.mean(np.minimum(np.abs(scale * left[:, i]), 6.0 * max(own, floor)) ** 2)))
     return Unexplained(max(own, rms) / size, max(known, 1e-300) / size, floor / size)
-
-
-def _accepted(state: Mapping[str, Any]) -> float:
-    """Share of windows that the estimator itself accepted; batch windows are as short as the motion asks for."""
-    return float(state.get("accepted", 0)) / max(float(state.get("windows", 0)), 1.0)
 
 
 def _drivers(
@@ -343,19 +339,19 @@ def _ratio(a: Array, b: Array) -> tuple[float, float]:
     return float(cross.sum() / square.sum()), float(error)
 
 
-def _sensors(stream: Stream, state: Mapping[str, Any]) -> list[Sensor]:
+def _sensors(stream: Stream, sigmas: Array, steps: Array) -> list[Sensor]:
     run, answer = stream.longest, []
     for index, name in enumerate(stream.names):
         column = run.samples[:, index]
         good = column[np.isfinite(column)]
-        step = float(state["step"][index])
+        step = float(steps[index])
         share, where = _stuck(column)
         ends = np.isin(good, [good.min(), good.max()]) if len(good) else np.zeros(1, bool)
         both = np.concatenate([[False], ends[1:] & ends[:-1] & (np.diff(good) == 0.0)]) if len(good) > 1 else ends
         answer.append(
             Sensor(
                 name,
-                float(state["sigma"][index]),
+                float(sigmas[index]),
                 float(np.std(good)) if len(good) else 0.0,
                 step if np.isfinite(step) else float("nan"),
                 share,

@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import asdict, fields
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import sympy as sp
@@ -21,17 +22,14 @@ from tinyude.model.equations import describe
 from tinyude.model.file_checks import check_plausible, check_texts
 from tinyude.model.kernel import KernelNetwork
 from tinyude.model.model import Model
+from tinyude.model.result import Calibration, FitResult
 from tinyude.model.uncertainty import Spread
 from tinyude.physics import Physics
 from tinyude.physics.budget import within
 from tinyude.physics.expressions import expression_text
-from tinyude.physics.kinematics import measured_map
 from tinyude.physics.parsing import parse_expression
 from tinyude.reference.config import Config
 from tinyude.reference.network.mlp import mlp_count
-
-if TYPE_CHECKING:
-    from tinyude.ude import UDE
 
 FORMAT = 3
 WITH_LEARNER = 2  # format of a model with the learner's configuration, which older versions read too
@@ -40,39 +38,38 @@ _ARRAYS = (
     "weights", "network_on", "x_scale", "u_scale", "dx_scale", "coefficients", "errors", "parameter_errors",
 )  # fmt: skip
 _STATE = ("sigma", "step")
-_NUMBERS = ("window_half", "window_spacing", "sigma_scale")
+_NUMBERS = {"window_half": "half", "window_spacing": "spacing", "sigma_scale": "sigma_scale"}  # in the file, and here
 _SPREAD = ("terms", "network")
 _KERNEL = ("offset", "centres", "inverse_lengths", "weights", "linear")
 _RECORD = ("t", "Y", "u", "window_t", "x", "dx")
 _KINDS: dict[str, tuple[type, ...]] = {
     "int": (int,), "float": (int, float), "bool": (bool, int), "tuple[int, ...]": (tuple,),
 }  # fmt: skip
-_DAMAGE = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, RecursionError)
+DAMAGE = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, RecursionError)
 
 
-def save_model(ude: UDE, path: str | PathLike[str]) -> None:
-    """Write atomically: a reader sees the old file or the new one, never half of one."""
+def save_result(result: FitResult, arguments: Mapping[str, Any], path: str | PathLike[str]) -> None:
+    """Write a fit's result and the estimator's arguments atomically: a reader sees the old file or the new one."""
     from tinyude import __version__
 
-    model = ude._fitted()
-    config: Config | None = getattr(ude, "config_", None)  # none where a state is not seen: no learner took part
+    model, config, found = result.model, result.config, result.calibration
     arrays = {name: np.ascontiguousarray(getattr(model, name), dtype=np.float64) for name in _ARRAYS}
-    if config is not None:
-        arrays |= {f"state.{name}": np.ascontiguousarray(ude._state_[name], dtype=np.float64) for name in _STATE}
+    if found is not None:
+        arrays |= {f"state.{name}": np.ascontiguousarray(getattr(found, name), dtype=np.float64) for name in _STATE}
     arrays |= {
-        f"history.{name}": np.ascontiguousarray(values, dtype=np.float64) for name, values in ude.history_.items()
+        f"history.{name}": np.ascontiguousarray(values, dtype=np.float64) for name, values in result.history.items()
     }
-    record = getattr(ude, "record_", {})
+    record = result.record or {}
     arrays |= {f"record.{name}": np.ascontiguousarray(values, dtype=np.float64) for name, values in record.items()}
-    if hasattr(ude, "spread_"):
-        arrays |= {f"spread.{name}": np.ascontiguousarray(getattr(ude.spread_, name)) for name in _SPREAD}
+    if result.spread is not None:
+        arrays |= {f"spread.{name}": np.ascontiguousarray(getattr(result.spread, name)) for name in _SPREAD}
     if model.covariance is not None:
         arrays["covariance"] = np.ascontiguousarray(model.covariance, dtype=np.float64)
     if model.kernel is not None:
         arrays |= {f"kernel.{name}": np.ascontiguousarray(getattr(model.kernel, name)) for name in _KERNEL}
     header = {
         "format": FORMAT if config is None else WITH_LEARNER,
-        "provenance": {"tinyude": __version__, "files": ude.diagnostics_.get("files", [])},
+        "provenance": {"tinyude": __version__, "files": result.diagnostics.get("files", [])},
         "physics": model.physics.to_dict(),
         "terms": [expression_text(term) for term in model.terms],
         "forms": [expression_text(form) for form in model.forms],
@@ -80,33 +77,17 @@ def save_model(ude: UDE, path: str | PathLike[str]) -> None:
         "kernel": None if model.kernel is None else _kernel_header(model.kernel),
         "roles": {"on": model.on, "sees": model.sees, "hidden": model.hidden, "angles": model.angles},
         "config": None if config is None else {key: v for key, v in asdict(config).items() if key != "states"},
-        "estimator": _settings(ude),
-        "state": {} if config is None else {name: float(ude._state_[name]) for name in _NUMBERS},
-        "diagnostics": ude.diagnostics_,
+        "estimator": _settings(arguments, config),
+        "state": {} if found is None else {key: float(getattr(found, name)) for key, name in _NUMBERS.items()},
+        "diagnostics": result.diagnostics,
     }
     text = json.dumps(header, default=_plain)
     content = to_bytes(arrays, {"tinyude": text, "sha256": checksum(text, arrays)})
     write_whole(Path(path), content)
 
 
-def load(path: str | PathLike[str]) -> UDE:
-    """Read a fitted UDE from a file.
-
-    Parameters
-    ----------
-    path : path-like
-        A file written by `UDE.save` (`.tinyude`). Nothing in it is executed.
-
-    Returns
-    -------
-    UDE
-        The model; it predicts, simulates, reports and exports as before it was saved.
-
-    Raises
-    ------
-    TinyUDEError
-        If the file is missing, damaged, not a model, or of a newer format.
-    """
+def read_result(path: str | PathLike[str]) -> tuple[FitResult, dict[str, Any]]:
+    """A fit's result from a file, and the estimator's arguments; raises on anything that is not a whole model."""
     if os.path.exists(path) and not os.path.isfile(path):
         raise TinyUDEError(f"{path} is no regular file; give a file written by UDE.save().")
     try:
@@ -126,10 +107,15 @@ def load(path: str | PathLike[str]) -> UDE:
         version = header["format"]
         if isinstance(version, int) and version <= FORMAT:
             return within(MAX_SECONDS, "The model", lambda: _restore(header, arrays), failures=())
-    except _DAMAGE as error:
-        reason = str(error) if isinstance(error, TinyUDEError) else f"{type(error).__name__}: {error}"
-        raise TinyUDEError(f"{path} is damaged ({reason}); save the model again.") from None
+    except DAMAGE as error:
+        raise damaged(path, error) from None
     raise TinyUDEError(f"{path} has format {version}; this TinyUDE reads up to {FORMAT}: install a newer version.")
+
+
+def damaged(path: str | PathLike[str], error: Exception) -> TinyUDEError:
+    """What to raise when a file that looks whole holds what cannot be."""
+    reason = str(error) if isinstance(error, TinyUDEError) else f"{type(error).__name__}: {error}"
+    return TinyUDEError(f"{path} is damaged ({reason}); save the model again.")
 
 
 def checksum(header: str, arrays: dict[str, Any]) -> str:
@@ -142,9 +128,7 @@ def checksum(header: str, arrays: dict[str, Any]) -> str:
     return digest.hexdigest()
 
 
-def _restore(header: dict[str, Any], arrays: dict[str, Any]) -> UDE:
-    from tinyude.ude import UDE
-
+def _restore(header: dict[str, Any], arrays: dict[str, Any]) -> tuple[FitResult, dict[str, Any]]:
     check_texts(header)
     physics = Physics.from_dict(header["physics"])
     symbols = {name: sp.Symbol(name, real=True) for name in (*physics.states, *physics.inputs)}
@@ -163,32 +147,23 @@ def _restore(header: dict[str, Any], arrays: dict[str, Any]) -> UDE:
     if config is not None:
         _check_config(config, physics)
     _check(model, mlp_count(config.sizes) if config is not None and config.hidden else 0)
-    ude = UDE(physics, **_tuples(header["estimator"]))
-    ude.model_ = model
-    if config is not None:
-        ude.config_ = config
-        ude._state_ = {name: arrays[f"state.{name}"] for name in _STATE} | header["state"]
-        for name in ("window_half", "window_spacing"):
-            ude._state_[name] = int(ude._state_[name])
-        _check_state(ude._state_, config)
-    ude.history_ = {name: arrays[f"history.{name}"] for name in ("update", "loss")}
-    ude.diagnostics_ = header["diagnostics"]
-    describe(model, ude.diagnostics_)  # says what is missing
-    check_plausible(model, config, ude.diagnostics_)
+    diagnostics = header["diagnostics"]
+    describe(model, diagnostics)  # says what is missing
+    check_plausible(model, config, diagnostics)
     for name in (*physics.states, *physics.inputs):
-        low, high = ude.diagnostics_["visited"][name]
+        low, high = diagnostics["visited"][name]
         if not (np.isfinite(low) and np.isfinite(high)):
             raise TinyUDEError(f"the visited range of {name} is not finite")
-    if "spread.terms" in arrays:
-        ude.spread_ = _spread(arrays, model)
-    if "record.t" in arrays:
-        ude.record_ = {name: arrays[f"record.{name}"] for name in _RECORD}
-    ude.n_features_in_ = config.channels if config is not None else len(measured_map(physics, *_seen(ude))[0])
-    return ude
-
-
-def _seen(ude: UDE) -> tuple[Any, Any]:
-    return ude.measured, ude.unmeasured or ()
+    result = FitResult(
+        model,
+        diagnostics,
+        config,
+        None if config is None else _calibration(header["state"], arrays, config),
+        history={name: arrays[f"history.{name}"] for name in ("update", "loss")},
+        record={name: arrays[f"record.{name}"] for name in _RECORD} if "record.t" in arrays else None,
+        spread=_spread(arrays, model) if "spread.terms" in arrays else None,
+    )
+    return result, _tuples(header["estimator"])
 
 
 def _roles(header: dict[str, Any], config: Config | None, physics: Physics) -> dict[str, tuple[int, ...]]:
@@ -227,15 +202,17 @@ def _within(name: str, values: tuple[int, ...], limit: int) -> None:
         raise TinyUDEError(f"{name} is {list(values)}; each must be from 0 to {limit - 1}")
 
 
-def _check_state(state: dict[str, Any], config: Config) -> None:
-    half, spacing = state["window_half"], state["window_spacing"]
+def _calibration(numbers: dict[str, Any], arrays: dict[str, Any], config: Config) -> Calibration:
+    half, spacing, scale = (kind(numbers[key]) for key, kind in zip(_NUMBERS, (int, int, float), strict=True))
     if not (2 * half > config.poly and spacing >= 1 and half * spacing <= config.max_half):
         raise TinyUDEError(f"a window of half width {half} x {spacing} does not fit the configuration")
-    if not (0.0 < state["sigma_scale"] < np.inf):
-        raise TinyUDEError(f"sigma_scale is {state['sigma_scale']}")
-    for name in _STATE:
-        if state[name].shape != (config.channels,) or not np.all(state[name] > 0.0):
-            raise TinyUDEError(f"{name} is {state[name]}; it must be positive, one for each channel")
+    if not (0.0 < scale < np.inf):
+        raise TinyUDEError(f"sigma_scale is {scale}")
+    found = {name: arrays[f"state.{name}"] for name in _STATE}
+    for name, values in found.items():
+        if values.shape != (config.channels,) or not np.all(values > 0.0):
+            raise TinyUDEError(f"{name} is {values}; it must be positive, one for each channel")
+    return Calibration(half, spacing, found["sigma"], found["step"], scale)
 
 
 def _check(model: Model, weights: int) -> None:
@@ -303,11 +280,11 @@ def _spread(arrays: dict[str, Any], model: Model) -> Spread:
     return Spread(terms, network)
 
 
-def _settings(ude: UDE) -> dict[str, Any]:
+def _settings(arguments: Mapping[str, Any], config: Config | None) -> dict[str, Any]:
     """Constructor arguments as JSON; library terms as text."""
-    settings = {key: value for key, value in ude.get_params(deep=False).items() if key != "physics"}
+    settings = {key: value for key, value in arguments.items() if key != "physics"}
     if not isinstance(settings["random_state"], int | None):  # a generator: the seed that was drawn from it
-        settings["random_state"] = ude.config_.seed if hasattr(ude, "config_") else 0
+        settings["random_state"] = 0 if config is None else config.seed
     if settings["library"] is not None and not isinstance(settings["library"], str):
         settings["library"] = [item if isinstance(item, str) else expression_text(item) for item in settings["library"]]
     return {key: list(value) if isinstance(value, tuple) else value for key, value in settings.items()}

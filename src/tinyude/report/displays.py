@@ -198,7 +198,7 @@ def record_run(ude: Any, Y: Any = None, t: Any = None, u: Any = None, start: flo
         times, samples, held = record["t"][rows], record["Y"][rows], record["u"][rows]
         x0 = record["x"][first]
         return free_run(ude, times, samples, name="measured", x0=x0, u=held if ude.model_.physics.n_inputs else None)
-    stream = ude._stream(Y, t, u)
+    stream = ude._options.stream(Y, t, u)
     run = stream.longest
     times = run.start + np.arange(len(run.samples)) * stream.period
     rows = times >= times[0] + start

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from tinyude.errors import TinyUDEError
-from tinyude.model.model import Model
-from tinyude.reference.config import Config
+from tinyude.model.result import FitResult, learner_part
 from tinyude.reference.start import StartModel
 from tinyude.training.engines import make_engine
 from tinyude.training.session import Session
@@ -19,13 +16,14 @@ from tinyude.training.session import Session
 LIVE_RESERVOIR = 4096  # windows kept of a stream without an end
 
 
-def start_model(model: Model, state: Mapping[str, Any]) -> StartModel:
+def start_model(result: FitResult) -> StartModel:
     """Learned parameters are at their fitted value in the physics itself: what is left of their steps is nothing."""
+    model, found = result.model, learner_part(result.calibration)
     steps = np.zeros(len(model.parameter_errors))
     return StartModel(
-        window_half=state["window_half"],
-        window_spacing=state["window_spacing"],
-        sigma_scale=float(state["sigma_scale"]),
+        window_half=found.half,
+        window_spacing=found.spacing,
+        sigma_scale=found.sigma_scale,
         x_scale=model.x_scale,
         u_scale=model.u_scale,
         dx_scale=model.dx_scale,
@@ -36,8 +34,9 @@ def start_model(model: Model, state: Mapping[str, Any]) -> StartModel:
     )
 
 
-def resumed_session(model: Model, config: Config, state: Mapping[str, Any], engine: str, precision: str) -> Session:
+def resumed_session(result: FitResult, engine: str, precision: str) -> Session:
     """A learner on a live stream that predicts as the model does before its first sample, and learns on."""
+    model, config = result.model, learner_part(result.config)
     if model.kernel is not None:
         raise TinyUDEError(
             "This model has a kernel network, which a stream cannot train further; fit() again with the new record."
@@ -49,5 +48,5 @@ def resumed_session(model: Model, config: Config, state: Mapping[str, Any], engi
         reservoir=min(config.reservoir, LIVE_RESERVOIR) if config.hidden else config.reservoir,
     )
     made, name = make_engine(engine, precision, live, model.physics, list(model.terms))
-    made.start(start_model(model, state))
+    made.start(start_model(result))
     return Session(made, name, live, list(model.terms), model.physics, time.perf_counter(), [])

@@ -12,16 +12,21 @@ from numpy.typing import NDArray
 
 from tinyude.data.streams import Stream
 from tinyude.model.model import Model
+from tinyude.model.result import Calibration, FitCounters, FitResult
 from tinyude.physics import Physics
 from tinyude.reference.config import Config
 from tinyude.training.engines import Engine, make_engine
 from tinyude.training.restart import restart as restart_network
 
 Array = NDArray[Any]
+Progress = Callable[[int, int], None]
 
 CHUNK = 5_000  # rows between two reports of progress
 HISTORY = 50  # updates averaged into one point of the loss history
 _MODEL_ARRAYS = ("average", "network_on", "x_scale", "u_scale", "dx_scale", "coefficients", "errors")
+_COUNTERS = (
+    "samples", "filled", "replaced", "windows", "accepted", "deficient", "updates", "rolled_back", "recalibrations",
+)  # fmt: skip
 
 
 @dataclass
@@ -128,6 +133,26 @@ def move_parameters(physics: Physics, steps: Array) -> tuple[float, Physics]:
         values[name] = float(np.clip(old.value + step, old.min, old.max))
         moved = max(moved, abs(values[name] - old.value) / max(abs(old.value), 1e-12))
     return moved, physics.with_parameters(values)
+
+
+def read_result(session: Session) -> FitResult:
+    """The learner's model with its calibration, counters and losses."""
+    state = session.engine.state()
+    calibration = Calibration(
+        int(state["window_half"]), int(state["window_spacing"]), np.asarray(state["sigma"], dtype=np.float64),
+        np.asarray(state["step"], dtype=np.float64), float(state["sigma_scale"]), float(state["second_order"]),
+        float(state["snr2"]),
+    )  # fmt: skip
+    whole = {name: int(state[name]) for name in _COUNTERS}
+    changed = tuple(int(tick) for tick in state["changed_at"][: int(state["changes"])])
+    counters = FitCounters(**whole, rejected=tuple(int(n) for n in state["rejected"]), changed_at=changed)
+    history = {
+        "update": np.array([update for update, _ in session.losses]),
+        "loss": np.array([loss for _, loss in session.losses]),
+    }
+    return FitResult(
+        read_model(session, state), config=session.config, calibration=calibration, counters=counters, history=history
+    )
 
 
 def read_model(session: Session, state: Mapping[str, Any]) -> Model:

@@ -20,7 +20,7 @@ from tinyude.export.advice import STEP, arena_bytes, fitting, idle_network
 from tinyude.export.core_files import core_files
 from tinyude.export.sources import prefix_of
 from tinyude.export.stack import deepest_stack, read_call_graph
-from tinyude.model.file import load
+from tinyude.ude import load
 
 pytestmark = pytest.mark.skipif(not native.available(), reason="an arena's size needs the compiled core")
 

@@ -1,6 +1,7 @@
 import copy
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +10,8 @@ from safetensors import safe_open
 from safetensors.numpy import save as to_bytes
 
 import tinyude as tu
-from tinyude.model.file import FORMAT, checksum, load
-from tinyude.ude import UDE
+from tinyude.model.file import FORMAT, checksum
+from tinyude.ude import UDE, load
 
 Stream = tuple[float, np.ndarray]
 
@@ -19,7 +20,7 @@ Stream = tuple[float, np.ndarray]
 def content(fitted: UDE, tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """The bytes of a small model file: without the excerpt of the record."""
     small = copy.copy(fitted)
-    del small.record_
+    small.result_ = replace(small.result_, record=None)
     path = tmp_path_factory.mktemp("model") / "small.tinyude"
     small.save(path)
     return path.read_bytes()

@@ -8,6 +8,7 @@ from sklearn.base import clone
 
 import tinyude as tu
 from tinyude import native
+from tinyude.model.result import FitResult
 from tinyude.systems.signals import jittered_times
 from tinyude.systems.system import System
 from tinyude.ude import UDE
@@ -97,7 +98,7 @@ def test_simulate_says_when_it_diverges(fitted: UDE) -> None:
     runaway = clone(fitted)
     coefficients = np.zeros_like(model.coefficients)
     coefficients[0, [str(term) for term in model.terms].index("omega**3")] = 1.0
-    runaway.model_ = replace(model, coefficients=coefficients)
+    runaway.result_ = FitResult(replace(model, coefficients=coefficients))
     with pytest.raises(tu.TinyUDEError, match=r"diverged at t = \d.*shorter stretch"):
         runaway.simulate([0.0, 3.0], np.linspace(0.0, 10.0, 100))
 
@@ -334,7 +335,7 @@ def test_fit_refuses_a_record_of_nothing_but_noise_or_learns_nothing(pendulum: S
     try:
         ude.fit(samples, t=0.005)
     except tu.TinyUDEError as error:
-        assert "windows passed the gates" in str(error)
+        assert "windows passed the acceptance test" in str(error)
     else:
         assert np.all(np.isfinite(ude.predict(samples)))
 

@@ -1,45 +1,32 @@
-"""A batch fit in the figures that every fit has: windows, counts, scales, as a streaming learner would state them."""
+"""A batch fit in the figures that every fit has, as a streaming learner would state them."""
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
-
+from tinyude.model.result import Calibration, FitCounters
 from tinyude.reference.signal.gates import REASONS
 from tinyude.training.batch.accepted import usual_half
 from tinyude.training.batch.fit import BatchResult
 
-Array = NDArray[Any]
+SHORTEST_HALF = 5  # samples, of a window that stands for a whole record
 
 
-def batch_state(result: BatchResult) -> dict[str, Any]:
-    """What diagnostics, scores and boards read of a learner's state."""
-    counts, model = result.counts, result.best.model
-    rejected = np.array([counts.rejected.get(reason, 0) for reason in REASONS])
-    return {
-        "calibrated": 1,
-        "window_half": usual_half(result.targets.half),
-        "window_spacing": 1,
-        "second_order": 0.0,
-        "snr2": 0.0,
-        "sigma_scale": 1.0,
-        "sigma": result.noise.sigma,
-        "step": result.noise.step,
-        "x_scale": model.x_scale,
-        "dx_scale": model.dx_scale,
-        "u_scale": model.u_scale,
-        "deficient": result.deficient,
-        "samples": counts.samples,
-        "filled": counts.filled,
-        "replaced": counts.outliers,
-        "windows": result.targets.count + int(rejected.sum()),
-        "accepted": result.targets.count,
-        "rejected": rejected,
-        "updates": 0,
-        "rolled_back": 0,
-        "recalibrations": 0,
-        "changes": len(result.changes),
-        "changed_at": np.round(np.array(result.changes) / result.targets.layout.period).astype(np.int64),
-    }
+def batch_calibration(found: BatchResult, longest: int) -> Calibration:
+    """The usual window, at most `longest` samples either side, and the sensor noise."""
+    half = min(max(usual_half(found.targets.half), SHORTEST_HALF), longest)
+    return Calibration(half, 1, found.noise.sigma, found.noise.step)
+
+
+def batch_counters(found: BatchResult) -> FitCounters:
+    """What became of samples and windows."""
+    counts, period = found.counts, found.targets.layout.period
+    rejected = tuple(counts.rejected.get(reason, 0) for reason in REASONS)
+    return FitCounters(
+        samples=counts.samples,
+        filled=counts.filled,
+        replaced=counts.outliers,
+        windows=found.targets.count + sum(rejected),
+        accepted=found.targets.count,
+        rejected=rejected,
+        deficient=found.deficient,
+        changed_at=tuple(round(seconds / period) for seconds in found.changes),
+    )

@@ -1,0 +1,187 @@
+"""The streaming learner on a record: its configuration, library terms and session, and the result read off it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import sympy as sp
+
+from tinyude.data.streams import Stream
+from tinyude.errors import TinyUDEError
+from tinyude.estimator.options import FitOptions
+from tinyude.model.diagnostics import diagnose, record_excerpt
+from tinyude.model.model import Model
+from tinyude.model.result import FitResult
+from tinyude.model.uncertainty import spread, with_neighbours
+from tinyude.model.windows import Windows
+from tinyude.physics.holds import Hold
+from tinyude.physics.kinematics import measured_map, rate_channels, residual_states, seen_columns, wrapped_channels
+from tinyude.physics.library import MAX_COLUMNS, default_terms, given_terms, harmonic, linear_terms
+from tinyude.reference.config import Config
+from tinyude.training.batch.accepted import accepted_windows
+from tinyude.training.batch.observe import Observed, observe
+from tinyude.training.data_defaults import rotating, rough_rms, two_way, window_order
+from tinyude.training.engines import make_engine
+from tinyude.training.memory import memory_figures
+from tinyude.training.presets import longest_half, make_config
+from tinyude.training.seed import seed_of
+from tinyude.training.session import (
+    Progress,
+    Session,
+    calibrate,
+    most_updates,
+    move_parameters,
+    push_stream,
+    read_result,
+    restart,
+    train,
+)
+
+PARAMETER_PASSES = 8
+LIVE_SAMPLES = 40_000  # what a live stream is sized for when nobody says
+REASON_NAMES = ("across a gap", "non-finite", "stuck", "misfit", "jump", "angle against rate", "without motion")
+
+
+def fit_streaming(
+    options: FitOptions, stream: Stream, tell: Progress | None = None, observed: Observed | None = None
+) -> tuple[FitResult, Session]:
+    """The streaming learner over a whole record, then the updates left."""
+    session = learner_session(options, stream)
+    calibrate(session, stream)
+    if session.config.parameters:
+        session = _learn_parameters(options, session, stream)
+    total = stream.count + most_updates(session)
+    done = push_stream(session, stream, lambda rows: tell(rows, total) if tell else None)
+    train(session, lambda steps: tell(min(done + steps, total), total) if tell else None)
+    result = streamed_result(options, session, stream, observed=observed)
+    if tell:
+        tell(total, total)
+    return result, session
+
+
+def learner_session(options: FitOptions, stream: Stream, live: bool = False) -> Session:
+    """Everything decided before the first sample."""
+    options.check()
+    terms, forced = _terms(options, stream)
+    config = learner_config(options, stream, terms, forced, live)
+    engine, name = make_engine(options.engine, options.precision, config, options.physics, terms)
+    again = _second_start(options, terms, config.wrap, live) and bool(config.hidden)
+    started = time.perf_counter()
+    return Session(engine, name, config, terms, options.physics, started, [], options.updates is None, again)
+
+
+def streamed_result(
+    options: FitOptions, session: Session, stream: Stream, live: bool = False, observed: Observed | None = None
+) -> FitResult:
+    """What the learner found, with its figures."""
+    if not session.engine.state()["accepted"]:
+        raise none_passed(session.engine.state())
+    result = read_result(session)
+    model, config = result.model, session.config
+    seen = record_windows(options, stream, model, observed)
+    if any(config.order) and not live:
+        result.model = with_neighbours(model, seen.long())
+    made = {"preset": options.preset, "engine": session.engine_name, "precision": options.precision}
+    result.diagnostics = diagnose(result, stream, seen, **made, **memory_figures(result.model, config))
+    result.diagnostics["seconds"] = time.perf_counter() - session.started
+    if not live:
+        result.spread = spread(model, seen.long())
+        result.record = record_excerpt(seen, stream)
+    return result
+
+
+def learner_config(
+    options: FitOptions,
+    stream: Stream,
+    terms: Sequence[sp.Expr],
+    forced: int = 0,
+    live: bool = False,
+    on: tuple[int, ...] | None = None,
+) -> Config:
+    """The learner's configuration for a record and these terms."""
+    physics, measured = options.physics, options.measured
+    _, channel, order = measured_map(physics, measured)
+    on = residual_states(physics, options.on, options.preset) if on is None else on
+    given = options.learner_settings
+    if options.keep:
+        given.setdefault("threshold", 0.0)  # of the streaming learner
+    samples = max(stream.count, LIVE_SAMPLES) if live else stream.count
+    wrap = wrapped_channels(physics, measured, None if live else rotating(stream))
+    if live:
+        given.setdefault("calibration", 10_000)
+        given["reservoir"] = given["reservoir"] or 4096
+    elif options.preset == "default":
+        whole = isinstance(stream.runs, list)  # a window lies within one run; pieces of a long log go on
+        given.setdefault("max_half", longest_half(len(stream.longest.samples) if whole else stream.count))
+        given.setdefault("poly", window_order(stream, given["max_half"]))
+    second_start = _second_start(options, terms, wrap, live)
+    return make_config(
+        options.preset, samples, stream.period, given, second_start,
+        channels=len(stream.names), channel=channel, order=order,
+        rate_channel=rate_channels(physics, measured, on),
+        wrap=wrap, inputs=physics.n_inputs, on=on, sees=seen_columns(physics, options.sees),
+        hidden=tuple(int(h) for h in options.hidden),
+        parameters=len(physics.learned), library_terms=len(terms), forced=len(physics.learned) + forced * len(on),
+        seed=seed_of(options.random_state),
+    )  # fmt: skip
+
+
+def record_windows(
+    options: FitOptions,
+    stream: Stream,
+    model: Model,
+    observed: Observed | None = None,
+    holds: Mapping[str, Sequence[Any]] | None = None,
+) -> Windows:
+    """Accepted windows of a record, as they were estimated for a fit or, of another record, anew."""
+    between = [Hold(*(holds or {}).get(name, ())) for name in model.physics.inputs]
+    observed = observed or observe(model.physics, stream, options.measured, model.on)
+    return accepted_windows(observed, model, holds=between)
+
+
+def none_passed(state: Mapping[str, Any]) -> TinyUDEError:
+    """What to raise when every window was rejected."""
+    counts = ", ".join(f"{n} {r}" for r, n in zip(REASON_NAMES, state["rejected"], strict=True) if n)
+    return TinyUDEError(
+        f"None of {state['windows']} windows passed the acceptance test ({counts or 'record too short'}); "
+        "check the sample period and the units, or give a longer record."
+    )
+
+
+def _second_start(options: FitOptions, terms: Sequence[sp.Expr], wrap: Sequence[int], live: bool) -> bool:
+    """Whether a network that sees a rotating angle, without harmonics, is trained from a second start."""
+    return options.preset == "default" and not live and any(wrap) and not harmonic(list(terms))
+
+
+def _terms(options: FitOptions, stream: Stream) -> tuple[list[sp.Expr], int]:
+    """Library terms, and how many of them are forced (the linear skip of a network alone)."""
+    physics = options.physics
+    if options.preset != "default":
+        return [], 0
+    most = (MAX_COLUMNS - len(physics.learned)) // len(residual_states(physics, options.on, options.preset))
+    if options.library is None:
+        skip = linear_terms(physics) if options.skip else []
+        return skip, len(skip)
+    if isinstance(options.library, str):
+        rms = rough_rms(physics, options.measured, stream)
+        return default_terms(physics, rms, two_way(stream), most), 0
+    return given_terms(physics, list(options.library), most), 0
+
+
+def _learn_parameters(options: FitOptions, session: Session, stream: Stream) -> Session:
+    """Gauss-Newton over the record: physical parameters move to where the linearised equations want them."""
+    physics = session.physics
+    for _ in range(PARAMETER_PASSES):
+        trial = restart(session, physics, options.engine, options.precision, network=False)
+        calibrate(trial, stream)
+        push_stream(trial, stream, lambda rows: None)
+        trial.engine.solve()
+        steps = trial.engine.state()["coefficients"][: session.config.parameters]
+        moved, physics = move_parameters(physics, steps)
+        if moved < 1e-6:
+            break
+    session = restart(session, physics, options.engine, options.precision, network=True)
+    calibrate(session, stream)
+    return session
