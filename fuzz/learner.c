@@ -3,19 +3,12 @@
  * The input is read as a list of choices: changes to a valid configuration, then a model or none, then calls. The arena
  * is a heap block of exactly the size that the core asked for, so that the address sanitiser sees a byte too many.
  */
-#include "tinyude.h"
+#include "any_operation.h"
+#include "small.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_BYTES = 4 << 20, MOST_CALLS = 250, MOST_ROW = TU_MAX_STATES + TU_MAX_INPUTS, MOST_UPDATES = 4 };
-
-#define REQUIRE(condition)                                                                                             \
-    do {                                                                                                               \
-        if (!(condition)) {                                                                                            \
-            abort();                                                                                                   \
-        }                                                                                                              \
-    } while (0)
 
 typedef struct {
     const uint8_t *at;
@@ -55,15 +48,8 @@ static void numbers(source *s, tu_real *values, int count)
 
 static tu_config base_config(void)
 {
-    tu_config c;
-    memset(&c, 0, sizeof c);
-    c.channels = 2, c.states = 2, c.channel[1] = 1, c.sample_period = (tu_real)0.01;
-    c.on_count = 1, c.on[0] = 1, c.sees_count = 2, c.sees[1] = 1, c.hidden_count = 1, c.hidden[0] = 2;
-    c.library_terms = 2, c.dense = 1, c.taps = 5, c.poly = 4, c.stride = 5, c.max_half = 6, c.spacing = 1;
-    c.adaptive = 1, c.gated = 1, c.repair = 1, c.physics_nodes = 3, c.network_nodes = 3, c.calibration = 60;
-    c.snr_gate = 12, c.reservoir = 12, c.holdout = 4, c.batch = 2, c.updates = 100, c.train_every = 10, c.adam = 1;
-    c.rate = (tu_real)0.02, c.rate_floor = (tu_real)0.02, c.decay = (tu_real)0.99, c.last_layer = 1, c.groups = 6;
-    c.block = 8, c.threshold = (tu_real)4.5, c.follow = 1;
+    tu_config c = SMALL;
+    c.inputs = c.parameters = c.forced = 0;
     return c;
 }
 
@@ -139,41 +125,18 @@ static void call(source *s, tu_learner *learner, const tu_config *c, tu_real *ro
     tu_real answer[TU_MAX_STATES];
     tu_view view;
     uint32_t choice = take(s, 1);
+    if (choice < OPERATIONS) {
+        any_operation(learner, choice, choice == STEP ? take(s, 1) % MOST_UPDATES : 0);
+        return;
+    }
     switch (choice) {
-    case 0:
-        tu_learner_gap(learner);
-        break;
-    case 1:
-        tu_learner_rewind(learner);
-        break;
-    case 2:
-        tu_learner_end_calibration(learner);
-        break;
-    case 3:
-        tu_learner_step(learner, take(s, 1) % MOST_UPDATES);
-        break;
-    case 4:
-        tu_learner_solve(learner);
-        break;
-    case 5:
-        tu_learner_judge(learner);
-        break;
-    case 6:
-        tu_learner_conclude(learner);
-        break;
-    case 7:
-        (void)tu_learner_updates_left(learner);
-        break;
-    case 8:
-        tu_learner_finish(learner);
-        break;
-    case 9:
+    case OPERATIONS:
         (void)tu_learner_residual(learner, row, row + c->states, answer);
         break;
-    case 10:
+    case OPERATIONS + 1:
         tu_learner_view(learner, &view);
         break;
-    case 11:
+    case OPERATIONS + 2:
         numbers(s, row, MOST_ROW);
         break;
     default: /* a stretch of samples around the last row: one byte buys many */

@@ -1,62 +1,11 @@
 /* libFuzzer target for the service layer: any bytes on the serial line, any content of the storage, calls in any order.
  */
+#include "small.h"
 #include "tinyude_service.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { SLOT = 1 << 15, LONGEST = 32 };
-
-#define REQUIRE(condition)                                                                                             \
-    do {                                                                                                               \
-        if (!(condition)) {                                                                                            \
-            abort();                                                                                                   \
-        }                                                                                                              \
-    } while (0)
-
-static const tu_config CONFIG = {
-    .channels = 2,
-    .states = 2,
-    .inputs = 1,
-    .channel = {0, 1},
-    .sample_period = (tu_real)0.01,
-    .on_count = 1,
-    .on = {1},
-    .sees_count = 2,
-    .sees = {0, 1},
-    .hidden_count = 1,
-    .hidden = {2},
-    .parameters = 1,
-    .library_terms = 2,
-    .forced = 1,
-    .dense = 1,
-    .taps = 5,
-    .poly = 4,
-    .stride = 5,
-    .max_half = 6,
-    .spacing = 1,
-    .adaptive = 1,
-    .gated = 1,
-    .repair = 1,
-    .physics_nodes = 3,
-    .network_nodes = 3,
-    .calibration = 60,
-    .snr_gate = 12,
-    .reservoir = 12,
-    .holdout = 4,
-    .batch = 2,
-    .updates = 100,
-    .train_every = 10,
-    .adam = 1,
-    .rate = (tu_real)0.02,
-    .rate_floor = (tu_real)0.02,
-    .decay = (tu_real)0.99,
-    .last_layer = 1,
-    .groups = 6,
-    .block = 8,
-    .threshold = (tu_real)4.5,
-    .follow = 1,
-};
 
 static void field(void *context, const tu_real *x, const tu_real *u, tu_real *dx)
 {
@@ -94,7 +43,7 @@ static const tu_known KNOWN = {field, jacobian, terms, sensitivity, NULL};
 static const char *const STATES[] = {"theta", "omega"}, *const INPUTS[] = {"tau"}, *const PARAMETERS[] = {"k"};
 static const char *const TERMS[] = {"theta", "omega"};
 static const tu_real BASE[] = {1};
-static const tu_plan PLAN = {&CONFIG, &KNOWN, NULL, 0x1234u, 8, 2, "rig", STATES, INPUTS, PARAMETERS, BASE, TERMS};
+static const tu_plan PLAN = {&SMALL, &KNOWN, NULL, 0x1234u, 8, 2, "rig", STATES, INPUTS, PARAMETERS, BASE, TERMS};
 
 typedef struct {
     uint8_t bytes[2 * SLOT];
@@ -134,7 +83,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const uint8_t *end = data + size;
-    size_t learner_bytes = tu_learner_bytes(&CONFIG), bytes = tu_service_bytes(&PLAN);
+    size_t learner_bytes = tu_learner_bytes(&SMALL), bytes = tu_service_bytes(&PLAN);
     unsigned char *arena = malloc(learner_bytes), *own = malloc(bytes);
     disk *d = calloc(1, sizeof *d);
     tu_service *service = NULL;

@@ -1,10 +1,11 @@
 /* Feeds hostile samples to every setup: no weight may become non-finite, no byte outside the arena may change. */
+#include "../../../fuzz/any_operation.h"
 #include "plant.h"
 
 #include <float.h>
 #include <math.h>
 
-enum { MODES = 12, LONGEST = 300, CHECK_EVERY = 2000 };
+enum { MODES = 12, LONGEST = 300, CHECK_EVERY = 2000, DISTURB_EVERY = 4000 };
 
 typedef struct {
     plant plant;
@@ -69,39 +70,6 @@ static void next_row(attacker *a, const tu_config *config, tu_real *row)
     }
 }
 
-/* Calls that may come at any time. */
-static void disturb(tu_learner *learner, uint32_t *random)
-{
-    switch (draw(random) % 4000) {
-    case 0:
-        tu_learner_gap(learner);
-        break;
-    case 1:
-        tu_learner_rewind(learner);
-        break;
-    case 2:
-        tu_learner_solve(learner);
-        break;
-    case 3:
-        tu_learner_judge(learner);
-        break;
-    case 4:
-        tu_learner_step(learner, 10);
-        break;
-    case 5:
-        tu_learner_end_calibration(learner);
-        break;
-    case 6:
-        tu_learner_finish(learner);
-        break;
-    case 7:
-        tu_learner_conclude(learner);
-        break;
-    default:
-        break;
-    }
-}
-
 static void attack(const setup *tried, uint32_t seed, long samples)
 {
     tu_config config = config_of(tried);
@@ -114,7 +82,7 @@ static void attack(const setup *tried, uint32_t seed, long samples)
     for (long i = 0; i < samples; i++) {
         next_row(&a, &config, row);
         tu_learner_push(g.learner, row);
-        disturb(g.learner, &a.random);
+        any_operation(g.learner, draw(&a.random) % DISTURB_EVERY, 10); /* rarely one of them */
         if (i % CHECK_EVERY == 0) {
             check_weights(&g);
         }
