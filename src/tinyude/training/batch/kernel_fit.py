@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from scipy.optimize import OptimizeResult, minimize
 
 from tinyude.model.kernel import KernelNetwork, kernel_values
 from tinyude.training.batch.evidence import NOISE_SPREAD, Posterior, posterior
 from tinyude.training.batch.problem import Blocks, Problem, make_blocks
+from tinyude.training.batch.triangular import lower_factor, solve_factored, solve_lower
 from tinyude.training.batch.units import make_units, squared_distances
 
 Array = NDArray[Any]
@@ -123,8 +123,8 @@ def farthest(scaled: Array, points: Array, count: int) -> Array:
 
 def _inverse_root(matrix: Array) -> Array:
     """R with R R' = matrix^-1."""
-    lower = np.linalg.cholesky(matrix + JITTER * np.eye(len(matrix)))
-    return solve_triangular(lower, np.eye(len(lower)), lower=True).T
+    lower = lower_factor(matrix + JITTER * np.eye(len(matrix)))
+    return solve_lower(lower, np.eye(len(lower))).T
 
 
 class _Search:
@@ -180,23 +180,23 @@ class _Search:
         inverse, size2, s2 = np.exp(-hyper[:-2]), np.exp(2.0 * hyper[-2]), float(np.exp(2.0 * hyper[-1]))
         among = kernel_values(self.centres, self.centres, inverse)
         psi = np.concatenate([self._whitened(self.units.sums(inverse)), np.zeros((self.known, len(among)))])
-        units = cho_factor(among + JITTER * np.eye(len(among)), lower=True)
-        root = solve_triangular(units[0], psi.T, lower=True).T * np.sqrt(size2)
+        units = lower_factor(among + JITTER * np.eye(len(among)))
+        root = solve_lower(units, psi.T).T * np.sqrt(size2)
         phi = np.concatenate([root, self.linear], axis=1)
         inner = np.eye(phi.shape[1]) + phi.T @ phi / s2
         inner[np.diag_indices_from(inner)] += ROUNDING * np.max(np.diag(inner))  # wrong units: far above the noise
-        factor = cho_factor(inner, lower=True)
-        alpha = (self.y - phi @ cho_solve(factor, phi.T @ self.y) / s2) / s2
+        factor = lower_factor(inner)
+        alpha = (self.y - phi @ solve_factored(factor, phi.T @ self.y) / s2) / s2
         rows = len(self.y)
-        log_det = rows * np.log(s2) + 2.0 * np.sum(np.log(np.diag(factor[0])))
+        log_det = rows * np.log(s2) + 2.0 * np.sum(np.log(np.diag(factor)))
         value = 0.5 * float(self.y @ alpha) + 0.5 * float(log_det)
         # gradient: by the whitened units, by the units among themselves, by the noise
-        v = cho_solve(units, psi.T).T
-        sigma_v = (v - phi @ cho_solve(factor, phi.T @ v) / s2) / s2
+        v = solve_factored(units, psi.T).T
+        sigma_v = (v - phi @ solve_factored(factor, phi.T @ v) / s2) / s2
         alpha_v = alpha @ v
         by_psi = size2 * (np.outer(alpha, alpha_v) - sigma_v)
         by_among = -0.5 * size2 * (np.outer(alpha_v, alpha_v) - v.T @ sigma_v)
-        trace = (rows - len(inner) + np.trace(cho_solve(factor, np.eye(len(inner))))) / s2
+        trace = (rows - len(inner) + np.trace(solve_factored(factor, np.eye(len(inner))))) / s2
         by_noise = s2 * (float(alpha @ alpha) - trace)
         seen = by_psi[: len(by_psi) - self.known]
         back = np.swapaxes(self.whitening, 1, 2) @ seen.reshape(self.shape[0], -1, by_psi.shape[1])

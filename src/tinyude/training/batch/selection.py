@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve_triangular
+
+from tinyude.training.batch.triangular import lower_factor, solve_factored, solve_lower
 
 Array = NDArray[Any]
 
@@ -67,10 +68,10 @@ def solve(gram: Gram, chosen: list[int]) -> tuple[Array, Array]:
     """Coefficients and their covariance for unit noise, in the units of the columns as given."""
     if not chosen:
         return np.zeros(0), np.zeros((0, 0))
-    factor = cho_factor(_block(gram, chosen), lower=True)
+    factor = lower_factor(_block(gram, chosen))
     size = gram.size[chosen]
-    inverse = cho_solve(factor, np.eye(len(chosen)))
-    return cho_solve(factor, gram.target[chosen]) / size, inverse / np.outer(size, size)
+    inverse = solve_factored(factor, np.eye(len(chosen)))
+    return solve_factored(factor, gram.target[chosen]) / size, inverse / np.outer(size, size)
 
 
 def _block(gram: Gram, chosen: list[int]) -> Array:
@@ -81,10 +82,10 @@ def _explained(gram: Gram, chosen: list[int]) -> float:
     if not chosen:
         return 0.0
     try:
-        factor = cho_factor(_block(gram, chosen), lower=True)
-    except LinAlgError:
+        factor = lower_factor(_block(gram, chosen))
+    except np.linalg.LinAlgError:
         return -np.inf
-    return float(gram.target[chosen] @ cho_solve(factor, gram.target[chosen]))
+    return float(gram.target[chosen] @ solve_factored(factor, gram.target[chosen]))
 
 
 def _gains(gram: Gram, chosen: list[int]) -> Array:
@@ -100,9 +101,9 @@ def _beside(gram: Gram, chosen: list[int]) -> tuple[Array, Array]:
     """Products of the columns with what the chosen ones leave of the target, and their share along the chosen."""
     if not chosen:
         return gram.target, np.zeros((0, len(gram.target)))
-    lower = np.linalg.cholesky(_block(gram, chosen))
-    across = solve_triangular(lower, gram.columns[chosen], lower=True)
-    return gram.target - across.T @ solve_triangular(lower, gram.target[chosen], lower=True), across
+    lower = lower_factor(_block(gram, chosen))
+    across = solve_lower(lower, gram.columns[chosen])
+    return gram.target - across.T @ solve_lower(lower, gram.target[chosen]), across
 
 
 def _best_pair(gram: Gram, chosen: list[int]) -> tuple[float, list[int]]:
