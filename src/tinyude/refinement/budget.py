@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tinyude.physics.programs import Program
 from tinyude.refinement.field import Field
 from tinyude.refinement.filter import Noise, Passed, Plan
-from tinyude.refinement.gauss_newton import Filter
+from tinyude.refinement.gauss_newton import Filter, Pass
 from tinyude.refinement.stretches import Batch
 
 Array = NDArray[Any]
@@ -50,7 +50,7 @@ def _instructions(program: Program) -> float:
     return sum(1.0 if operation in ARITHMETIC else SLOW for operation, _, _ in program.code)
 
 
-class CountedFilter:
+class CountedFilter(Filter):
     """A filter whose passes are charged to a budget."""
 
     def __init__(self, filter_: Filter, field: Field, batch: Batch, plan: Plan, budget: Budget) -> None:
@@ -59,16 +59,9 @@ class CountedFilter:
         self._steps = max(1.0, float(np.median(spans)) / plan.longest_step) if len(spans) else 1.0
         self._field, self._rows = field, batch.rows
 
-    def run(
-        self,
-        unknowns: Array,
-        noise: Noise,
-        gate: float = 0.0,
-        sensitivities: bool = True,
-        frozen: Passed | None = None,
-    ) -> Passed:
-        self._charge(sensitivities and frozen is None, frozen is not None)
-        return self._filter.run(unknowns, noise, gate, sensitivities, frozen)
+    def run_pass(self, unknowns: Array, noise: Noise, asked: Pass) -> Passed:
+        self._charge(asked.sensitivities and asked.frozen is None, asked.frozen is not None)
+        return self._filter.run_pass(unknowns, noise, asked)
 
     def smooth(self, unknowns: Array, noise: Noise, gate: float = 0.0) -> tuple[Array, Array]:
         self._charge(False, False)

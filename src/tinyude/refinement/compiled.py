@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tinyude import native
 from tinyude.refinement.field import Field
 from tinyude.refinement.filter import Noise, Passed, Plan, filter_pass_numpy
-from tinyude.refinement.gauss_newton import Filter
+from tinyude.refinement.gauss_newton import Filter, Pass
 from tinyude.refinement.stretches import Batch
 
 Array = NDArray[Any]
@@ -21,42 +21,29 @@ def make_filter(field: Field, batch: Batch, plan: Plan) -> Filter:
     return CompiledFilter(field, batch, plan) if native.available() else NumpyFilter(field, batch, plan)
 
 
-class CompiledFilter:
+class CompiledFilter(Filter):
     """Passes by native/filter.c."""
 
     def __init__(self, field: Field, batch: Batch, plan: Plan) -> None:
         self._native = native.NativeFilter(field, batch, plan)
 
-    def run(
-        self,
-        unknowns: Array,
-        noise: Noise,
-        gate: float = 0.0,
-        sensitivities: bool = True,
-        frozen: Passed | None = None,
-    ) -> Passed:
+    def run_pass(self, unknowns: Array, noise: Noise, asked: Pass) -> Passed:
+        frozen = asked.frozen
         kept = None if frozen is None else {"variances": frozen.variances, "gains": frozen.gains}
-        return Passed(**self._native.run(unknowns, noise, gate, sensitivities, kept))
+        return Passed(**self._native.run(unknowns, noise, asked.gate, asked.sensitivities, kept))
 
     def smooth(self, unknowns: Array, noise: Noise, gate: float = 0.0) -> tuple[Array, Array]:
         return self._native.smooth(unknowns, noise, gate)
 
 
-class NumpyFilter:
+class NumpyFilter(Filter):
     """The same passes by the reference."""
 
     def __init__(self, field: Field, batch: Batch, plan: Plan) -> None:
         self.field, self.batch, self.plan = field, batch, plan
 
-    def run(
-        self,
-        unknowns: Array,
-        noise: Noise,
-        gate: float = 0.0,
-        sensitivities: bool = True,
-        frozen: Passed | None = None,
-    ) -> Passed:
-        return filter_pass_numpy(self.field, unknowns, self.batch, noise, self.plan, gate, sensitivities, frozen)
+    def run_pass(self, unknowns: Array, noise: Noise, asked: Pass) -> Passed:
+        return filter_pass_numpy(self.field, unknowns, self.batch, noise, self.plan, *asked)
 
     def smooth(self, unknowns: Array, noise: Noise, gate: float = 0.0) -> tuple[Array, Array]:
         """Without the compiled smoother: the filtered states."""

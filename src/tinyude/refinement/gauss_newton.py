@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,14 +19,29 @@ TRIALS = 6  # dampings tried for one step, each ten times the last
 CONVERGED = 1e-3  # of a squared standard deviation, by which the next step would still lower the cost
 
 
-class Filter(Protocol):
+class Pass(NamedTuple):
+    """What a pass is asked for; filter.filter_pass_numpy explains each."""
+
+    gate: float = 0.0
+    sensitivities: bool = True
+    frozen: Passed | None = None
+
+
+class Filter(ABC):
     """A field and a batch, ready for passes (compiled.py)."""
 
     def run(
         self, unknowns: Array, noise: Noise, gate: float = 0.0, sensitivities: bool = True,
         frozen: Passed | None = None,
-    ) -> Passed: ...  # fmt: skip
+    ) -> Passed:  # fmt: skip
+        """One pass over all stretches."""
+        return self.run_pass(unknowns, noise, Pass(gate, sensitivities, frozen))
 
+    @abstractmethod
+    def run_pass(self, unknowns: Array, noise: Noise, asked: Pass) -> Passed:
+        """The same, as an engine supplies it."""
+
+    @abstractmethod
     def smooth(self, unknowns: Array, noise: Noise, gate: float = 0.0) -> tuple[Array, Array]:
         """States given all rows of their stretch, and their variances."""
 
