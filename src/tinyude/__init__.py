@@ -1,6 +1,7 @@
 """TinyUDE: learn what your model leaves out, from noisy sensor streams, without an ODE solver.
 
-Public names are imported on first use, so that `import tinyude` is cheap.
+Public names are imported on first use, so that `import tinyude` is cheap. `UDE` is in ude.py, every other name in the
+room that it belongs to; ARCHITECTURE.md has the plan.
 """
 
 from importlib import import_module

@@ -1,4 +1,8 @@
-"""Every table and figure of the paper, computed here: one module each, named as in NAMES."""
+"""Every table and figure of the paper, and the studies beyond it: one module each, named as in NAMES.
+
+`runner` computes the units of an experiment and keeps them, `experiment` has what they share, `documents` writes
+figures into the docs.
+"""
 
 from importlib import import_module
 from typing import cast

@@ -1,4 +1,8 @@
-"""The line to a board that learns: telemetry, commands, a monitor in the terminal and one in the browser."""
+"""The line to a board that learns: telemetry, commands, a monitor in the terminal and one in the browser.
+
+`frames` and `messages` are the protocol of core/src/service, `board` its two directions, `transport` serial, TCP or a
+file, `stream` and `history` what came in, `web` and `terminal` who shows it.
+"""
 
 from tinyude.link.board import BoardLink
 from tinyude.link.transport import open_transport

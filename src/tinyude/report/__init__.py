@@ -1,4 +1,8 @@
-"""The report page of a fit: plain data first (collect), then pictures (figures), then one HTML file (page)."""
+"""The report page of a fit: plain data first (collect), then pictures (figures), then one HTML file (page).
+
+`displays` are the pictures of `UDE.plot_*`, `notebook` what a notebook shows. Nothing here computes a model: all
+comes from a fitted UDE's public surface.
+"""
 
 from tinyude.report.collect import collect
 from tinyude.report.page import render

@@ -1,4 +1,8 @@
-"""Plants with a known truth: what the learner is told, what is true, and the noisy stream it gets."""
+"""Plants with a known truth: what the learner is told, what is true, and the noisy stream it gets.
+
+`system` is the common form, `signals` the sensors and their faults. Examples, tests and experiments take their records
+from here; nothing of the truth reaches a fit.
+"""
 
 from tinyude.systems.double_pendulum import double_pendulum
 from tinyude.systems.pendulum import pendulum

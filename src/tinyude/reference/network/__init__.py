@@ -1,1 +1,4 @@
-"""The MLP: replay buffer, loss with exact gradients, Adam, last-layer solve, hold-out test."""
+"""The multilayer perceptron, as core/src/network.
+
+Replay buffer, loss with exact gradients, Adam, last-layer solve, hold-out test.
+"""

@@ -1,1 +1,4 @@
-"""What only the paper presets use: the median gate, tap spacing, the second-order loss."""
+"""What only the paper presets use, as core/src/paper: the median gate, tap spacing, the second-order loss.
+
+The default can be read without it.
+"""

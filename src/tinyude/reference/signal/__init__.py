@@ -1,1 +1,5 @@
-"""From samples to accepted windows: ring buffer, repair, noise, local polynomials, acceptance tests, angles."""
+"""From samples to accepted windows, as core/src/signal.
+
+Ring buffer, repair, noise, local polynomials with their nodes, acceptance tests, calibration, angle/rate fusion, angle
+wrapping.
+"""
