@@ -25,8 +25,7 @@ class Candidate:
     evidence : float
         Log-likelihood of the one-step innovations less the price of the unknowns; NaN where it was not found.
     scores : array
-        Held-back free-run errors, one for each block of the record: RMS error / standard deviation, 1 at most. Empty
-        without.
+        Errors of held-back free runs, RMS error / standard deviation, 1 at most. Empty without.
     cost : int
         Unknowns that were fitted.
     note : str
@@ -45,8 +44,8 @@ class Candidate:
 
     @property
     def error(self) -> float:
-        """Geometric mean of the held-back free-run errors; NaN without any."""
-        return float(np.exp(np.mean(np.log(self.scores)))) if len(self.scores) else float("nan")
+        """Mean of the held-back free-run errors; NaN without any."""
+        return float(np.mean(self.scores)) if len(self.scores) else float("nan")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for reports and JSON."""
@@ -54,7 +53,7 @@ class Candidate:
             "name": self.name,
             "evidence": self.evidence if np.isfinite(self.evidence) else None,
             "error": self.error if np.isfinite(self.error) else None,
-            "stretches": len(self.scores),
+            "free_runs": len(self.scores),
             "unknowns": self.cost,
             "best": self.best,
             "note": self.note,

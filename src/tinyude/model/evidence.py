@@ -103,7 +103,7 @@ class Evidence:
     unexplained: Mapping[str, Unexplained] = field(default_factory=dict)
     runs: RunErrors | None = None
     held_back: Mapping[str, float] = field(default_factory=dict)  # mean free-run error of candidates; "" for the best
-    held_back_count: int = 0  # stretches
+    held_back_count: int = 0  # free runs
     drivers: Sequence[Driver] = ()
     changes: Sequence[Change] = ()
     addends: Sequence[Addend] = ()
@@ -176,7 +176,7 @@ def collect_evidence(
         "constant": {name: low for name, (low, high) in found["visited"].items() if low == high},
         "nets": net_values(model),
         "held_back": _held_back(found),
-        "held_back_count": int(found.get("refinement", {}).get("held_back_stretches", 0)),
+        "held_back_count": int(found.get("refinement", {}).get("held_back_runs", 0)),
     }
     if len(seen) < FEWEST:
         return Evidence(**common)
@@ -221,7 +221,7 @@ def hidden_evidence(result: FitResult, stream: Stream) -> Evidence:
         parameters=_parameters(model, found),
         network=dict(found.get("network", {})),
         held_back=_held_back(found),
-        held_back_count=int(refinement["held_back_stretches"]),
+        held_back_count=int(refinement["held_back_runs"]),
     )
 
 

@@ -218,7 +218,7 @@ def _held_back(evidence: Evidence) -> Iterator[Reason]:
         beside = "" if known is None else f" (known physics alone: {percent(known)})"
         yield Reason(
             BAD if error > RUN_LOST else CAUTION,
-            f"Free runs over {evidence.held_back_count} held-back stretches are off by {percent(error)} of the "
+            f"{evidence.held_back_count} held-back free runs are off by {percent(error)} of the "
             f"signals' spread{beside}.",
             "Look for a missing input or state, or record more motions.", "free run",
         )  # fmt: skip

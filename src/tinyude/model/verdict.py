@@ -147,7 +147,7 @@ def _good_summary(evidence: Evidence) -> str:
         )
     elif "" in evidence.held_back:
         parts.append(
-            f"Free runs over {evidence.held_back_count} held-back stretches are off by "
+            f"{evidence.held_back_count} held-back free runs are off by "
             f"{percent(evidence.held_back[''])} of the signals' spread"
         )
     worst = max(evidence.unexplained.values(), key=lambda u: u.share, default=None)

@@ -17,8 +17,8 @@ from tinyude.model.model import Model
 from tinyude.physics import Physics
 from tinyude.physics.holds import Hold, as_holds
 from tinyude.physics.kinematics import measured_map
+from tinyude.refinement.choose import WHOLE
 from tinyude.refinement.gating import rejected_rows
-from tinyude.refinement.incomplete import WHOLE
 from tinyude.refinement.likeliest_holds import likeliest_holds
 from tinyude.refinement.records import records_of, without_saturation
 from tinyude.refinement.refine import Refined, Sensors, refine
@@ -133,7 +133,7 @@ def _figures(refined: Refined, best: str) -> dict[str, Any]:
     return {
         "best": best,
         "candidates": [c.to_dict() for c in refined.candidates],
-        "held_back_stretches": len(refined.held_back.blocks),
+        "held_back_runs": len(refined.held_back.runs),
         "chosen_by": "evidence" if refined.by_evidence else "held-back free runs",
         "noise": np.sqrt(found.noise.measurement),
         "process_noise": found.kappa,

@@ -10,64 +10,92 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tinyude.model.candidate import Candidate
+from tinyude.model.parts import Terms
 from tinyude.refinement.guard import paired
 
 Array = NDArray[Any]
 BARE = ("known", "parameters")  # candidates without anything learned beside parameters
-CLEARLY = 1.0  # standard errors of the paired difference
-MOST_WORSE = 0.1  # of a held-back error that a simpler model may be worse by, however uncertain the difference
+WHOLE = ("streaming", "windows")  # candidates taken as they are
+FIRST = (*BARE, *WHOLE)  # then what was refined, by the number of its unknowns
+CLEARLY = 1.5  # standard errors of the paired difference (`tinyude reproduce choice`)
 LITTLE = 0.02  # of a held-back error: less is no reason to choose otherwise
+TINY = 1e-9  # error below which ratios are not looked at
 
 
-def choose(candidates: Sequence[Candidate], by_free_runs: bool, by_evidence: bool) -> list[Candidate]:
-    """The candidates, simplest first, with one of them marked as the best.
+def simplest_first(candidate: Candidate) -> tuple[bool, int, int]:
+    """Where a candidate stands when several predict alike.
+
+    A network is known only where the record was; a formula goes on beyond it. The streaming learner and the windows
+    look at rates, not at simulated stretches: that they simulate well is a test that they passed. A refined model was
+    fitted to just these stretches, and where it is incomplete its numbers make up for what is missing in these
+    motions, not in others.
+    """
+    place = FIRST.index(candidate.name) if candidate.name in FIRST else len(FIRST)
+    network = any(not isinstance(part, Terms) for part in candidate.model.parts)
+    return network, place, candidate.cost
+
+
+def choose(
+    candidates: Sequence[Candidate], by_free_runs: bool, by_evidence: bool, seen: float = 1.0
+) -> list[Candidate]:
+    """The candidates with one of them marked as the best.
 
     Parameters
     ----------
     candidates : sequence of Candidate
-        From the simplest to the richest.
+        In the order of `simplest_first`.
     by_free_runs : bool
-        Whether there are enough held-back stretches.
+        Whether there are enough held-back free runs.
     by_evidence : bool
         Whether the likelihood can be trusted: the richest model's innovations are sensor noise.
+    seen : float
+        Share of the rows that refinement has used.
     """
-    place = _by_evidence(candidates) if by_evidence or not by_free_runs else _by_free_runs(candidates)
+    place = _by_evidence(candidates, seen) if by_evidence or not by_free_runs else _by_free_runs(candidates)
     if by_free_runs:
         place = _not_worse_than_simpler(candidates, place)
     return [replace(c, best=k == place) for k, c in enumerate(candidates)]
 
 
-def _by_evidence(candidates: Sequence[Candidate]) -> int:
+def _by_evidence(candidates: Sequence[Candidate], seen: float) -> int:
     """The best by evidence among those that keep what the windows found.
 
     The windows saw the whole record and weighed learning against nothing there. Refinement often sees a part of it,
-    too little to weigh dozens of kernel weights anew: that learning hurts is for the held-back free runs to say.
+    too little to weigh dozens of kernel weights anew: that learning hurts is for the held-back free runs to say. Where
+    it has seen less than half of the rows, the windows' structure stands as a whole.
     """
     found = [k for k, c in enumerate(candidates) if c.name not in BARE]
     bare = max((c.cost for c in candidates if c.name in BARE), default=0)
-    kept = found if any(candidates[k].cost > bare for k in found) else range(len(candidates))
+    most = max((candidates[k].cost for k in found), default=0)
+    if most > bare and seen < 0.5:
+        found = [k for k in found if candidates[k].cost == most]
+    kept = found if most > bare else range(len(candidates))
     return max(kept, key=lambda k: candidates[k].evidence if np.isfinite(candidates[k].evidence) else -np.inf)
 
 
 def _by_free_runs(candidates: Sequence[Candidate]) -> int:
-    """The simplest whose error is within one standard error of the smallest, and not much above it."""
+    """The first that is not clearly worse than the best."""
     best = int(np.argmin([c.error for c in candidates]))
-    for k, candidate in enumerate(candidates):
-        worse, error = _difference(candidate, candidates[best])
-        if worse <= max(min(CLEARLY * error, MOST_WORSE), LITTLE):
-            return k
-    return best
+    return next(k for k, c in enumerate(candidates) if k == best or not _worse(c, candidates[best]))
 
 
 def _not_worse_than_simpler(candidates: Sequence[Candidate], place: int) -> int:
     """A simpler one instead, if the chosen one predicts clearly worse: then what it learned hurts."""
-    for k in range(place):
-        worse, error = _difference(candidates[place], candidates[k])
-        if worse > 2.0 * CLEARLY * error and worse > LITTLE:
-            return _by_free_runs(candidates)
-    return place
+    hurts = any(_worse(candidates[place], simpler) for simpler in candidates[:place])
+    return _by_free_runs(candidates) if hurts else place
 
 
-def _difference(a: Candidate, b: Candidate) -> tuple[float, float]:
-    """By how much the logarithm of a's held-back error is larger than b's, and the standard error of that."""
-    return paired(a.scores, b.scores)
+def _worse(a: Candidate, b: Candidate) -> bool:
+    """Whether a's held-back error is clearly larger than b's.
+
+    By the mean difference: a run that one of them loses counts most. For what learned nothing also by the mean
+    ratio, so that one such run does not hide that learning helps in all.
+    """
+    if _above(a.scores, b.scores, LITTLE * b.error):
+        return True
+    return a.name in BARE and _above(np.log(a.scores + TINY), np.log(b.scores + TINY), LITTLE)
+
+
+def _above(a: Array, b: Array, least: float) -> bool:
+    apart, error = paired(a, b)
+    return apart > max(CLEARLY * error, least)

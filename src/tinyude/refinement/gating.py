@@ -47,6 +47,18 @@ def _jumps(rejected: Array) -> list[int]:
     return found
 
 
+def cut_alike(whole: Sequence[Stretch], before: Sequence[Stretch], after: Sequence[Stretch]) -> list[Stretch]:
+    """The whole record, cut where a part of it was cut at jumps: `before` became `after`."""
+    old = {(s.run, float(s.times[0])) for s in before}
+    made: list[Stretch] = []
+    for stretch in whole:
+        new = [s.times[0] for s in after if s.run == stretch.run and (s.run, float(s.times[0])) not in old]
+        inside = [t for t in new if stretch.times[0] < t <= stretch.times[-1]]
+        begins = [0, *(int(k) for k in np.searchsorted(stretch.times, sorted(inside))), len(stretch)]
+        made.extend(stretch.cut(a, b) for a, b in itertools.pairwise(begins) if b - a >= SHORTEST)
+    return made
+
+
 def pieces(stretches: Sequence[Stretch], longest: int) -> list[Stretch]:
     """Stretches cut into equal parts of at most so many rows."""
     made: list[Stretch] = []

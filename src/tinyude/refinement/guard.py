@@ -1,8 +1,9 @@
 """Held-back free runs: which of several models predicts motions that its numbers were not fitted to.
 
-The record is cut into long blocks. In each the filter finds the state over a short warm-up, from which the model runs
-freely to the end of the block; from several starts, looked at after several horizons. Numbers for a block are those
-of the whole fit, moved by one Gauss-Newton step over the sums of the other folds.
+The record is cut into a few long blocks: errors of a model grow with the length of a free run, and short runs hardly
+tell models apart. In each block the filter finds the state over a short warm-up, from which the model runs freely to
+the end of the block; from several starts, looked at after several horizons. Numbers for a block are those of the whole
+fit, moved by one Gauss-Newton step over the sums of the other folds.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ from tinyude.refinement.stretches import Batch, Stretch, batch_of
 from tinyude.refinement.unknowns import Unknowns
 
 Array = NDArray[Any]
-FOLDS = 8  # as many as blocks: numbers without one are nearest to those of the whole fit
+FOLDS = 8  # at most
 MOTIONS = 3  # runs from which each is left out as a whole: a new motion is what a model will meet
-BLOCKS = 8  # wanted of one record: fewer are longer, and tell models apart better
+BLOCKS = 3  # of one record
 SHORTEST = 40  # rows of one
-WARM_UP = 0.2  # share of a block
+WARM_UP = 0.1  # share of a block
 STARTS = (0.0, 0.5)  # of a block, from where free runs begin
 HORIZONS = (0.25, 0.5, 1.0)  # shares of a free run after which its error is looked at
-ENOUGH = 5  # blocks, below which they do not choose
+ENOUGH = 5  # free runs, below which they do not choose
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ class HeldBack:
 
     @property
     def enough(self) -> bool:
-        return len(self.blocks) >= ENOUGH
+        return len(self.runs) >= ENOUGH
 
 
 def held_back(setup: Setup, batch: Batch, noise: Noise) -> HeldBack:
@@ -111,21 +112,22 @@ def _block_rows(rows: int, longest: int) -> int:
 
 
 def free_run_errors(setup: Setup, found: Estimate, parts: HeldBack) -> Array:
-    """The error of each block: geometric mean over its starts and horizons of RMS error / standard deviation."""
+    """The error of each free run: mean over channels and horizons of min(RMS error / standard deviation, 1)."""
     values = _without_each_fold(setup, found, parts)
-    logs = np.zeros((len(parts.blocks), len(STARTS)))
+    errors = np.zeros(len(parts.runs))
     for fold in np.unique(parts.fold):
-        own = [run for run in parts.runs if parts.fold[run.block] == fold]
-        batch = batch_of([_blinded(run) for run in own])
+        own = [k for k, run in enumerate(parts.runs) if parts.fold[run.block] == fold]
+        batch = batch_of([_blinded(parts.runs[k]) for k in own])
         passed = setup.make(found.field, batch, setup.plan).run(values[int(fold)], parts.noise, 0.0, False)
-        for place, run in enumerate(own):
+        for place, k in enumerate(own):
+            run = parts.runs[k]
             states = passed.states[batch.rows_of(place)][run.warm_up :, list(setup.plan.measured)]
-            logs[run.block, place % len(STARTS)] = run_error(states, run.stretch.samples[run.warm_up :], parts.spread)
-    return np.asarray(np.exp(logs.mean(axis=1)))
+            errors[k] = run_error(states, run.stretch.samples[run.warm_up :], parts.spread)
+    return errors
 
 
 def run_error(states: Array, samples: Array, spread: Array) -> float:
-    """Logarithm of min(RMS error / spread, 1), mean over channels and horizons; 0 for a model that ran away."""
+    """Mean of min(RMS error / spread, 1) over channels and horizons; 1 for a model that ran away."""
     with np.errstate(over="ignore", invalid="ignore"):
         square = ((states - samples) / np.where(spread > 0.0, spread, 1.0)) ** 2
     square = np.where(np.isfinite(samples), np.minimum(np.nan_to_num(square, nan=1e6, posinf=1e6), 1e6), 0.0)
@@ -133,9 +135,8 @@ def run_error(states: Array, samples: Array, spread: Array) -> float:
     for share in HORIZONS:
         rows = slice(0, max(2, round(share * len(samples))))
         known = np.isfinite(samples[rows]).sum(axis=0)
-        rms = np.sqrt(square[rows].sum(axis=0)[known > 0] / known[known > 0])
-        found.extend(np.log(np.clip(rms, 1e-12, 1.0)))
-    return float(np.mean(found)) if found else 0.0
+        found.extend(np.minimum(np.sqrt(square[rows].sum(axis=0)[known > 0] / known[known > 0]), 1.0))
+    return float(np.mean(found)) if found else 1.0
 
 
 def _without_each_fold(setup: Setup, found: Estimate, parts: HeldBack) -> dict[int, Array]:
@@ -168,6 +169,6 @@ def _blinded(run: FreeRun) -> Stretch:
 
 
 def paired(a: Array, b: Array) -> tuple[float, float]:
-    """By how much the logarithm of one model's errors is above another's, block by block, and its standard error."""
-    apart = np.log(a) - np.log(b)
+    """By how much one model's errors are above another's, run by run, and the standard error of that."""
+    apart = a - b
     return float(np.mean(apart)), float(np.std(apart, ddof=1) / np.sqrt(len(apart))) if len(apart) > 1 else np.inf

@@ -20,7 +20,6 @@ from tinyude.refinement.stretches import Stretch
 
 Array = NDArray[Any]
 MOST_TERMS = 4  # that the search adds
-WHOLE = ("windows", "streaming")  # candidates taken as they are, richest of all
 SETTLED = 2  # rounds of unknowns and noise after each
 
 
@@ -59,8 +58,7 @@ class Incomplete:
                 for addition in self._additions(own.moved(ways[-1].unknowns.values), ways[-1], terms):
                     label = f"{len(made) - len(hybrids) + 1} more"
                     made[label], found[label] = addition
-        order = sorted(made, key=lambda name: (name in WHOLE, len(made[name].unknowns)))  # simplest first
-        return {name: made[name] for name in order}, found
+        return made, found
 
     def _additions(self, model: Model, found: Estimate, terms: Sequence[sp.Expr]) -> list[tuple[Hybrid, Estimate]]:
         path: list[tuple[Hybrid, Estimate]] = []
@@ -93,8 +91,7 @@ class Incomplete:
         """The way with the smallest held-back free-run error."""
         if len(ways) == 1:
             return ways[0]
-        errors = [float(np.mean(np.log(free_run_errors(self.setup, way, self.parts)))) for way in ways]
-        return ways[int(np.argmin(errors))]
+        return ways[int(np.argmin([free_run_errors(self.setup, way, self.parts).mean() for way in ways]))]
 
     def _starts(self, own: Hybrid) -> list[Any]:
         """The windows' numbers, and the user's first guess of the parameters where that is another."""

@@ -16,13 +16,14 @@ from tinyude.model.parts import Terms
 from tinyude.physics import Physics
 from tinyude.physics.holds import Hold
 from tinyude.refinement.budget import Budget, CountedFilter, row_seconds
-from tinyude.refinement.choose import LITTLE, choose
+from tinyude.refinement.choose import LITTLE, WHOLE, choose, simplest_first
 from tinyude.refinement.compiled import make_filter
 from tinyude.refinement.estimate import Estimate, Setup, estimate, estimate_on, polished
 from tinyude.refinement.field import Field
 from tinyude.refinement.filter import Plan
+from tinyude.refinement.gating import cut_alike
 from tinyude.refinement.gauss_newton import Filter
-from tinyude.refinement.guard import HeldBack, free_run_errors, held_back, paired
+from tinyude.refinement.guard import SHORTEST, HeldBack, free_run_errors, held_back, paired
 from tinyude.refinement.hybrid import Hybrid, fixed_field, hybrid, without_parts
 from tinyude.refinement.incomplete import Incomplete
 from tinyude.refinement.noise import robust_log_likelihood
@@ -36,7 +37,7 @@ from tinyude.refinement.unknowns import empty_unknowns
 Array = NDArray[Any]
 Progress = Callable[[float], None]
 STEP = 0.2  # of the field's fastest time scale: longest Runge-Kutta step (RK4 errs by 3e-6 of it)
-FIXED = ("known", "windows", "streaming")  # candidates of which nothing is refined
+FIXED = ("known", *WHOLE)  # candidates of which nothing is refined
 SHARES = (0.4, 0.4, 0.2)  # of the work: the richest structure, the search among incomplete models, the last polish
 LEAST_ROWS = 600
 JUDGED_ROWS = 2_000  # over which candidates run freely, however few rows they are fitted to: short runs say little
@@ -132,15 +133,17 @@ def refine(
     many, few = (affordable_rows(setup, field, records, seconds, passes) for passes in (PASSES, MANY_PASSES))
     stretches = reduced(everything, many, longest)
     first = estimate(setup, field, hybrids[richest].unknowns, stretches)
-    white = _explained(first)
+    white, enough = _explained(first), max(JUDGED_ROWS, 2 * SHORTEST * len(everything))
     if white:
         found = {n: first if n == richest else _beside(setup, n, h, first) for n, h in hybrids.items()}
-        parts = held_back(setup, first.batch, first.noise)
+        cut = cut_alike(everything, stretches, first.batch.stretches)
+        judged = batch_of(reduced(cut, max(first.batch.rows, enough), longest))
+        parts = held_back(setup, judged, first.noise)
     else:
         budget.renew(next(shares))
-        cut = everything if sensors.guess else first.batch.stretches  # what is not seen does not jump where seen
+        cut = everything if sensors.guess else cut_alike(everything, stretches, first.batch.stretches)
         batch = batch_of(with_starts(reduced(cut, few, longest), setup.sensing))
-        judged = batch_of(reduced(cut, max(few, JUDGED_ROWS), longest))
+        judged = batch_of(reduced(cut, max(few, enough), longest))
         parts = held_back(setup, judged, first.noise)
         search = Incomplete(setup, given, parts, reduced(everything, few, longest), replace(first, batch=batch))
         if streamed is not None and (other := streamed()) is not None:
@@ -148,9 +151,9 @@ def refine(
         hybrids, found = search.run(hybrids, offered)
     if progress:
         progress(0.9)
-    unseen = 1.0 - min(1.0, first.batch.rows / max(sum(len(s) for s in everything), 1))
-    candidates = [_candidate(name, own, found[name], setup, parts, unseen) for name, own in hybrids.items()]
-    chosen = choose(candidates, parts.enough, white)
+    seen = min(1.0, first.batch.rows / max(sum(len(s) for s in everything), 1))
+    candidates = [_candidate(name, own, found[name], setup, parts, 1.0 - seen) for name, own in hybrids.items()]
+    chosen = choose(sorted(candidates, key=simplest_first), parts.enough, white, seen)
     best = next(c for c in chosen if c.best)
     own, result = hybrids[best.name], found[best.name]
     if not white and best.name not in FIXED:
@@ -158,7 +161,7 @@ def refine(
         jumps = len(result.batch.stretches) > len(everything)
         more = polished(setup, result, first.batch.stretches if jumps else stretches)
         scores = free_run_errors(setup, more, parts) if parts.enough else best.scores
-        if not parts.enough or paired(scores, best.scores)[0] <= LITTLE:
+        if not parts.enough or paired(scores, best.scores)[0] <= LITTLE * best.error:
             result, best = more, replace(best, model=own.moved(more.unknowns.values), scores=scores)
             chosen = [best if c.best else c for c in chosen]
     final = covariance_of(setup, own, result, best.model) if best.name not in FIXED else _certain(best)
@@ -204,7 +207,7 @@ def _candidate(name: str, own: Hybrid, result: Estimate, setup: Setup, parts: He
     """
     model = own.moved(result.unknowns.values) if len(result.unknowns) else own.model
     scores = free_run_errors(setup, result, parts) if parts.enough else np.zeros(0)
-    cost = len(result.unknowns) if name not in FIXED[1:] else len(own.model.unknowns)
+    cost = len(result.unknowns) if name not in WHOLE else len(own.model.unknowns)
     likelihood = robust_log_likelihood(result.solution.passed, result.gate)
     price = 0.5 * cost * np.log(result.batch.rows) + unseen * len(result.unknowns)
     return Candidate(name, model, float(likelihood - price), scores, cost)
@@ -212,7 +215,7 @@ def _candidate(name: str, own: Hybrid, result: Estimate, setup: Setup, parts: He
 
 def _certain(best: Candidate) -> Model:
     """A model of which nothing was refined; the known physics alone has nothing that could be unsure."""
-    if best.name in FIXED[1:]:
+    if best.name in WHOLE:
         return best.model
     count = len(best.model.unknowns)
     errors = np.zeros(len(best.model.physics.learned))

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tinyude.refinement.gating import cut_alike
 from tinyude.refinement.guard import HORIZONS, paired, run_error
 from tinyude.refinement.stretches import Stretch
 from tinyude.refinement.thinning import reduced, thinned
@@ -53,16 +54,25 @@ def test_reduced_thins_before_it_leaves_anything_out() -> None:
     assert sum(len(s) for s in short) <= 1100
 
 
-def test_run_error_is_the_mean_logarithm_over_horizons() -> None:
+def test_run_error_is_the_mean_over_horizons() -> None:
     samples = np.zeros((400, 1))
     states = 0.01 * np.ones((400, 1))
-    assert run_error(states, samples, np.ones(1)) == pytest.approx(np.log(0.01))
+    assert run_error(states, samples, np.ones(1)) == pytest.approx(0.01)
     states[100:] = np.nan  # ran away after the first horizon: the others count as 1
-    expected = np.log(0.01) / len(HORIZONS)
+    expected = (0.01 + len(HORIZONS) - 1) / len(HORIZONS)
     assert run_error(states, samples, np.ones(1)) == pytest.approx(expected)
 
 
-def test_paired_compares_block_by_block() -> None:
+def test_paired_compares_run_by_run() -> None:
     easy_and_hard = np.array([0.001, 0.5, 0.002, 0.3])
-    mean, error = paired(1.1 * easy_and_hard, easy_and_hard)
-    assert mean == pytest.approx(np.log(1.1)) and error < 1e-12
+    mean, error = paired(easy_and_hard + 0.1, easy_and_hard)
+    assert mean == pytest.approx(0.1) and error < 1e-12
+
+
+def test_cut_alike_cuts_the_whole_where_a_part_was_cut() -> None:
+    whole = stretch(4000)
+    part = thinned(whole, 10)
+    halves = [part.cut(0, 150), part.cut(150, 401)]
+    made = cut_alike([whole], [part], halves)
+    assert [len(s) for s in made] == [1500, 2500]
+    assert [len(s) for s in cut_alike([whole], [part], [part])] == [4000]

@@ -1,0 +1,147 @@
+"""Whether the model that refinement keeps predicts other motions as well as the best single way of fitting does.
+
+On plants that no candidate explains in full. Opponents: the known physics as given, the grey-box, the windows without
+refinement, the streaming learner. An error is the geometric mean of RMS error / standard deviation over free runs of
+motions that no fit has seen, each from its true start.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tinyude.baselines import GreyBox
+from tinyude.errors import TinyUDEError
+from tinyude.experiments.choice_plants import REPORTING, TUNING, Motion, Plant
+from tinyude.experiments.experiment import Config, Outcome, Result, Summary, Table, Unit, number
+from tinyude.model.dynamics import known_dynamics
+from tinyude.model.simulation import free_run
+from tinyude.physics import Parameter, Physics
+from tinyude.ude import UDE
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+NAME = "choice"
+TITLE = "The model kept, where none explains the record in full"
+SEEDS = 3
+FIRST = 9000  # seed of the first record; no constant was set on these
+RAN_AWAY = 10.0  # error of a run that diverged, and the largest of any
+OPPONENTS = ("known", "grey-box", "windows", "streaming")
+Array = NDArray[Any]
+Simulate = Callable[[Array, Array, Array], Array]
+
+
+def units(quick: bool) -> list[Unit]:
+    seeds = 1 if quick else SEEDS
+    plants = [("tuning", name) for name in TUNING] + [("reporting", name) for name in REPORTING]
+    return [
+        Unit(run_plant, {"half": half, "plant": name, "seed": FIRST + k}, 20.0)
+        for half, name in plants
+        for k in range(seeds)
+    ]
+
+
+def run_plant(config: Config) -> Result:
+    """The error of the default over held-out motions, and that of each opponent."""
+    plant = (TUNING if config["half"] == "tuning" else REPORTING)[config["plant"]]
+    rng = np.random.default_rng([config["seed"], len(config["plant"])])
+    training = [record(plant, motion, rng) for motion in plant.training]
+    held_out = [record(plant, motion, rng) for motion in plant.held_out]
+    Y = [samples for _, samples, _, _ in training]
+    t, u = [times for times, _, _, _ in training], [inputs for _, _, inputs, _ in training]
+    physics = told(plant)
+    found: Result = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ude = UDE(physics, measured=plant.measured).fit(Y, t=t, u=u)
+        found["default"] = error(ude.simulate, plant, held_out)
+        found["kept"] = next(c.name for c in ude.candidates_ if c.best)
+        found["candidates"] = {c.name: error(_simulate(c.model), plant, held_out) for c in ude.candidates_}
+        found["known"] = error(_simulate(None, physics), plant, held_out)
+        for name, options in (("windows", {"refine": False}), ("streaming", {"settings": {}})):
+            found[name] = error(
+                UDE(physics, measured=plant.measured, **options).fit(Y, t=t, u=u).simulate, plant, held_out
+            )
+        found["grey-box"] = error(GreyBox(physics, plant.measured).fit(Y, t=t, u=u).simulate, plant, held_out)
+    return found
+
+
+def told(plant: Plant) -> Physics:
+    """What the user writes down."""
+    states = plant.states[: len(plant.known)]
+    parameters = {name: Parameter(guess, learn=True) for name, guess in plant.learned.items()}
+    return Physics(states, plant.known, inputs=["u"], parameters=parameters)
+
+
+def record(plant: Plant, motion: Motion, rng: np.random.Generator) -> tuple[Array, Array, Array, Array]:
+    """Times, samples, input and true states of the user's, of one motion."""
+    t = plant.period * np.arange(round(motion.seconds / plant.period) + 1)
+    u = motion.drive(t, rng)[:, None]
+    physics = Physics(plant.states, plant.truth, inputs=["u"])
+    states = free_run(known_dynamics(physics), motion.start, t, np.full(len(plant.states), 1e3), u)
+    columns = [plant.states.index(name) for name in plant.measured]
+    samples = states[:, columns] + plant.noise * rng.standard_normal((len(t), len(columns)))
+    samples = np.round(samples / plant.step) * plant.step if plant.step else samples
+    return t, samples, u, states[:, : len(plant.known)]
+
+
+def error(simulate: Simulate, plant: Plant, held_out: list[tuple[Array, Array, Array, Array]]) -> float:
+    """Geometric mean over motions of RMS error / standard deviation against the true states that are measured."""
+    columns = [plant.states.index(name) for name in plant.measured]
+    logs = []
+    for t, _, u, states in held_out:
+        try:
+            miss = simulate(states[0], t, u)[:, columns] - states[:, columns]
+            size = float(np.sqrt(np.mean((miss / states[:, columns].std(axis=0)) ** 2)))
+        except TinyUDEError:
+            size = RAN_AWAY
+        logs.append(np.log(np.clip(size, 1e-6, RAN_AWAY)))
+    return float(np.exp(np.mean(logs)))
+
+
+def _simulate(model: Any, physics: Physics | None = None) -> Simulate:
+    dynamics = model.dynamics if physics is None else known_dynamics(physics)
+    scale = model.x_scale if physics is None else np.full(physics.n_states, 1e3)
+    return lambda x0, t, u: free_run(dynamics, x0, t, scale, u)
+
+
+def summarise(outcomes: list[Outcome], quick: bool) -> Summary:
+    rows: list[dict[str, Any]] = []
+    for half, names in (("tuning", TUNING), ("reporting", REPORTING)):
+        for name in names:
+            found = [r for c, r in outcomes if (c["half"], c["plant"]) == (half, name)]
+            row = {key: _mean([r[key] for r in found]) for key in ("default", *OPPONENTS)}
+            best = _mean([min(r[key] for key in OPPONENTS) for r in found])
+            kept = ", ".join(sorted({r["kept"] for r in found}))
+            rows.append({"half": half, "plant": name, **row, "ratio": row["default"] / best, "kept": kept})
+    notes = []
+    for half in ("tuning", "reporting"):
+        own = [row for row in rows if row["half"] == half]
+        notes.append(
+            f"{half.capitalize()} half: the default's error over that of the best opponent of each record is "
+            f"{number(_mean([row['ratio'] for row in own]))} in the geometric mean, "
+            f"{number(max(row['ratio'] for row in own))} at worst."
+        )
+    return {"rows": rows, "quick": quick, "quick_words": "one record each", "notes": notes}
+
+
+def _mean(values: list[float]) -> float:
+    return float(np.exp(np.mean(np.log(values))))
+
+
+def figure(summary: Summary) -> Figure | None:
+    return None
+
+
+def tables(summary: Summary) -> list[Table]:
+    header = ["half", "plant", "default", *OPPONENTS, "default / best opponent", "kept"]
+    rows = [
+        [row["half"], row["plant"], *(number(row[key]) for key in ("default", *OPPONENTS, "ratio")), row["kept"]]
+        for row in summary["rows"]
+    ]
+    return [Table("Free-run error over held-out motions, RMS error / standard deviation", header, rows)]
