@@ -135,7 +135,7 @@ typedef struct tu_config {
 
 /* A fitted model, to start a learner from. Arrays of a length 0 may be NULL; the model may live in flash. */
 typedef struct tu_model {
-    int32_t window_half; /* the window that the fit setup on */
+    int32_t window_half; /* the window that the fit found */
     int32_t window_spacing;
     tu_real sigma_scale;
     const tu_real *x_scale;      /* [states], all scales > 0 */

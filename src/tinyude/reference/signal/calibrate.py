@@ -29,6 +29,7 @@ SMALLEST = 5  # half width in samples of the shortest dense window
 NEARLY_ALL = 0.95  # of the windows must pass, relative to the best candidate;
 MOST = 0.85  # this many where a rate is not measured: second derivatives gain more from longer windows
 
+LEAST_SHARE = 0.05  # of a mean square is signal, whatever the noise
 SHORT = 2  # the candidate, short enough for any motion, whose misfit tells how far the noise scatters
 HEARD = 16  # windows that tell the level roughly: the log of the upper decile of misfit over noise; 0.4 if white
 UNEVEN, MOTION = 0.8, 3.5  # levels above which noise is uneven (it grows with speed, say), and beyond which it is none
@@ -164,7 +165,7 @@ def _scales(cal: Calibration, config: Config, noise: Noise, index: int) -> Scale
     for state, (channel, order) in enumerate(zip(config.channel, config.order, strict=True)):
         for derivative in range(3):
             own = sigma[channel] ** 2 * window_derivative_gain(window, order + derivative)
-            rms[derivative, state] = np.sqrt(max(mean[derivative, state] - own, 0.05 * mean[derivative, state]))
+            rms[derivative, state] = np.sqrt(max(mean[derivative, state] - own, LEAST_SHARE * mean[derivative, state]))
     rms = np.where(rms > 0.0, rms, 1.0)
     inputs = np.sqrt(cal.input_squares / max(int(cal.tried.sum()), 1))
     return Scales(rms[0], rms[1], rms[2], np.where(inputs > 0.0, inputs, 1.0))
