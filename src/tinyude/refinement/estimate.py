@@ -145,7 +145,8 @@ def continuation(setup: Setup, found: Estimate) -> list[Estimate]:
 def polished(setup: Setup, found: Estimate, stretches: Sequence[Stretch], rounds: int = 8) -> Estimate:
     """The same fit over these stretches, its process noise kept, until it rests or the work is spent."""
     more = settled(setup, replace(found, batch=batch_of(with_starts(stretches, setup.sensing))), rounds)
-    return more if np.isfinite(more.solution.passed.cost) else found
+    solved = more.solution is not found.solution  # else its rows are those of other stretches
+    return more if solved and np.isfinite(more.solution.passed.cost) else found
 
 
 def simulation_fit(setup: Setup, field: Field, unknowns: Unknowns, stretches: Sequence[Stretch]) -> Estimate:
