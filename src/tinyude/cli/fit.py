@@ -28,7 +28,7 @@ from tinyude.data.log import Log
 from tinyude.data.logs import Columns, iter_log, log_stream
 from tinyude.data.tables import iter_table
 from tinyude.errors import TinyUDEError, TinyUDEWarning, printable
-from tinyude.model.findings import percent, seconds
+from tinyude.model.quantities import percent, seconds
 from tinyude.model.validation import LONGEST, VALID_ERROR, longest_stretch, validate
 from tinyude.physics.file import PhysicsFile, load_physics_file
 from tinyude.report.sentences import diagnostics_table, joined

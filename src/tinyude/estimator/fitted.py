@@ -18,7 +18,7 @@ from tinyude.errors import TinyUDEError, TinyUDEWarning
 from tinyude.estimator.options import FitOptions
 from tinyude.estimator.streaming import record_windows
 from tinyude.model.candidate import Candidate
-from tinyude.model.diagnostics import adopt_verdict
+from tinyude.model.diagnostics import adopt_verdict, record_excerpt, term_shares
 from tinyude.model.evidence import Evidence, collect_evidence, hidden_evidence
 from tinyude.model.findings import GOOD
 from tinyude.model.model import Model
@@ -316,6 +316,10 @@ class Fitted:
         if result.config is None:
             return hidden_evidence(result, stream)
         seen = self._windows(stream, observed)
+        if not options.get("held_out"):
+            result.diagnostics["term_shares"] = term_shares(result.model, seen)  # of the model after refinement
+            if result.record is not None:
+                result.record = record_excerpt(seen, stream, result.model)
         return collect_evidence(result, seen, stream, given=self.physics, **options)
 
     @property

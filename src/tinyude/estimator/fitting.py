@@ -79,7 +79,7 @@ def _fit_batch(options: FitOptions, stream: Stream) -> Fit:
     seen = accepted_windows(found.observed, result.model)
     made = {"preset": options.preset, "engine": "batch", "precision": options.precision}
     result.diagnostics = diagnose(result, stream, seen, **made, **memory_figures(model, config))
-    result.record = record_excerpt(seen, stream)
+    result.record = record_excerpt(seen, stream, result.model)
     if options.refine and stream.count <= IN_MEMORY:
         result = _refined(options, result, stream, found.observed)
     return Fit(result, found.observed)

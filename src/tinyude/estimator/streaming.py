@@ -88,7 +88,7 @@ def streamed_result(
     result.diagnostics["seconds"] = time.perf_counter() - session.started
     if not live:
         result.spread = spread(model, seen.long())
-        result.record = record_excerpt(seen, stream)
+        result.record = record_excerpt(seen, stream, model)
     return result
 
 

@@ -109,8 +109,11 @@ def network_share(model: Model, x: Array, u: Array) -> dict[str, float]:
     return shares
 
 
-def record_excerpt(seen: Windows, stream: Stream) -> dict[str, Array]:
-    """A stretch of the data with the states and derivatives that accepted windows estimated in it."""
+def record_excerpt(seen: Windows, stream: Stream, model: Model) -> dict[str, Array]:
+    """A stretch of the data, the states and rates that accepted windows estimated in it, and what the model leaves.
+
+    What is left compares both as the same window sees them: a bend that is shorter than a window is no misfit.
+    """
     run = stream.longest
     rows = min(len(run.samples), 10 * EXCERPT)
     thin = max(1, rows // EXCERPT)
@@ -125,4 +128,5 @@ def record_excerpt(seen: Windows, stream: Stream) -> dict[str, Array]:
         "window_t": shown.times[pick],
         "x": shown.x[pick],
         "dx": shown.dx[pick],
+        "left": (shown.dx - shown.view(model.field(shown.node_x, shown.inputs)))[pick],
     }

@@ -98,7 +98,8 @@ class Evidence:
     period: float = 0.0
     cycles: float = 0.0  # length of the record in characteristic periods
     windows: int = 0
-    passed: float = 1.0  # share of windows
+    passed: float = 1.0  # share of windows, as the counts of the fit have it
+    passed_time: float = 1.0  # share of the record that they cover: rejected windows are short
     shortest: bool = False  # the shortest windows were needed
     unexplained: Mapping[str, Unexplained] = field(default_factory=dict)
     runs: RunErrors | None = None
@@ -160,7 +161,8 @@ def collect_evidence(
         "seconds": stream.count * stream.period,
         "period": stream.period,
         "windows": len(seen),
-        "passed": seen.passed if held_out else max(seen.passed, counters.accepted / max(counters.windows, 1)),
+        "passed": seen.passed if held_out or not counters.windows else counters.accepted / counters.windows,
+        "passed_time": seen.passed,
         "sensors": _sensors(stream, noise.sigma, noise.step),
         "parameters": _parameters(model, found),
         "deficient": counters.deficient,

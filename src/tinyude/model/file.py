@@ -41,7 +41,7 @@ _STATE = ("sigma", "step")
 _NUMBERS = {"window_half": "half", "window_spacing": "spacing", "sigma_scale": "sigma_scale"}  # in the file, and here
 _SPREAD = ("terms", "network")
 _KERNEL = ("offset", "centres", "inverse_lengths", "weights", "linear")
-_RECORD = ("t", "Y", "u", "window_t", "x", "dx")
+_RECORD = ("t", "Y", "u", "window_t", "x", "dx", "left")
 _KINDS: dict[str, tuple[type, ...]] = {
     "int": (int,), "float": (int, float), "bool": (bool, int), "tuple[int, ...]": (tuple,),
 }  # fmt: skip
@@ -160,7 +160,7 @@ def _restore(header: dict[str, Any], arrays: dict[str, Any]) -> tuple[FitResult,
         config,
         None if config is None else _calibration(header["state"], arrays, config),
         history={name: arrays[f"history.{name}"] for name in ("update", "loss")},
-        record={name: arrays[f"record.{name}"] for name in _RECORD} if "record.t" in arrays else None,
+        record=_record(arrays) if "record.t" in arrays else None,
         spread=_spread(arrays, model) if "spread.terms" in arrays else None,
     )
     return result, _tuples(header["estimator"])
@@ -267,6 +267,11 @@ def _kernel(
         if array.shape != shape or array.dtype != np.float64 or not np.all(np.isfinite(array)):
             raise TinyUDEError(f"kernel.{name} has shape {array.shape} where finite numbers of {shape} belong")
     return kernel
+
+
+def _record(arrays: Mapping[str, Array]) -> dict[str, Array]:
+    """The excerpt of the record; older files do not say what the model leaves in it."""
+    return {n: arrays[f"record.{n}"] for n in _RECORD if n != "left" or f"record.{n}" in arrays}
 
 
 def _spread(arrays: dict[str, Any], model: Model) -> Spread:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tinyude.model.evidence import Evidence, Sensor
+from tinyude.model.quantities import percent, seconds, times
 from tinyude.model.wrong_physics import factor_name
 
 GOOD, CAUTION, BAD, NOTE = "good", "caution", "bad", "note"
@@ -35,6 +36,7 @@ CLIPPED = 0.02
 LATE = 0.25  # sample periods
 OUTSIDE = 0.01
 UNITS_OFF = 30.0
+FAR_TOO_SMALL = 100.0  # times: what is known is of no use there; a length in mm makes it 1000 times smaller
 CHANGE_HELPS, CHANGE_NEEDED = 3.0, 0.5  # times less unexplained; share unexplained as given
 ADDEND_HELPS = 2.0  # times less unexplained; noise in the states alone moves a factor, but then explains no more
 NETWORK = 0.2
@@ -74,14 +76,6 @@ def judged_horizon(evidence: Evidence) -> int | None:
     return int(able[-1]) if len(able) else 0
 
 
-def percent(share: float) -> str:
-    return f"{100.0 * share:.2g} %" if share < 0.995 else f"{100.0 * share:.0f} %"
-
-
-def seconds(value: float) -> str:
-    return f"{value:.3g} s" if value >= 0.1 else f"{1e3 * value:.3g} ms"
-
-
 def where(evidence: Evidence) -> str:
     return f"the unseen {evidence.held_out}" if evidence.held_out else "the record"
 
@@ -99,7 +93,7 @@ def _room(evidence: Evidence) -> Iterator[Reason]:
             CAUTION, "No stretch of the record is long enough for a free run.",
             "Record longer stretches without gaps or jumps, or judge on another log with --validate.", "short",
         )  # fmt: skip
-    if evidence.passed < PASSED:
+    if max(evidence.passed, evidence.passed_time) < PASSED:
         yield Reason(
             CAUTION, f"Only {evidence.passed:.0%} of the windows pass the acceptance test.",
             "The figures speak for those stretches alone: check for lost samples, wrong time stamps, shocks or too "
@@ -201,6 +195,11 @@ def _free_runs(evidence: Evidence) -> Iterator[Reason]:
             CAUTION, f"{told}.", "Use it for short predictions, or record more motions and fit them together.",
             "free run",
         )  # fmt: skip
+    elif error > RUN_LOST:
+        yield Reason(
+            CAUTION, f"{told}.", "Too little of it can be predicted to judge the model by: excite the system more "
+            "strongly, or use sensors of less noise.", "free run",
+        )  # fmt: skip
     worse = float(np.mean(runs.model[index] > WORSE * runs.known[index]))
     if worse > 0.7 and error > 2.0 * expected and error > 0.02:
         yield Reason(
@@ -231,8 +230,8 @@ def _unexplained(evidence: Evidence) -> Iterator[Reason]:
             continue
         yield Reason(
             BAD if left.share > LEFT_LOST else CAUTION,
-            f"{percent(left.share)} of d({state})/dt stays unexplained, {left.over_noise:.2g} times what sensor noise "
-            "accounts for.",
+            f"{percent(left.share)} of d({state})/dt stays unexplained, {times(left.over_noise)} times what sensor "
+            "noise accounts for.",
             "Look for a forgotten input, an unmeasured state, or offer terms of your own with library=[...].",
             "unexplained",
         )  # fmt: skip
@@ -271,9 +270,15 @@ def _sizes(evidence: Evidence) -> Iterator[Reason]:
     for state, (known, rate) in evidence.sizes.items():
         if known > UNITS_OFF * rate > 0.0:
             yield Reason(
-                BAD, f"The known physics makes d({state})/dt {known / rate:.2g} times as large as the data do.",
+                BAD, f"The known physics makes d({state})/dt {times(known / rate)} times as large as the data do.",
                 "Check the units, of time too (milliseconds: [time] scale = 0.001; degrees: scale = 0.0174533).",
                 "units",
+            )  # fmt: skip
+            return
+        if 0.0 < known < rate / FAR_TOO_SMALL:
+            yield Reason(
+                CAUTION, f"The known physics makes only {percent(known / rate)} of d({state})/dt; the rest is learned.",
+                "Check the units of that state, its inputs and parameters: mm for m, g for kg, kN for N.", "units",
             )  # fmt: skip
             return
 

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from tinyude.model.evidence import Evidence
-from tinyude.model.findings import BAD, CAUTION, GOOD, NOTE, Reason, judged_horizon, percent, reasons, seconds, where
+from tinyude.model.findings import BAD, CAUTION, GOOD, NOTE, Reason, judged_horizon, reasons, where
+from tinyude.model.quantities import percent, seconds
 
 STATUSES = (GOOD, CAUTION, BAD)
 OF_THE_RECORD = ("free run", "unexplained", "worse", "short", "held out", "rejected")  # kinds that each record has anew

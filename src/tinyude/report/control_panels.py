@@ -77,14 +77,19 @@ def _remainder_panels(ude: Any) -> list[Data]:
 def _correlation_panel(title: str, note: str, lags: Array, rows: list[Array], bound: float) -> Data:
     """rows: of the model, then perhaps of the known physics alone."""
     beyond = np.abs(np.asarray(rows[0])[lags != 0.0])
-    chart = Chart(
-        (float(lags[0]), float(lags[-1])), (-1.05, 1.05), x_label="lag, s", y_label="correlation",
-        alt=f"{title}: largest beyond lag 0 {np.max(beyond):.2f}, 99 % of white noise is within {bound:.2g}.",
-    )  # fmt: skip
-    chart.box((float(lags[0]), float(lags[-1])), (-bound, bound), "interval")
-    for row, kind in reversed(list(zip(rows, ("model", "known"), strict=False))):
-        chart.line(lags, row, kind)
-    return {"title": title, "note": note, "svg": chart.draw()}
+    ends = (float(lags[0]), float(lags[-1]))
+
+    def draw(size: tuple[float, float]) -> str:
+        chart = Chart(
+            ends, (-1.05, 1.05), x_label="lag, s", y_label="correlation", size=size,
+            alt=f"{title}: largest beyond lag 0 {np.max(beyond):.2f}, 99 % of white noise is within {bound:.2g}.",
+        )  # fmt: skip
+        chart.box(ends, (-bound, bound), "interval")
+        for row, kind in reversed(list(zip(rows, ("model", "known"), strict=False))):
+            chart.line(lags, row, kind)
+        return chart.draw()
+
+    return {"title": title, "note": f"{note}; shaded: 99 % of white noise", "draw": draw}
 
 
 def poles_panel(ude: Any) -> Data | None:

@@ -7,7 +7,12 @@
 
   function axes(log) {
     const one = { stroke: () => colour("--soft"), grid: { stroke: () => colour("--grid"), width: 1 }, ticks: { show: false }, font: "11px system-ui" };
-    return [{ ...one, size: 28 }, { ...one, size: 52, ...(log ? { values: (u, v) => v.map((x) => x === null ? "" : Number(x.toPrecision(2)) + " %") } : {}) }];
+    return [{ ...one, size: 28 }, { ...one, size: 52, ...(log ? { splits: (u, i, low, high) => decades(low, high), values: (u, v) => v.map((x) => x === null ? "" : Number(x.toPrecision(2)) + " %") } : {}) }];
+  }
+  function decades(low, high) {
+    const found = [];
+    for (let p = Math.ceil(Math.log10(low) - 1e-9); p <= Math.log10(high) + 1e-9; p++) found.push(10 ** p);
+    return found;
   }
   function line(label, name, width, dash) {
     return { label, stroke: () => colour(name), width, dash, points: { show: false }, value: (u, v) => v == null ? "–" : Number(v.toPrecision(4)) };
@@ -36,8 +41,8 @@
       const run = data.free_run, s = run.signals[index];
       draw(place, s.name, run.t, [s.measured, s.known, s.model], [line(s.name + " measured", "--measured", 4), line("known alone", "--known", 1.3, [5, 3]), line("model", "--model", 1.8)], { height: run.signals.length > 1 ? 170 : 220, spans: run.outside });
     } else if (kind === "error") {
-      const run = data.free_run, s = run.signals[0];
-      draw(place, "error", run.t, [s.known_error, s.error, run.t.map(() => run.noise[0])], [line("error, % of the spread: known alone", "--known", 1.2, [5, 3]), line("model", "--model", 1.6), line("sensor noise", "--measured", 1, [3, 3])], { height: 120, log: true, spans: run.outside });
+      const run = data.free_run;
+      draw(place, "error", run.t, [run.known_error, run.error, run.t.map(() => run.noise)], [line("error, % of the spread: known alone", "--known", 1.2, [5, 3]), line("model", "--model", 1.6), line("sensor noise", "--measured", 1, [3, 3])], { height: 120, log: true, spans: run.outside });
     } else {
       const record = data.record, s = record.signals[index];
       draw(place, s.name, record.t, [s.values], [line(s.name, s.input ? "--amber" : "--measured", 1.2)], { height: 110, spans: record.rejected.map((r) => [r.from, r.to]) });

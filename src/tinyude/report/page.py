@@ -22,7 +22,7 @@ from tinyude.report.sentences import INTERVAL
 PIXELS_PER_INCH = 110
 NO_PANELS: dict[str, Any] = {
     "verdict": None, "cards": [], "slices": [], "free_run": None, "equations": [], "terms": [], "network": {},
-    "horizon": None, "correlations": [], "poles": None, "coverage": None, "record": None, "candidates": [], "next": "",
+    "analysis": [], "poles": None, "coverage": None, "record": None, "candidates": [], "next": "",
 }  # fmt: skip
 
 

@@ -16,14 +16,16 @@ from tinyude.report.control_panels import correlation_panels, poles_panel
 from tinyude.report.displays import record_run
 from tinyude.report.mathml import equation_mathml
 from tinyude.report.slices import inputs_at_windows, slice_of
-from tinyude.report.svg import Chart, scale_bar
+from tinyude.report.svg import Chart, interval_mark, scale_bar
 
 Array = NDArray[Any]
 Data = dict[str, Any]
 POINTS = 1200  # of a time plot
 CLOUD = 250
+MOST_MISS = 100.0  # spreads: a run that is gone
 ROLLING = 40  # stretches that a rolling error is made of
 BINS = 28
+CARD_WIDTHS = {2: 420.0, 3: 650.0, 6: 1300.0}  # of a chart, by the columns of six that its card takes
 
 
 def page_panels(ude: Any, run: Data | None, units: Mapping[str, str]) -> Data:
@@ -39,8 +41,7 @@ def page_panels(ude: Any, run: Data | None, units: Mapping[str, str]) -> Data:
         "equations": equation_mathml(ude),
         "terms": _terms(ude),
         "network": {s: v for s, v in ude.diagnostics_["network"].items() if v > 0.0},
-        "horizon": horizon_svg(verdict) if verdict else None,
-        "correlations": correlation_panels(ude) if recorded else [],
+        "analysis": analysis_cards(ude, verdict) if recorded else [],
         "poles": poles_panel(ude) if recorded else None,
         "coverage": coverage_panel(ude, run, units) if recorded else None,
         "record": record_panel(ude, units) if recorded else None,
@@ -62,14 +63,12 @@ def _next_step(verdict: Mapping[str, Any] | None) -> str:
 
 
 def _terms(ude: Any) -> list[Data]:
-    """Rows of the table, each with its interval as a small picture."""
-    rows = ude.terms_
-    reach = max((max(abs(r["low"]), abs(r["high"])) for r in rows), default=1.0)
+    """Rows of the table, each with its interval as a small picture, and the change of your value it amounts to."""
     shown = []
-    for row in rows:
-        centre = row["learned"]
-        width = max(abs(row["high"] - row["low"]) / max(abs(centre), 1e-300), 1e-3)
-        shown.append({**row, "math": term_mathml(row["term"]), "relative": min(width, 1.0), "reach": reach})
+    for row in ude.terms_:
+        change = f"{100.0 * row['learned'] / row['yours']:+.2g} %" if row["yours"] else ""
+        mark = interval_mark(row["low"], row["learned"], row["high"])
+        shown.append({**row, "math": term_mathml(row["term"]), "change": change, "mark": mark})
     return shown
 
 
@@ -84,10 +83,10 @@ def free_run_panel(ude: Any, run: Data | None, units: Mapping[str, str]) -> Data
     rows = slice(None, None, stride)
     spread = np.nanstd(run["reference"], axis=0)
     spread = np.where(spread > 0.0, spread, 1.0)
+    alone = np.asarray(run.get("known", np.full_like(run["model"], np.nan)))
     signals = []
     for column, name in enumerate(run["names"]):
-        reference, model = run["reference"][:, column], run["model"][:, column]
-        known = run["known"][:, column] if "known" in run else np.full(len(model), np.nan)
+        reference, model, known = (values[:, column] for values in (run["reference"], run["model"], alone))
         span = 3.0 * (np.nanmax(reference) - np.nanmin(reference) or 1.0)
         known = np.where(np.abs(known - np.nanmean(reference)) < span, known, np.nan)
         signals.append({
@@ -95,14 +94,14 @@ def free_run_panel(ude: Any, run: Data | None, units: Mapping[str, str]) -> Data
             "measured": _plain(reference[rows]),
             "model": _plain(model[rows]),
             "known": _plain(known[rows]),
-            "error": _plain(_rolling((model - reference) / spread[column])[rows]),
-            "known_error": _plain(_rolling((known - reference) / spread[column])[rows]),
         })  # fmt: skip
-    noise = np.atleast_1d(ude.diagnostics_["noise"]) / spread
+    noise = (np.atleast_1d(ude.diagnostics_["noise"]) / spread)[: len(signals)]
     return {
         "t": _plain(run["t"][rows]),
         "signals": signals,
-        "noise": [float(100.0 * n) for n in noise[: len(signals)]],
+        "error": _plain(_rolling((run["model"] - run["reference"]) / spread)[rows]),
+        "known_error": _plain(_rolling((alone - run["reference"]) / spread)[rows]),
+        "noise": float(100.0 * np.sqrt(np.mean(noise**2))),
         "outside": _outside_spans(ude, run),
         "total_error": float(run["total_error"]) if np.isfinite(run["total_error"]) else None,
         "reference_name": str(run["reference_name"]),
@@ -111,12 +110,14 @@ def free_run_panel(ude: Any, run: Data | None, units: Mapping[str, str]) -> Data
 
 
 def _rolling(miss: Array) -> Array:
-    """RMS over a fortieth of the run, in per cent."""
+    """RMS of all signals (rows, signals) over a fortieth of the run, in per cent; nothing where none is there."""
     width = max(3, len(miss) // ROLLING)
-    square = np.where(np.isfinite(miss), miss, 0.0) ** 2
+    there = np.isfinite(miss)
+    square = np.where(there, np.minimum(np.abs(miss), MOST_MISS), 0.0) ** 2
+    square = square.sum(axis=1) / np.maximum(there.sum(axis=1), 1)
     mean = np.convolve(np.pad(square, width // 2, mode="edge"), np.ones(width) / width, mode="same")
     rolled = 100.0 * np.sqrt(mean[width // 2 : width // 2 + len(miss)])
-    return np.where(np.isfinite(miss), np.maximum(rolled, 1e-4), np.nan)
+    return np.where(there.any(axis=1), np.maximum(rolled, 1e-4), np.nan)
 
 
 def _outside_spans(ude: Any, run: Data) -> list[tuple[float, float]]:
@@ -133,16 +134,19 @@ def _outside_spans(ude: Any, run: Data) -> list[tuple[float, float]]:
 def slices(ude: Any, units: Mapping[str, str]) -> list[Data]:
     """What was learned, along every state."""
     found = []
+    height = (
+        430.0 if len(ude.measured or ude.model_.physics.states) == 1 else 560.0
+    )  # about that of the free run beside
     learned = [s for s in ude.model_.on if np.any(ude.residual(ude.record_["x"], _inputs(ude))[:, s] != 0.0)]
     for state in learned[:3]:
         first = slice_of(ude, ude.model_.physics.states[state])["against"]
         for against in sorted(ude.model_.physics.states, key=lambda name: name != first)[:4]:
             part = slice_of(ude, ude.model_.physics.states[state], against)
-            found.append({"state": part["state"], "against": against, "svg": _slice_svg(part, units)})
+            found.append({"state": part["state"], "against": against, "svg": _slice_svg(part, units, height)})
     return found
 
 
-def _slice_svg(part: Data, units: Mapping[str, str]) -> str:
+def _slice_svg(part: Data, units: Mapping[str, str], height: float) -> str:
     ends = [part[name] for name in ("learned", "low", "high") if name in part]
     low, high = float(np.min(ends)), float(np.max(ends))
     cloud = np.quantile(part["data"], [0.02, 0.98])
@@ -151,7 +155,7 @@ def _slice_svg(part: Data, units: Mapping[str, str]) -> str:
     unit = units.get(part["state"])
     chart = Chart(
         (float(part["axis"][0]), float(part["axis"][-1])), (low - margin, high + margin),
-        x_label=label(part["against"], units), size=(500.0, 330.0),
+        x_label=label(part["against"], units), size=(500.0, height),
         y_label=f"added to d({part['state']})/dt" + (f", {unit}/s" if unit else ""),
         alt=f"What was learned in d({part['state']})/dt against {part['against']}: from {part['learned'][0]:.3g} at "
         f"{part['axis'][0]:.3g} to {part['learned'][-1]:.3g} at {part['axis'][-1]:.3g}.",
@@ -203,7 +207,19 @@ def _share_bar(share: float, alt: str) -> str:
     )
 
 
-def horizon_svg(verdict: Mapping[str, Any]) -> str | None:
+def analysis_cards(ude: Any, verdict: Mapping[str, Any] | None) -> list[Data]:
+    """Error by horizon and the correlations: three a row on a grid of six columns, without a hole in the last row."""
+    first = horizon_panel(verdict) if verdict else None
+    panels = [*([] if first is None else [first]), *correlation_panels(ude)]
+    count = len(panels)
+    halves = 0 if count % 3 == 0 or count == 1 else 2 if count % 3 == 2 else 4
+    for index, panel in enumerate(panels):
+        panel["columns"] = 6 if count == 1 else 3 if index >= count - halves else 2
+        panel["svg"] = panel.pop("draw")((CARD_WIDTHS[panel["columns"]], 230.0))
+    return panels
+
+
+def horizon_panel(verdict: Mapping[str, Any]) -> Data | None:
     """Free-run error over the horizon: model, known alone, hold the last value, what noise explains."""
     found = verdict["figures"].get("horizons")
     if not found or len(found["seconds"]) < 2:
@@ -211,15 +227,20 @@ def horizon_svg(verdict: Mapping[str, Any]) -> str | None:
     t = np.array(found["seconds"])
     rows = {name: 100.0 * np.maximum(np.array(found[name]), 1e-5) for name in ("model", "known", "hold", "expected")}
     values = np.concatenate(list(rows.values()))
-    chart = Chart(
-        (t[0], t[-1]), (0.7 * values.min(), 1.4 * values.max()), x_label="horizon, s", y_label="error, % of the spread",
-        alt=f"Error at {t[-1]:.3g} s: model {rows['model'][-1]:.3g} %, known physics {rows['known'][-1]:.3g} %.",
-        log_x=True, log_y=True,
-    )  # fmt: skip
-    for name, kind in (("hold", "hold"), ("expected", "noise"), ("known", "known"), ("model", "model")):
-        chart.line(t, rows[name], kind)
-        chart.dots(t, rows[name], f"{kind} dot", 2.2)
-    return chart.draw()
+
+    def draw(size: tuple[float, float]) -> str:
+        chart = Chart(
+            (t[0], t[-1]), (0.7 * values.min(), 1.4 * values.max()), x_label="horizon, s",
+            y_label="error, % of the spread", log_x=True, log_y=True, size=size,
+            alt=f"Error at {t[-1]:.3g} s: model {rows['model'][-1]:.3g} %, known physics {rows['known'][-1]:.3g} %.",
+        )  # fmt: skip
+        for name, kind in (("hold", "hold"), ("expected", "noise"), ("known", "known"), ("model", "model")):
+            chart.line(t, rows[name], kind)
+            chart.dots(t, rows[name], f"{kind} dot", 2.2)
+        return chart.draw()
+
+    note = "Free runs from states all along the record. Dotted: hold the last value; thin: what noise and start explain"
+    return {"title": "Prediction error by horizon", "note": note, "draw": draw}
 
 
 def coverage_panel(ude: Any, run: Data | None, units: Mapping[str, str]) -> Data | None:
@@ -231,7 +252,7 @@ def coverage_panel(ude: Any, run: Data | None, units: Mapping[str, str]) -> Data
     first, second = pairs[0] if pairs else (0, 1)
     counts, a, b = np.histogram2d(x[:, first], x[:, second], bins=BINS)
     chart = Chart((a[0] - 0.1 * (a[-1] - a[0]), a[-1] + 0.1 * (a[-1] - a[0])),
-                  (b[0] - 0.1 * (b[-1] - b[0]), b[-1] + 0.1 * (b[-1] - b[0])), size=(640.0, 300.0),
+                  (b[0] - 0.1 * (b[-1] - b[0]), b[-1] + 0.1 * (b[-1] - b[0])), size=(860.0, 330.0),
                   x_label=label(physics.states[first], units), y_label=label(physics.states[second], units),
                   alt=f"Accepted windows cover {physics.states[first]} from {a[0]:.3g} to {a[-1]:.3g} and "
                   f"{physics.states[second]} from {b[0]:.3g} to {b[-1]:.3g}.")  # fmt: skip

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from tinyude.model.equations import short_numbers
+
 INTERVAL = "90 % interval"  # the level of the intervals in the diagnostics
 SHARE_WORTH_TELLING = 0.01  # of the residual; below it a network's part is not mentioned
 
@@ -35,7 +37,7 @@ def _missing_part(state: str, diagnostics: Diagnostics) -> str:
 
 def _term(term: Mapping[str, Any]) -> str:
     value, low, high = significant([term["coefficient"], term["low"], term["high"]])
-    times = "" if term["term"] == "1" else f" {term['term'].replace('**', '^')}"
+    times = "" if term["term"] == "1" else f" {short_numbers(term['term']).replace('**', '^')}"
     return f"{value}{times} ({INTERVAL} {low} to {high})"
 
 

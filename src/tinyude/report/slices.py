@@ -32,7 +32,7 @@ def slice_of(ude: Any, state: str | None = None, against: str | None = None) -> 
     line, held = line_through(x, axis, SLICE_POINTS), typical(inputs, SLICE_POINTS)
     curve = ude.residual(line, held)[:, index]
     # Partial residuals: what a window says beyond the model, added to the curve there.
-    left = (record["dx"] - ude.predict(x, inputs))[:, index]
+    left = (record["left"] if "left" in record else record["dx"] - ude.predict(x, inputs))[:, index]
     part = {
         "state": physics.states[index],
         "against": physics.states[axis],

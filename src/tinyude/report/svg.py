@@ -159,11 +159,11 @@ def scale_bar(marks: Sequence[tuple[str, float, str]], alt: str) -> str:
 
     drawn = ['<line class="grid" x1="8" x2="312" y1="24" y2="24"/>']
     for power in range(round(np.log10(low)), round(np.log10(high)) + 1):
-        x = min(max(place(10.0**power), 14.0), 300.0)
+        x = min(max(place(10.0**power), 18.0), 298.0)
         drawn.append(f'<text x="{x:.1f}" y="54" text-anchor="middle">{100.0 * 10.0**power:g} %</text>')
     above = -1e9  # where the last label above the line ends
     for label, value, kind in sorted((m for m in marks if np.isfinite(m[1])), key=lambda m: m[1]):
-        x, half = place(value), 3.1 * len(label)
+        x, half = place(value), (3.8 if kind in ("model", "known") else 3.2) * len(label)  # those are bold
         at = min(max(x, half), 320.0 - half)
         row = 40.0 if kind == "known" else 11.0
         if row < 20.0:
@@ -173,6 +173,18 @@ def scale_bar(marks: Sequence[tuple[str, float, str]], alt: str) -> str:
         drawn.append(f'<text class="{kind}" x="{at:.1f}" y="{row}" text-anchor="middle">{escape(label)}</text>')
     said = escape(alt, quote=True)
     return f'<svg class="scale" viewBox="0 0 320 58" role="img" aria-label="{said}">{"".join(drawn)}</svg>'
+
+
+def interval_mark(low: float, value: float, high: float) -> str:
+    """An interval with its value beside zero, as a mark in a table."""
+    least, most = min(low, 0.0), max(high, 0.0)
+    a, x, b, zero = (4.0 + 82.0 * (v - least) / ((most - least) or 1.0) for v in (low, value, high, 0.0))
+    return (
+        '<svg class="interval-mark" viewBox="0 0 90 10" aria-hidden="true"><line x1="4" x2="86" y1="5" y2="5"/>'
+        f'<line class="zero" x1="{zero:.1f}" x2="{zero:.1f}" y1="0" y2="10"/>'
+        f'<rect class="interval" x="{a:.1f}" width="{max(b - a, 1.0):.1f}" y="2" height="6"/>'
+        f'<circle cx="{x:.1f}" cy="5" r="2.5"/></svg>'
+    )
 
 
 def _room(values: tuple[float, float], log: bool) -> tuple[float, float]:

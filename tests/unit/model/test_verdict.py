@@ -145,7 +145,10 @@ SOUND = Evidence(
     ("change", "status", "words"),
     [
         ({}, "good", "off by 1 % of the signals' spread (known physics alone: 40 %)"),
-        ({"passed": 0.3}, "caution", "Only 30% of the windows pass the acceptance test"),
+        ({"passed": 0.3, "passed_time": 0.4}, "caution", "Only 30% of the windows pass the acceptance test"),
+        ({"passed": 0.3, "passed_time": 0.9}, "good", ""),  # windows at kicks are short and many
+        ({"sizes": {"x": (1e-3, 1.0)}}, "caution", "The known physics makes only 0.1 % of d(x)/dt"),
+        ({"sizes": {"x": (0.0, 1.0)}}, "good", ""),  # nothing is known of it
         ({"runs": errors(0.8, 0.9, 0.01)}, "bad", "off by 80 % of the signals' spread"),
         ({"runs": errors(0.2, 0.9, 0.01)}, "caution", "off by 20 %"),
         ({"runs": errors(0.2, 0.9, 0.2)}, "good", ""),  # as uncertain as its start
@@ -169,6 +172,17 @@ def test_judge_follows_the_evidence(change: dict[str, Any], status: str, words: 
     assert words in f"{verdict.summary} {' '.join(reason.text for reason in verdict.reasons)}"
     assert all(reason.remedy for reason in verdict.reasons if reason.severity != "note")
     assert Verdict.from_dict(json.loads(json.dumps(verdict.to_dict()))) == verdict
+
+
+@pytest.mark.parametrize("expected", [0.001, 0.05, 0.2, 0.24, 0.3, 0.9])
+@pytest.mark.parametrize("error", [0.06, 0.3, 0.51, 0.9, 2.0])
+@pytest.mark.parametrize("known", [0.01, 0.4, 3.0])
+def test_judge_never_says_good_above_a_failing_free_run(error: float, known: float, expected: float) -> None:
+    verdict = judge(replace(SOUND, runs=errors(error, known, expected)))
+    failing = error > 0.5 or error > 4.0 * expected or (error > 2.0 * expected and error > 1.3 * known)
+    assert (verdict.status != "good") == failing
+    lost = judge(replace(SOUND, runs=replace(errors(0.01, known, expected), diverged=0.3)))
+    assert lost.status == "bad"
 
 
 def test_combined_keeps_the_doubts_of_the_fit() -> None:

@@ -12,7 +12,9 @@ from tinyude.model.equations import CONFIDENCE
 from tinyude.model.validation import free_run, longest_stretch, run_scores, validate
 from tinyude.physics import Physics
 from tinyude.report import collect, figures, render
+from tinyude.report.panels import analysis_cards
 from tinyude.report.sentences import INTERVAL, joined, percent, sentences, significant
+from tinyude.report.slices import slice_of
 from tinyude.systems import System, pendulum
 from tinyude.ude import UDE
 
@@ -55,6 +57,41 @@ def test_sentences_tell_the_missing_term_with_its_interval() -> None:
     found = "-0.4001 v (90 % interval -0.4007 to -0.3995)"
     assert told[0] == f"The known physics lacks {found} in d(v)/dt."
     assert "18 of 1,200 windows were rejected (misfit 15 and jump 3)" in told[-1]
+
+
+def test_sentences_write_the_numbers_inside_a_term_short() -> None:
+    term = {**DIAGNOSTICS["terms"][0], "term": "tanh(40.7339630195775*v)"}  # type: ignore[index]
+    assert "-0.4001 tanh(40.73*v) (90 %" in sentences({**DIAGNOSTICS, "terms": [term]}, ["x", "v"])[0]
+
+
+def test_page_tells_one_share_of_accepted_windows(fitted: UDE) -> None:
+    found = fitted.diagnostics_
+    rejected = sum(found["rejected"].values())
+    assert found["accepted"] + rejected == found["windows"]
+    share = found["accepted"] / found["windows"]
+    assert found["verdict"]["figures"]["windows_passed"] == share
+    assert collect(fitted)["page"]["cards"][-1]["value"] == percent(share)
+
+
+def test_page_draws_the_interval_and_share_of_every_term(fitted: UDE) -> None:
+    rows = collect(fitted)["page"]["terms"]
+    assert rows and all(row["share"] > 0.0 and "circle" in row["mark"] for row in rows)
+
+
+def test_slice_points_lie_on_the_curve(fitted: UDE) -> None:
+    """Partial residuals compare data and model as the same window sees them."""
+    part = slice_of(fitted, "omega", "omega")
+    curve = np.interp(part["at"], part["axis"], part["learned"])
+    assert np.std(part["data"] - curve) < 0.2 * np.std(curve)
+
+
+@pytest.mark.parametrize(
+    ("count", "columns"), [(1, [6]), (2, [3, 3]), (3, [2, 2, 2]), (4, [3] * 4), (5, [2, 2, 2, 3, 3])]
+)
+def test_analysis_cards_leave_no_hole(monkeypatch: pytest.MonkeyPatch, count: int, columns: list[int]) -> None:
+    cards = [{"draw": lambda size: f"{size[0]:g}"} for _ in range(count)]
+    monkeypatch.setattr("tinyude.report.panels.correlation_panels", lambda ude: cards)
+    assert [card["columns"] for card in analysis_cards(None, None)] == columns
 
 
 def test_interval_is_told_at_the_level_it_is_made_for() -> None:

@@ -19,13 +19,14 @@ def batch_calibration(found: BatchResult, longest: int) -> Calibration:
 def batch_counters(found: BatchResult) -> FitCounters:
     """What became of samples and windows."""
     counts, period = found.counts, found.targets.layout.period
+    doubted = counts.rejected["misfit"]  # among the targets, with little weight: nothing shorter was left
     rejected = tuple(counts.rejected.get(reason, 0) for reason in REASONS)
     return FitCounters(
         samples=counts.samples,
         filled=counts.filled,
         replaced=counts.outliers,
-        windows=found.targets.count + sum(rejected),
-        accepted=found.targets.count,
+        windows=found.targets.count - doubted + sum(rejected),
+        accepted=found.targets.count - doubted,
         rejected=rejected,
         deficient=found.deficient,
         changed_at=tuple(round(seconds / period) for seconds in found.changes),
