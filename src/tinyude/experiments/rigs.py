@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tinyude.experiments.rig_plants import PLANTS, UNSEEN, Plant
+from tinyude.experiments.rig_trials import BLIND, TUNING
 from tinyude.model.dynamics import known_dynamics
 from tinyude.model.simulation import free_run
 from tinyude.physics import Parameter, Physics
@@ -28,10 +29,11 @@ class Rig:
     hold: str = "auto"
 
 
-ALL = PLANTS | UNSEEN
+ALL = PLANTS | UNSEEN | TUNING | BLIND
 FAULTS = (
     "missing input", "flipped sign", "degrees", "millimetres", "grams", "milliseconds", "late input", "late sensor",
     "wrong hold", "too short", "stuck", "quantised", "no excitation", "hidden actuator", "bounded parameter",
+    "wrong parameter", "swapped columns", "clipped",
 )  # fmt: skip
 
 
@@ -48,6 +50,7 @@ def able(plant: Plant, fault: str) -> bool:
         "wrong hold": plant.drive and plant.period > 0.003,
         "no excitation": plant.drive,
         "hidden actuator": plant.drive,
+        "swapped columns": len(plant.measured or plant.states) > 1,
     }
     return bool(needs.get(fault, True))
 
@@ -98,8 +101,15 @@ def make_rig(name: str, fault: str, seed: int) -> Rig:
     elif fault == "quantised":
         step = 0.15 * Y.std(axis=0)
         Y = np.round(Y / step) * step
+    elif fault == "swapped columns":
+        Y = Y[:, [1, 0, *range(2, Y.shape[1])]]
+    elif fault == "clipped":
+        Y[:, 0] = np.minimum(Y[:, 0], np.quantile(Y[:, 0], 0.85))
+    elif fault == "wrong parameter":
+        first = next(p for p in plant.parameters if p != "g")
+        parameters[first] = 2.0 * values[first]
     elif fault == "bounded parameter":
-        first = next(iter(p for p in plant.parameters if p != "g"))
+        first = next(p for p in plant.parameters if p != "g")
         parameters[first] = Parameter(1.6 * values[first], True, 1.4 * values[first], 2.0 * values[first])
     physics = Physics(plant.states, known, inputs, {p: v for p, v in parameters.items() if _uses(known, p)})
     return Rig(physics, Y, period, u, measured, "held" if fault == "wrong hold" else "auto")
