@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tinyude.data.grid import Piece
 from tinyude.data.log import Log
 from tinyude.data.streams import Source, Stream, make_stream, prepared
-from tinyude.data.tables import ROWS, Table, iter_table
+from tinyude.data.tables import ROWS, Table, cell_columns, iter_table
 from tinyude.errors import TinyUDEError
 from tinyude.physics.kinematics import measured_map
 
@@ -53,6 +53,17 @@ class Columns:
         """The columns of the samples and the inputs."""
         return [*self.measured.values(), *self.inputs.values()]
 
+    def renamed(self, names: Mapping[str, str]) -> Columns:
+        """The same signals in columns of other names, where `names` has one."""
+        inverse = {names.get(column, column): scale for column, scale in self.scales.items()}
+        return Columns(
+            names.get(self.time, self.time) if isinstance(self.time, str) else self.time,
+            {state: names.get(column, column) for state, column in self.measured.items()},
+            {name: names.get(column, column) for name, column in self.inputs.items()},
+            self.wrapped,
+            inverse,
+        )
+
     def piece(self, table: Table) -> Piece:
         """A stretch of a log file as samples, inputs and stamps, in the units of the model."""
 
@@ -75,20 +86,41 @@ def read_log(path: str | Path, columns: Columns) -> Log:
 
 
 def iter_log(path: str | Path, columns: Columns, rows: int = ROWS) -> Iterator[Log]:
-    """The same in pieces of at most `rows` rows, one of them in memory at a time; rows without a time are left out."""
-    start = 0
-    for piece in _pieces(path, columns, rows):
-        count = len(piece.samples)
-        ticks = np.arange(start, start + count, dtype=np.float64)
-        t = ticks * float(columns.time) if piece.stamps is None else piece.stamps
-        timed = np.isfinite(t)
-        yield Log(t[timed], piece.samples[timed], piece.inputs[timed] if columns.inputs else None)
-        start += count
+    """The same in pieces of at most `rows` rows, one of them in memory at a time; rows without a time are left out.
+
+    Several runs in one file come one after the other.
+    """
+    for run in _runs(path, columns):
+        start = 0
+        for piece in _pieces(path, run, rows):
+            count = len(piece.samples)
+            ticks = np.arange(start, start + count, dtype=np.float64)
+            t = ticks * float(run.time) if piece.stamps is None else piece.stamps
+            timed = np.isfinite(t)
+            yield Log(t[timed], piece.samples[timed], piece.inputs[timed] if run.inputs else None)
+            start += count
 
 
 def log_stream(paths: Sequence[str | Path], columns: Columns, rows: int = ROWS) -> Stream:
-    """Log files as runs to fit; of long ones only `rows` rows are in memory at a time, read anew at every pass."""
-    return make_stream([_source(path, columns, rows) for path in paths], list(columns.measured))
+    """Log files as runs to fit; of long ones only `rows` rows are in memory at a time, read anew at every pass.
+
+    Cells of a MATLAB file are runs too: theta = "theta" reads theta{1}, theta{2}, ...
+    """
+    sources = [_source(path, run, rows) for path in paths for run in _runs(path, columns)]
+    return make_stream(sources, list(columns.measured))
+
+
+def _runs(path: str | Path, columns: Columns) -> list[Columns]:
+    """The columns of every run in a file: one, unless its signals are in cells."""
+    cells = cell_columns(Path(path))
+    wanted = [*([columns.time] if isinstance(columns.time, str) else []), *columns.signals]
+    held = [cells[name] for name in wanted if name in cells]
+    if not held:
+        return [columns]
+    if any(set(each) != set(held[0]) for each in held):
+        counts = ", ".join(f"{name} in {len(cells[name])}" for name in wanted if name in cells)
+        raise TinyUDEError(f"{path} holds {counts} cells; every signal of a run must have a cell of the same number.")
+    return [columns.renamed({n: cells[n][k] for n in wanted if n in cells}) for k in sorted(held[0])]
 
 
 def _source(path: str | Path, columns: Columns, rows: int) -> Source:

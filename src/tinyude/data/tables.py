@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from importlib import import_module
 from itertools import islice
@@ -132,6 +133,19 @@ def _iter_npz(path: Path, columns: Sequence[str] | None, rows: int) -> Iterator[
 def _iter_mat(path: Path, columns: Sequence[str] | None, rows: int) -> Iterator[Table]:
     variables = read_mat(path)
     yield from _iter_hdf5(path, columns, rows) if variables is None else _pieces(variables, path, columns, rows)
+
+
+def cell_columns(path: Path) -> dict[str, dict[int, str]]:
+    """Columns in cells of a MATLAB file (up to version 7), by their name without the cell and the cell's number.
+
+    theta{1}, theta{2} are {"theta": {1: "theta{1}", 2: "theta{2}"}}: the runs of one signal.
+    """
+    variables = read_mat(path) if path.suffix.lower() == ".mat" else None
+    found: dict[str, dict[int, str]] = {}
+    for name, _ in (item for entry in (variables or {}).items() for item in _flattened(*entry)):
+        if place := re.search(r"\{(\d+)\}", name):
+            found.setdefault(name[: place.start()] + name[place.end() :], {})[int(place[1])] = name
+    return found
 
 
 def _iter_hdf5(path: Path, columns: Sequence[str] | None, rows: int) -> Iterator[Table]:

@@ -1,0 +1,54 @@
+"""Cells of a MATLAB file as the runs of one rig."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.io import savemat
+
+from tinyude.data.logs import Columns, iter_log, log_stream
+from tinyude.errors import TinyUDEError
+from tinyude.model.validation import longest_stretch
+
+TIMES = [0.1 * np.arange(70.0), 5.0 + 0.1 * np.arange(80.0)]
+
+
+def cells(values: list[Any]) -> Any:
+    found = np.empty((1, len(values)), dtype=object)
+    found[0, :] = values
+    return found
+
+
+def columns(time: str | float) -> Columns:
+    return Columns(time, {"x": "angle"}, {"u": "torque"}, scales={"angle": 2.0})
+
+
+def test_log_stream_reads_cells_as_runs(tmp_path: Path) -> None:
+    angles = [np.sin(t) for t in TIMES]
+    savemat(tmp_path / "log.mat", {"t": cells(TIMES), "angle": cells(angles), "torque": cells([t * 0 for t in TIMES])})
+    stream = log_stream([tmp_path / "log.mat"], columns("t"))
+    assert [len(run.samples) for run in stream.runs] == [70, 80]
+    np.testing.assert_allclose(stream.runs[1].samples[:, 0], 2.0 * angles[1])
+    assert stream.period == pytest.approx(0.1)
+
+
+def test_iter_log_keeps_runs_of_one_period_apart(tmp_path: Path) -> None:
+    runs = {"angle": cells([np.sin(t) for t in TIMES]), "torque": cells(TIMES)}
+    savemat(tmp_path / "log.mat", runs)
+    assert len(longest_stretch(iter_log(tmp_path / "log.mat", columns(0.1))).t) == 80
+
+
+def test_log_stream_reads_an_array_of_structs_as_runs(tmp_path: Path) -> None:
+    runs = np.zeros((1, 2), dtype=[("t", object), ("angle", object)])
+    for k, t in enumerate(TIMES):
+        runs[0, k] = (t, np.cos(t))
+    savemat(tmp_path / "log.mat", {"run": runs})
+    stream = log_stream([tmp_path / "log.mat"], Columns("run.t", {"x": "run.angle"}))
+    assert [len(run.samples) for run in stream.runs] == [70, 80]
+
+
+def test_log_stream_refuses_signals_in_unequal_cells(tmp_path: Path) -> None:
+    savemat(tmp_path / "log.mat", {"t": cells(TIMES), "angle": cells([TIMES[0]]), "torque": cells(TIMES)})
+    with pytest.raises(TinyUDEError, match="t in 2, angle in 1, torque in 2 cells"):
+        log_stream([tmp_path / "log.mat"], columns("t"))
