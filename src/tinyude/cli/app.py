@@ -14,6 +14,7 @@ import typer.main
 from tinyude import __version__
 from tinyude.errors import TinyUDEError, one_line
 
+INTERRUPTED = 130  # the exit status of a program that was stopped by Ctrl-C
 UsageError: Any = typer.BadParameter.__base__  # click's, which some versions of typer bring along under its own name
 
 # Each command is the function of its name in the module of its name; a module is imported when its command is used.
@@ -73,12 +74,18 @@ def main() -> None:
     """Run the program; what goes wrong is told in one line."""
     warnings.showwarning = _show_warning
     try:
-        sys.exit(app(sys.argv[1:] or ["--help"], standalone_mode=False))
+        status = app(sys.argv[1:] or ["--help"], standalone_mode=False)
+        if status == INTERRUPTED:  # typer turns an interrupt into this status, without a word
+            raise KeyboardInterrupt
+        sys.exit(status)
     except UsageError as error:
         place = error.ctx.command_path if error.ctx else "tinyude"
         _fail(f"{error.format_message().rstrip('.')}; try `{place} --help`.", error.exit_code)
     except (typer.Abort, KeyboardInterrupt):
-        _fail("interrupted; nothing written.", 130)
+        from tinyude.cli.console import written
+
+        done = f"written before: {', '.join(written)}" if written else "nothing written"
+        _fail(f"interrupted; {done}.", INTERRUPTED)
     except TinyUDEError as error:
         _fail(str(error))
     except OSError as error:

@@ -19,6 +19,7 @@ from tinyude.errors import TinyUDEError, printable
 
 STDOUT = Path("-")  # as a file to write: the figures go there, and all else to stderr
 COLOURS = {"good": "bold green", "caution": "bold yellow", "bad": "bold red"}
+written: list[str] = []  # files of this run of the program
 console = Console(highlight=False)
 errors = Console(stderr=True, highlight=False, soft_wrap=True)
 
@@ -65,7 +66,13 @@ def refuse_unwritable(*paths: Path | None) -> None:
 
 def write_text(path: Path, text: str) -> None:
     write_whole(path, text)
+    wrote(path)
+
+
+def wrote(path: Path | str) -> None:
+    """Say that a file is there; what was written is told when the program is interrupted."""
     say(f"wrote {path}")
+    written.append(str(path))
 
 
 def quiet_for(json_file: Path | None) -> None:

@@ -13,9 +13,9 @@ from tinyude.cli.console import (
     print_table,
     progress_bar,
     refuse_unwritable,
-    say,
     write_json,
     write_text,
+    wrote,
 )
 from tinyude.cli.options import JsonFile, Preset, Seed
 
@@ -44,4 +44,4 @@ def demo(
     write_json(json, found.results)
     if picture is not None:
         save_figure(summary(found.report), picture, dpi=130, metadata={"Software": None})
-        say(f"wrote {picture}")
+        wrote(picture)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from tinyude import native
-from tinyude.cli.console import print_lines, print_table, refuse_unwritable, say, write_json
+from tinyude.cli.console import print_lines, print_table, refuse_unwritable, write_json, wrote
 from tinyude.cli.options import Compact, Forget, JsonFile, KeptTerms, NoNetwork, NoWeights, Reservoir
 from tinyude.export import TARGETS, chip_of_model, export_files, write_folder
 from tinyude.export.advice import idle_network
@@ -56,7 +56,7 @@ def export(
         rows.append(("starts from", "the fitted model" if chip.start else "nothing"))
     print_table(rows)
     print_lines([] if inference_only else idle_network(chip))
-    say(f"wrote {out}")
+    wrote(out)
     write_json(json, {**made_of, "memory": memory, "files": sorted(files)})
 
 
@@ -70,5 +70,5 @@ def _export_fmu(model: Path, out: Path, name: str, json: Path | None) -> None:
             ("binary", "for this machine" if has_binary else "none: no C compiler here; compile its sources"),
         ]
     )
-    say(f"wrote {out}")
+    wrote(out)
     write_json(json, {"target": "fmu", "prefix": name, "binary": has_binary})

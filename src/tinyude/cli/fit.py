@@ -19,9 +19,9 @@ from tinyude.cli.console import (
     progress_bar,
     quiet_for,
     refuse_unwritable,
-    say,
     write_json,
     write_text,
+    wrote,
 )
 from tinyude.cli.options import JsonFile, PhysicsPath, Preset, Seed
 from tinyude.data.log import Log
@@ -52,6 +52,9 @@ def fit(
     ] = None,
     network: Annotated[str | None, typer.Option(metavar="KIND", help="auto, kernel, mlp or none.")] = None,
     hold: Annotated[str | None, typer.Option(metavar="HOW", help="Inputs: auto, held, linear or cubic.")] = None,
+    window: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="The longest window; found by the data if left out.")
+    ] = None,
     seed: Seed = 0,
     preset: Preset = "default",
     updates: Annotated[int | None, typer.Option(metavar="N", help="Updates of a perceptron.", min=1)] = None,
@@ -66,7 +69,7 @@ def fit(
     with progress_bar(f"reading {joined([log.name for log in logs])}"):
         stream = log_stream(logs, columns)
     unseen = None if held_out is None else longest_stretch(iter_log(held_out, columns))
-    chosen = {"library": library, "network": network, "hold": hold}
+    chosen = {"library": library, "network": network, "hold": hold, "window": window}
     ude = _estimator(rig, preset, seed, updates, {key: value for key, value in chosen.items() if value is not None})
     with progress_bar("learning what is missing") as moved, warnings.catch_warnings():
         warnings.simplefilter("ignore", TinyUDEWarning)  # the verdict is printed
@@ -85,7 +88,7 @@ def fit(
     console.print()
     if out is not None:
         ude.save(out)
-        say(f"wrote {out}")
+        wrote(out)
     if report is not None:
         from tinyude.report import collect, render
 
@@ -105,6 +108,8 @@ def unused_columns(path: Path, columns: Columns) -> dict[str, tuple[Any, Any]]:
     except TinyUDEError:  # text among them, or a format that is read by name only
         return {}
     used = {*columns.signals, columns.time}
+    if isinstance(columns.time, str) and columns.time not in table:  # runs in cells
+        return {}
     if isinstance(columns.time, str):
         times: Any = table[columns.time] * columns.scales.get(columns.time, 1.0)
     else:
@@ -112,9 +117,9 @@ def unused_columns(path: Path, columns: Columns) -> dict[str, tuple[Any, Any]]:
     return {name: (times, values) for name, values in table.items() if name not in used}
 
 
-def _estimator(rig: PhysicsFile, preset: str, seed: int, updates: int | None, chosen: dict[str, str]) -> UDE:
+def _estimator(rig: PhysicsFile, preset: str, seed: int, updates: int | None, chosen: dict[str, Any]) -> UDE:
     """Flags go before the file's [fit], which goes before the defaults."""
-    settings = {"library": "auto", "network": "auto", "hold": "auto"} | rig.fit | chosen
+    settings = {"library": "auto", "network": "auto", "hold": "auto", "window": None} | rig.fit | chosen
     library: Any = settings["library"]
     if library == "none":
         library = None
@@ -131,6 +136,7 @@ def _estimator(rig: PhysicsFile, preset: str, seed: int, updates: int | None, ch
         updates=updates,
         hold=rig.holds or settings["hold"],
         unmeasured=rig.unmeasured or None,
+        window=settings["window"],
         random_state=seed,
     )
 

@@ -19,6 +19,7 @@ from tinyude.cli.console import (
     refuse_unwritable,
     say,
     write_json,
+    wrote,
 )
 from tinyude.cli.options import JsonFile, PhysicsPath
 from tinyude.errors import TinyUDEError
@@ -85,7 +86,7 @@ def fleet(
         )
     _summary(found)
     page = f"{out.rstrip('/')}/fleet.html" if "://" in out else str(Path(out) / "fleet.html")
-    say(f"wrote {page}")
+    wrote(page)
     write_json(json, _figures(found))
 
 

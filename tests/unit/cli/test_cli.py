@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from tinyude.cli import app as cli
 from tinyude.cli.app import app, main
+from tinyude.cli.console import wrote
 from tinyude.experiments import demo
 from tinyude.systems import pendulum
 from tinyude.ude import UDE
@@ -190,6 +191,32 @@ def test_main_without_arguments_explains_itself(
     assert "Commands:" in capsys.readouterr().out
 
 
+def test_main_says_what_an_interrupt_left_undone(
+    rig: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tinyude.cli.fit.log_stream", interrupted)
+    monkeypatch.setattr("tinyude.cli.console.written", [])
+    out = rig / "never.tinyude"
+    assert run_main(monkeypatch, "fit", rig / "log.csv", "--physics", rig / "rig.toml", "--out", out) == 130
+    assert capsys.readouterr().err == "error: interrupted; nothing written.\n" and not out.exists()
+
+
+def test_main_names_what_was_written_before_an_interrupt(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def failing(*_: object, **__: object) -> None:
+        wrote(Path("rig.tinyude"))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "app", failing)
+    monkeypatch.setattr("tinyude.cli.console.written", [])
+    assert run_main(monkeypatch) == 130
+    assert capsys.readouterr().err == "error: interrupted; written before: rig.tinyude.\n"
+
+
 def test_main_tells_an_os_error_in_one_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -205,7 +232,7 @@ def test_main_tells_an_os_error_in_one_line(
 def test_every_command_explains_itself(command: str) -> None:
     result = CliRunner().invoke(app, [command, "--help"])
     assert result.exit_code == 0
-    assert "Usage" in result.output
+    assert "Usage" in result.output and max(map(len, result.output.splitlines())) <= 80
 
 
 def test_demo_prints_its_table_and_writes_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
