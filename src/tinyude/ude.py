@@ -77,6 +77,8 @@ class UDE(Predicting, Fitted, BaseEstimator):  # type: ignore[misc]
         What inputs do between samples, for all or by name; "auto" takes the likeliest.
     unmeasured : mapping of str to (guess, spread), optional
         States that are neither measured nor derivatives of a measured one, e.g. {"level": (4.0, 2.0)}.
+    window : float, optional
+        Length of the longest window, seconds; by default as long as the motion allows.
     random_state : int or None, optional
         Seed of the perceptron's weights and draws.
 
@@ -144,6 +146,7 @@ class UDE(Predicting, Fitted, BaseEstimator):  # type: ignore[misc]
         refine: bool | str = True,
         hold: str | Mapping[str, Any] = "auto",
         unmeasured: Mapping[str, Sequence[float]] | None = None,
+        window: float | None = None,
         random_state: int | None = 0,
     ) -> None:
         self.physics = physics
@@ -166,6 +169,7 @@ class UDE(Predicting, Fitted, BaseEstimator):  # type: ignore[misc]
         self.refine = refine
         self.hold = hold
         self.unmeasured = unmeasured
+        self.window = window
         self.random_state = random_state
 
     def fit(

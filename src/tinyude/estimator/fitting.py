@@ -65,7 +65,7 @@ def _fit_batch(options: FitOptions, stream: Stream) -> Fit:
     if library is not None and not isinstance(library, str):
         library = given_terms(options.physics, list(library))
     network = options.network if tuple(options.hidden) else None
-    chosen = Options(options.measured, options.on, options.sees, library, network, options.keep)
+    chosen = Options(options.measured, options.on, options.sees, library, network, options.keep, options.window)
     found = batch_fit(options.physics, stream, chosen)
     model = found.best.model
     config = learner_config(options, stream, model.terms, on=model.on)

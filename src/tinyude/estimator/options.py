@@ -49,6 +49,7 @@ class FitOptions:
     refine: bool | str
     hold: str | Mapping[str, Any]
     unmeasured: Mapping[str, Sequence[float]] | None
+    window: float | None
     random_state: int | None
 
     @classmethod
@@ -73,6 +74,8 @@ class FitOptions:
             raise TinyUDEError(f"network is {self.network!r}; use 'auto', 'kernel', 'mlp' or None.")
         if isinstance(self.library, str) and self.library not in ("auto", "rich"):
             raise TinyUDEError(f"library is {self.library!r}; use 'auto', 'rich', a list of terms, or None.")
+        if self.window is not None and not 0.0 < self.window < np.inf:
+            raise TinyUDEError(f"window is {self.window!r}; give the length of the longest window in seconds, above 0.")
         if self.keep and (self.library is None or isinstance(self.library, str)):
             raise TinyUDEError(f"keep=True keeps the terms of your own library; library is {self.library!r}.")
         if self.refine not in (True, False, "thorough"):

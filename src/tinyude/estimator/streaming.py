@@ -21,6 +21,7 @@ from tinyude.physics.kinematics import measured_map, rate_channels, residual_sta
 from tinyude.physics.library import MAX_COLUMNS, default_terms, given_terms, harmonic, linear_terms
 from tinyude.reference.config import Config
 from tinyude.training.batch.accepted import accepted_windows
+from tinyude.training.batch.figures import SHORTEST_HALF
 from tinyude.training.batch.observe import Observed, observe
 from tinyude.training.data_defaults import rotating, rough_rms, two_way, window_order
 from tinyude.training.engines import make_engine
@@ -114,6 +115,8 @@ def learner_config(
         given["reservoir"] = given["reservoir"] or 4096
     elif options.preset == "default":
         whole = isinstance(stream.runs, list)  # a window lies within one run; pieces of a long log go on
+        if options.window is not None:
+            given.setdefault("max_half", max(int(0.5 * options.window / stream.period), SHORTEST_HALF))
         given.setdefault("max_half", longest_half(len(stream.longest.samples) if whole else stream.count))
         given.setdefault("poly", window_order(stream, given["max_half"]))
     second_start = _second_start(options, terms, wrap, live)
@@ -137,7 +140,7 @@ def record_windows(
 ) -> Windows:
     """Accepted windows of a record, as they were estimated for a fit or, of another record, anew."""
     between = [Hold(*(holds or {}).get(name, ())) for name in model.physics.inputs]
-    observed = observed or observe(model.physics, stream, options.measured, model.on)
+    observed = observed or observe(model.physics, stream, options.measured, model.on, options.window)
     return accepted_windows(observed, model, holds=between)
 
 

@@ -269,7 +269,7 @@ def _kernel(
     return kernel
 
 
-def _record(arrays: Mapping[str, Array]) -> dict[str, Array]:
+def _record(arrays: Mapping[str, Any]) -> dict[str, Any]:
     """The excerpt of the record; older files do not say what the model leaves in it."""
     return {n: arrays[f"record.{n}"] for n in _RECORD if n != "left" or f"record.{n}" in arrays}
 

@@ -26,7 +26,7 @@ _TABLES: dict[str, tuple[str, ...] | None] = {
     "time": ("column", "period", "scale"),
     "residual": ("on", "sees"),
     "angles": ("wrap",),
-    "fit": ("library", "network", "hold"),
+    "fit": ("library", "network", "hold", "window"),
 }
 _PARAMETER_KEYS = ("value", "learn", "min", "max")
 _SIGNAL_KEYS = ("column", "scale", "wraps", "hold", "shift", "unit")
@@ -61,7 +61,7 @@ class PhysicsFile:
     holds: dict[str, Hold] = field(default_factory=dict)  # what inputs do between samples, where the file says so
     unmeasured: dict[str, tuple[float, float]] = field(default_factory=dict)  # guess and spread of unseen states
     units: dict[str, str] = field(default_factory=dict)  # of states and inputs, for labels
-    fit: dict[str, Any] = field(default_factory=dict)  # settings of the estimator: library, network, hold
+    fit: dict[str, Any] = field(default_factory=dict)  # settings of the estimator
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -206,7 +206,7 @@ def _signal(value: Any, where: str) -> Signal:
 
 
 def _fit_settings(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings of the estimator that a file may give: library, network, hold."""
+    """Settings of the estimator that a file may give."""
     library, network = table.get("library", "auto"), table.get("network", "auto")
     texts = isinstance(library, list) and all(isinstance(item, str) for item in library)
     if not texts and library not in ("auto", "rich", "none"):
@@ -215,6 +215,8 @@ def _fit_settings(table: Mapping[str, Any]) -> dict[str, Any]:
         raise TinyUDEError(f'fit.network is {network!r}; use "auto", "kernel", "mlp" or "none".')
     if not isinstance(table.get("hold", "auto"), str):
         raise TinyUDEError(f'fit.hold is {table["hold"]!r}; use "auto", "held", "linear" or "cubic".')
+    if "window" in table and not _factor(table["window"], "fit.window") > 0.0:
+        raise TinyUDEError(f"fit.window is {table['window']!r}; give the length of the longest window in seconds.")
     return dict(table)
 
 

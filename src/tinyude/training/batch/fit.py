@@ -50,6 +50,7 @@ class Options:
     library: str | Sequence[sp.Expr] | None = "auto"  # "auto", "rich", terms, or None
     network: str | None = "auto"  # "auto", "kernel", or None
     keep: bool = False  # all terms of a given library
+    window: float | None = None  # the longest, seconds
 
 
 @dataclass(frozen=True)
@@ -169,7 +170,7 @@ class _Work:
     def __init__(self, physics: Physics, stream: Stream, options: Options) -> None:
         self.physics, self.options = physics, options
         self.on = residual_states(physics, options.on, "default")
-        seen = self.observed = observe(physics, stream, options.measured, self.on)
+        seen = self.observed = observe(physics, stream, options.measured, self.on, options.window)
         if not seen.batches:
             raise TinyUDEError(
                 "No window fits into this record without touching missing or stuck samples; check the sensors, or "

@@ -16,7 +16,7 @@ from tinyude.physics.kinematics import measured_map
 from tinyude.training.batch.carried_angle import carry_angles
 from tinyude.training.batch.samples import Counts, Noise, mend, sensor_noise
 from tinyude.training.batch.targets import Layout
-from tinyude.training.batch.windows import Batch, local_windows
+from tinyude.training.batch.windows import LONGEST, Batch, local_windows
 
 Array = NDArray[Any]
 
@@ -53,7 +53,13 @@ class Observed:
     counts: Counts
 
 
-def observe(physics: Physics, stream: Stream, measured: Sequence[str] | None, on: Sequence[int]) -> Observed:
+def observe(
+    physics: Physics,
+    stream: Stream,
+    measured: Sequence[str] | None,
+    on: Sequence[int],
+    window: float | None = None,
+) -> Observed:
     """Windows of a record in memory; of a longer one, those of its longest run.
 
     Parameters
@@ -66,6 +72,8 @@ def observe(physics: Physics, stream: Stream, measured: Sequence[str] | None, on
         The sensed states, as for `UDE`.
     on : sequence of int
         Residual states: their rates are no integrals known to be exact.
+    window : float, optional
+        Length of the longest window, seconds.
     """
     runs = stream.runs if isinstance(stream.runs, list) else [stream.longest]
     samples = [run.samples for run in runs]
@@ -79,7 +87,8 @@ def observe(physics: Physics, stream: Stream, measured: Sequence[str] | None, on
     ]
     rates = {channel[i]: channel[j] for i, j in pairs}
     carried = carry_angles([run for run, _, _ in mended], sensors, rates, stream.period)
-    batches, rejected = local_windows(carried.runs, carried.noise, stream.period)
+    longest = LONGEST if window is None else int(0.5 * window / stream.period)
+    batches, rejected = local_windows(carried.runs, carried.noise, stream.period, longest)
     lengths = [len(run) for run in samples]
     by_rate = tuple((i, channel[j]) for i, j in pairs if channel[i] in carried.channels)
     return Observed(

@@ -44,12 +44,17 @@ class Batch:
     excess: Array  # (windows, channels): noise variance of the window in units of sigma^2; 1 unless softly gated
 
 
-def local_windows(runs: Sequence[Array], noise: Noise, period: float) -> tuple[list[Batch], dict[str, int]]:
-    """Windows that cover the mended runs (samples, channels), from the longest; and rejections by reason."""
+def local_windows(
+    runs: Sequence[Array], noise: Noise, period: float, longest: int = LONGEST
+) -> tuple[list[Batch], dict[str, int]]:
+    """Windows that cover the mended runs (samples, channels), from the longest; and rejections by reason.
+
+    longest: half width, samples.
+    """
     found: dict[int, list[tuple[int, Array, Array, Array]]] = {}
     rejected = dict.fromkeys(("nonfinite", "stuck", "misfit", "jump"), 0)
     for index, samples in enumerate(runs):
-        for half, centre, coefficients, excess in _cover(samples, noise, period, rejected):
+        for half, centre, coefficients, excess in _cover(samples, noise, period, rejected, longest):
             found.setdefault(half, []).append((index, centre, coefficients, excess))
     batches = []
     for half in sorted(found, reverse=True):
@@ -60,21 +65,21 @@ def local_windows(runs: Sequence[Array], noise: Noise, period: float) -> tuple[l
     return batches, rejected
 
 
-def half_widths(samples: int) -> list[int]:
-    """Half widths tried in a run of so many samples, the longest first."""
-    longest = min(LONGEST, max(16, samples // 8))
-    return [half for half in reversed(HALVES) if half <= longest and 2 * half < samples]
+def half_widths(samples: int, longest: int = LONGEST) -> list[int]:
+    """Half widths tried in a run of so many samples, the longest first; the shortest is always among them."""
+    most = max(min(longest, LONGEST, max(16, samples // 8)), min(HALVES))
+    return [half for half in reversed(HALVES) if half <= most and 2 * half < samples]
 
 
 def _cover(
-    samples: Array, noise: Noise, period: float, rejected: dict[str, int]
+    samples: Array, noise: Noise, period: float, rejected: dict[str, int], longest: int
 ) -> list[tuple[int, Array, Array, Array]]:
     """Half width, centres, coefficients and excess noise of the windows of one run."""
     lost, stuck = untouchable(samples, noise)
     bad = np.concatenate([[0], np.cumsum(lost | stuck)])
     covered = np.zeros(len(samples), dtype=bool)
     found = []
-    halves = half_widths(len(samples))
+    halves = half_widths(len(samples), longest)
     for half in halves:
         step = max(1, half // STEP)
         centre = np.arange(half, len(samples) - half, step)

@@ -45,6 +45,7 @@ def test_mend_replaces_an_outlier_and_leaves_a_level_shift() -> None:
 
 def test_half_widths_follow_the_run() -> None:
     assert half_widths(64)[0] == 14 and half_widths(10**6)[0] == 452 and half_widths(64)[-1] == 3
+    assert half_widths(1000, 30)[0] == 28 and half_widths(1000, 1) == [3]  # as long as was asked for, or the shortest
 
 
 def test_local_windows_are_short_where_the_motion_is_fast() -> None:
