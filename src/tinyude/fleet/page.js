@@ -143,7 +143,7 @@
     document.querySelector("#machines tbody").innerHTML = shown.map((m) => `<tr><td><button type="button" class="open" data-machine="${safe(m.name)}">${safe(m.name)}</button></td>
       ${data.labels.map((label) => `<td>${safe(m.labels[label] || "")}</td>`).join("")}<td>${badge(m.state)}</td>
       <td class="n" data-name="now">${m.levels ? number(last(m, q)) : "–"}</td><td class="n" data-name="drift">${m.drift ? signed(m.drift[q]) : "–"}</td>
-      <td class="n" data-name="against the fleet">${m.against ? signed(m.against[q]) : "–"}</td><td class="n" data-name="unexplained rate">${number(m.health, 2)}</td>
+      <td class="n" data-name="σ from the fleet">${m.against ? signed(m.against[q]) : "–"}</td><td class="n" data-name="unexplained rate">${number(m.health, 2)}</td>
       <td class="spark">${m.values.length ? trend(q, m.values[q], { width: 120, height: 30, axis: false }) : ""}</td><td class="why">${safe(m.reasons.join("; ") || "–")}</td></tr>`).join("");
     byId("range").textContent = sorted.length ? `${first + 1}–${first + shown.length} of ${sorted.length}` : "no machine fits";
     byId("previous").disabled = !first; byId("next").disabled = first + ROWS >= sorted.length;

@@ -8,13 +8,15 @@ let facts = {channels: [], inputs: [], watch: 1.3, wrong: 2}, rows = [], plots =
 
 function size(host, height) { return {width: Math.max(host.clientWidth, 200), height}; }
 
+function clock(seconds) { return new Date(1e3 * seconds).toTimeString().slice(0, 8); }
+
 function chart(id, height, series, options = {}) {
   const host = $(id);
   const axis = {stroke: css("--quiet"), grid: {stroke: css("--edge"), width: 1}, ticks: {show: false}, font: "12px sans-serif"};
   const made = new uPlot({
     ...size(host, height), series: [{}, ...series], cursor: {drag: {x: true, y: false}, sync: options.sync ? {key: "now"} : undefined},
     scales: {x: {time: !!options.time}, y: options.scale || {}},
-    axes: [{...axis, size: options.time ? 44 : 28, values: options.time ? undefined : (_, at) => at.map((v) => v === 0 ? "now" : `${v} s`)}, {...axis, size: 52, splits: options.splits}],
+    axes: [{...axis, size: 28, values: options.time ? (_, at) => at.map(clock) : (_, at) => at.map((v) => v === 0 ? "now" : `${v} s`)}, {...axis, size: 52, splits: options.splits, filter: (_, at) => at}],
     hooks: options.hooks || {}, legend: {show: false}}, [[], ...series.map(() => [])], host);
   made.host = host; made.height0 = height;
   return plots[id] = made;
@@ -31,7 +33,7 @@ function remake() {
   chart("innovation", 90, points, {sync: true, scale: {range: [-5, 5]}, splits: () => [-3, 0, 3], hooks: {draw: [(u) => dashed(u, [3, -3])]}});
   facts.inputs.forEach((_, i) => chart(`input${i}`, 80, [{stroke: css("--ink"), width: 1.2}], {sync: true}));
   chart("trend", 150, [{stroke: css("--blue"), width: 1.6, points: {show: false}}],
-    {time: true, scale: {distr: 3, range: [0.5, 5]}, hooks: {drawAxes: [bands]}});
+    {time: true, scale: {distr: 3, range: [0.5, 5]}, splits: () => [0.5, 1, 2, 4], hooks: {drawAxes: [bands]}});
 }
 
 function holder(id, title) {
