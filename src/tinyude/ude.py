@@ -104,8 +104,12 @@ class UDE(Predicting, Fitted, BaseEstimator):  # type: ignore[misc]
         Loss over the perceptron's updates; empty for a batch fit.
     config_ : Config
         The configuration with which a board goes on learning.
+    spread_ : Spread
+        Of the learned numbers over groups of windows, behind the intervals of a model without a covariance.
     n_features_in_ : int
         Measured channels.
+    result_ : FitResult
+        All of these in one object (tinyude.model.result), with window, sensor noise and counters of the fit.
 
     See Also
     --------

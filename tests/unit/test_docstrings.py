@@ -2,10 +2,13 @@
 
 import doctest
 import inspect
+import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
+from numpydoc.docscrape import ClassDoc
 from numpydoc.validate import validate
 
 import tinyude as tu
@@ -56,3 +59,20 @@ def test_examples_in_docstrings_run(name: str, tmp_path, monkeypatch) -> None:
         runner.run(case, clear_globs=False)
         known |= case.globs if case.name == name else {}
     assert runner.failures == 0
+
+
+def test_ude_explains_every_fitted_attribute() -> None:
+    told = {parameter.name for parameter in ClassDoc(tu.UDE)["Attributes"]}
+    fitted = {name for name in dir(tu.UDE) if name.endswith("_") and not name.startswith("_")}
+    assert fitted and fitted | {"result_"} <= told
+
+
+def test_header_explains_every_field_of_the_configuration() -> None:
+    """A comment each; a flag says what 0 does."""
+    header = (Path(__file__).parents[2] / "core" / "include" / "tinyude.h").read_text()
+    body = re.search(r"typedef struct tu_config \{(.*?)\} tu_config;", header, re.DOTALL)
+    assert body is not None
+    fields = re.findall(r"^    \w+ (\w+)(?:\[\w+\])?;[^\n]*?(?:/\*(.*?)\*/)?$", body[1], re.MULTILINE | re.DOTALL)
+    assert len(fields) > 40
+    assert not [name for name, comment in fields if not comment]
+    assert not [name for name, comment in fields if "flag" in comment and not re.search(r"\b0:|\[0\]", comment)]

@@ -1,4 +1,4 @@
-"""What a user needs to know to trust a fit, in figures."""
+"""The figures of a fit: noise, windows, counters, terms, the share of the network, the range that was visited."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def adopt_verdict(diagnostics: dict[str, Any], verdict: Verdict) -> None:
 
 
 def visited_range(model: Model, seen: Windows) -> dict[str, tuple[float, float]]:
-    """Lowest and highest value of every state and input in the windows that taught."""
+    """Lowest and highest value of every state and input in the accepted windows."""
     columns = np.hstack([seen.x, seen.u]) if len(seen) else np.zeros((1, model.physics.n_states + seen.u.shape[1]))
     names = (*model.physics.states, *model.physics.inputs)
     return {n: (float(c.min()), float(c.max())) for n, c in zip(names, columns.T, strict=True)}

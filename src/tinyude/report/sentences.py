@@ -68,7 +68,7 @@ def _data_sentence(diagnostics: Diagnostics) -> str:
 
 
 def rejections(diagnostics: Diagnostics) -> str:
-    """How many windows were refused, and why."""
+    """How many windows were rejected, and why."""
     reasons = {reason: int(count) for reason, count in diagnostics["rejected"].items() if count}
     total = sum(reasons.values())
     if not total:

@@ -1,4 +1,4 @@
-"""What a stream shows at first glance, before anything is estimated."""
+"""Data-dependent defaults: what a stream shows before anything is estimated from it."""
 
 from __future__ import annotations
 
