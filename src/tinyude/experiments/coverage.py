@@ -25,7 +25,7 @@ SETUPS: dict[str, dict[str, Any]] = {
         "stride": 4, "measured": ["theta", "omega"], "wave": 0.4, "options": {"library": ["omega"]},
     },
 }  # fmt: skip
-PLANTS, SECONDS, NOISE = 20, 20.0, 0.01
+PLANTS, SECONDS, NOISE = 40, 20.0, 0.01
 FIRST = 7000  # seed of the first plant; no constant was set on these
 VISITED = 200  # states at which the residual's interval is looked at
 WANTED = (0.85, 0.95)

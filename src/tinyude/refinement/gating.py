@@ -24,17 +24,31 @@ def rejected_rows(passed: Passed) -> Array:
 
 
 def cut_at_jumps(batch: Batch, passed: Passed) -> list[Stretch]:
-    """The stretches, cut where several rows in a row were rejected; each part begins with the first of them."""
+    """The stretches, cut where several rows in a row were rejected; each part begins with the first of them.
+
+    The rows before it that already lean to the side of the jump are left out.
+    """
     rejected = rejected_rows(passed)
     parts: list[Stretch] = []
     for number, stretch in enumerate(batch.stretches):
-        begins = [0, *_jumps(rejected[batch.rows_of(number)]), len(stretch)]
+        rows = batch.rows_of(number)
+        jumps = _jumps(rejected[rows])
+        begins, ends = [0, *jumps], [*(_began(passed.innovations[rows], jump) for jump in jumps), len(stretch)]
         parts.extend(
             stretch.cut(a, b) if (a, b) != (0, len(stretch)) else stretch
-            for a, b in itertools.pairwise(begins)
+            for a, b in zip(begins, ends, strict=True)
             if b - a >= SHORTEST
         )
     return parts
+
+
+def _began(innovations: Array, jump: int) -> int:
+    """The row from which innovations have the sign of the jump: that of a rate shows in the position bit by bit."""
+    typical = np.sqrt(np.nanmean(innovations[:jump] ** 2, axis=0)) + 1e-300
+    channel = int(np.nanargmax(np.abs(innovations[jump]) / typical))
+    before = innovations[:jump, channel] * np.sign(innovations[jump, channel])
+    other = np.flatnonzero(~(before > 0.0))
+    return int(other[-1]) + 1 if len(other) else 0
 
 
 def _jumps(rejected: Array) -> list[int]:

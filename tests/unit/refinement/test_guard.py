@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from tinyude.refinement.gating import cut_alike
+from tinyude.refinement.filter import Passed
+from tinyude.refinement.gating import cut_alike, cut_at_jumps
 from tinyude.refinement.guard import HORIZONS, paired, run_error
-from tinyude.refinement.stretches import Stretch
+from tinyude.refinement.stretches import Stretch, batch_of
 from tinyude.refinement.thinning import reduced, thinned
 
 
@@ -76,3 +77,16 @@ def test_cut_alike_cuts_the_whole_where_a_part_was_cut() -> None:
     made = cut_alike([whole], [part], halves)
     assert [len(s) for s in made] == [1500, 2500]
     assert [len(s) for s in cut_alike([whole], [part], [part])] == [4000]
+
+
+def test_cut_at_jumps_leaves_out_the_rows_that_lean_to_the_jump() -> None:
+    """A rate that jumps at row 100 shows in the angle bit by bit: beyond five standard deviations from row 106 on."""
+    batch = batch_of([stretch(200)])
+    innovations = np.where(np.arange(200) % 2, 0.5, -0.5)[:, None]
+    innovations[100:, 0] = np.arange(100) + 0.1
+    variances = np.where(np.abs(innovations) > 5.0, np.inf, 1.0)
+    nothing = np.zeros(0)
+    passed = Passed(*[nothing] * 5, innovations, variances, *[nothing] * 3)
+    first, second = cut_at_jumps(batch, passed)
+    assert first.first == 0 and 99 <= len(first) <= 100
+    assert second.first == 105 and len(second) == 95
