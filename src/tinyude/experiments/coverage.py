@@ -22,7 +22,7 @@ SETUPS: dict[str, dict[str, Any]] = {
     "angle only, 250 Hz, 1 %": {"stride": 4, "measured": ["theta"], "options": {"hidden": ()}},
     "angle only, 20 Hz, 1 %": {"stride": 50, "measured": ["theta"], "options": {"hidden": ()}},
     "a term beside a network, 1 %": {
-        "stride": 4, "measured": ["theta", "omega"], "wave": 0.4, "options": {"library": ["omega"]},
+        "stride": 4, "measured": ["theta", "omega"], "wave": 0.4, "options": {"library": ["omega"], "keep": True},
     },
 }  # fmt: skip
 PLANTS, SECONDS, NOISE = 40, 20.0, 0.01
@@ -64,9 +64,9 @@ def _held(ude: UDE, gravity: float, damping: float, friction: Any, states: Any, 
     if not network:
         ((_, _, low, high),) = ude.diagnostics_["parameters"]
         held["parameter"] = float(low <= gravity <= high)
-        found = [entry for entry in ude.diagnostics_["terms"] if entry["term"] == "omega"]
-        only = len(ude.diagnostics_["terms"]) == 1
-        held["term"] = float(found[0]["low"] <= -damping <= found[0]["high"]) if found and only else None
+    found = [entry for entry in ude.diagnostics_["terms"] if entry["term"] == "omega"]
+    only = len(ude.diagnostics_["terms"]) == 1
+    held["term"] = float(found[0]["low"] <= -damping <= found[0]["high"]) if found and only else None
     low, high = ude.residual_interval(states)
     truth = friction(states[:, 0], states[:, 1])
     held["residual"] = float(np.mean((low[:, 1] <= truth) & (truth <= high[:, 1])))

@@ -30,6 +30,7 @@ LINEAR = 3.0  # times the residual's RMS: prior spread of the linear part
 TRIAL, ITERATIONS = 8, 25  # steps from every start, and in all from the better one
 STARTS = (0.2, 1.2)  # logarithms of the lengths
 IRRELEVANT = 4.0  # logarithm of a length beyond which an input plays no part
+HELD = 1e-6  # of a column: what may be left of it beside the terms that hold it
 ROUNDING = 1e-13  # of the largest squared feature: what its sums are exact to
 JITTER = 1e-6
 
@@ -53,7 +54,7 @@ class KernelFit:
     centres: Array  # (units, features)
     inverse_lengths: Array  # (features,)
     root: Array  # (units, units): unit weights from standard normal ones
-    linear: float  # prior spread of the linear part
+    linear: Array  # (features + 1,) prior spread of the constant and the slopes; 0: a term beside it has that column
     posterior: Posterior  # of [extra columns, linear part, units], each with unit prior variance
     extra: int
 
@@ -94,19 +95,34 @@ def make_inputs(columns: Array, sees: Sequence[int], angles: Sequence[int]) -> I
 def fit_kernel(problem: Problem, inputs: Inputs, extra: Array | None = None) -> KernelFit:
     """Length scales, units and weights; extra: whitened columns (rows, columns) scaled to unit prior variance."""
     more = np.zeros((len(problem.y), 0)) if extra is None else extra
-    hyper = _Search(problem, inputs, make_blocks(problem), more).best()
+    plain = problem.design(np.concatenate([np.ones((len(inputs.z), 1)), inputs.z], axis=1))
+    linear = LINEAR * problem.size * _missing(plain, more)
+    hyper = _Search(problem, inputs, make_blocks(problem), more, linear).best()
     lengths = np.exp(hyper[:-2])
     inverse = np.where(hyper[:-2] < IRRELEVANT, 1.0 / lengths, 0.0)
     centres = farthest(inputs.z * inverse, inputs.z, CENTRES)
     root = np.exp(hyper[-2]) * _inverse_root(kernel_values(centres, centres, inverse))
-    values = kernel_values(inputs.z, centres, inverse)
-    linear = LINEAR * problem.size
-    ones = np.ones((len(inputs.z), 1))
-    seen = problem.design(np.concatenate([ones, inputs.z, values], axis=1))
-    width = 1 + inputs.z.shape[1]
-    features = np.concatenate([more, linear * seen[:, :width], seen[:, width:] @ root], axis=1)
+    seen = problem.design(kernel_values(inputs.z, centres, inverse))
+    features = np.concatenate([more, linear * plain, seen @ root], axis=1)
     found = posterior(features, problem.y, np.sqrt(problem.whitener.expected))
     return KernelFit(inputs, centres, inverse, root, linear, found, more.shape[1])
+
+
+def _missing(plain: Array, beside: Array) -> Array:
+    """1 for every column, the constant first, that the terms beside the network do not hold already, 0 for the others.
+
+    A slope that a term and the network both had would be shared between them, half and half.
+    """
+    answer = np.ones(plain.shape[1])
+    if not beside.shape[1]:
+        return answer
+    known = beside
+    for k, column in enumerate(plain.T):
+        left = column - known @ np.linalg.lstsq(known, column, rcond=None)[0]
+        answer[k] = np.linalg.norm(left) > HELD * np.linalg.norm(column)
+        if k == 0:  # slopes are of centred inputs
+            known = np.concatenate([beside, plain[:, :1]], axis=1)
+    return answer
 
 
 def farthest(scaled: Array, points: Array, count: int) -> Array:
@@ -130,7 +146,7 @@ def _inverse_root(matrix: Array) -> Array:
 class _Search:
     """Log evidence of the blocks as a function of the logarithms of lengths, kernel size and noise scale."""
 
-    def __init__(self, problem: Problem, inputs: Inputs, blocks: Blocks, extra: Array) -> None:
+    def __init__(self, problem: Problem, inputs: Inputs, blocks: Blocks, extra: Array, linear: Array) -> None:
         targets = problem.targets
         first = np.searchsorted(targets.owner, np.arange(targets.count + 1))
         windows = blocks.windows.ravel()
@@ -145,7 +161,7 @@ class _Search:
         self.size, self.noise = np.log(problem.size), 0.5 * np.log(problem.whitener.expected)
         plain = np.concatenate([np.ones((len(z), 1)), z], axis=1)
         sums = np.add.reduceat(plain * weights[:, None], starts, axis=0)
-        self.linear = LINEAR * problem.size * self._whitened(sums)
+        self.linear = linear * self._whitened(sums)
         if extra.shape[1]:
             each = problem.whitener.interleaved
             rows = (blocks.windows[..., None] * each + np.arange(each)).reshape(-1)

@@ -7,7 +7,7 @@ from tinyude.physics import Parameter, Physics
 from tinyude.systems import pendulum
 from tinyude.training.batch.covariance import NoiseRows, Whitener, band_covariance, interleaved, noise_rows
 from tinyude.training.batch.fit import BatchResult, Options, batch_fit
-from tinyude.training.batch.kernel_fit import _Search, make_inputs
+from tinyude.training.batch.kernel_fit import _missing, _Search, make_inputs
 from tinyude.training.batch.library import Factor, Offer, evaluate, expression, rich_library
 from tinyude.training.batch.problem import Problem, make_blocks
 from tinyude.training.batch.samples import mend, sensor_noise
@@ -126,7 +126,9 @@ def test_units_sums_and_slopes_are_the_same_in_both_engines() -> None:
 def test_kernel_evidence_gradient_is_exact() -> None:
     problem, _ = targets_of_noise(2)
     inputs = make_inputs(problem.targets.columns, (0, 1), ())
-    search = _Search(problem, inputs, make_blocks(problem), np.zeros((len(problem.y), 0)))
+    search = _Search(
+        problem, inputs, make_blocks(problem), np.zeros((len(problem.y), 0)), np.full(3, 3.0 * problem.size)
+    )
     hyper = np.array([0.3, 0.8, search.size + 1.0, search.noise + 0.1])
     _, gradient = search.minus(hyper)
     for k, step in enumerate(1e-5 * np.eye(4)):
@@ -208,3 +210,11 @@ def test_batch_fit_invents_nothing_in_a_complete_equation() -> None:
     _, samples = pendulum().stream(0.01, seed=3, seconds=20.0)
     result = fit(physics, samples)
     assert result.best.name == "known" and result.chi2[1] < 1.3
+
+
+def test_missing_leaves_out_slopes_that_terms_beside_the_network_hold() -> None:
+    x, y = RNG.normal(2.0, 1.0, 50), RNG.normal(size=50)
+    plain = np.stack([np.ones(50), (x - 2.0) / 3.0, y], axis=1)
+    assert _missing(plain, np.zeros((50, 0))).tolist() == [1.0, 1.0, 1.0]
+    assert _missing(plain, np.stack([x, np.sin(y)], axis=1)).tolist() == [1.0, 0.0, 1.0]
+    assert _missing(plain, np.stack([np.full(50, 7.0), y], axis=1)).tolist() == [0.0, 1.0, 0.0]
