@@ -176,7 +176,7 @@ def collect_evidence(
         "rolled_back": counters.rolled_back,
         "uneven_noise": noise.sigma_scale,
         "constant": {name: low for name, (low, high) in found["visited"].items() if low == high},
-        "nets": net_values(model),
+        "nets": net_values(model, found.get("term_shares")),
         "held_back": _held_back(found),
         "held_back_count": int(found.get("refinement", {}).get("held_back_runs", 0)),
     }
@@ -188,7 +188,7 @@ def collect_evidence(
     covered = _outside(model, seen, found) if held_out else ({}, 0.0)
     return Evidence(
         **common,
-        cycles=common["seconds"] / (2.0 * np.pi * max(characteristic_seconds(seen), 1e-12)),
+        cycles=common["seconds"] / (2.0 * np.pi * max(characteristic_seconds(seen, derived=True), 1e-12)),
         shortest=seen.usual <= SHORTEST,
         unexplained={model.physics.states[i]: _unexplained(seen, left, alone, i) for i in model.on},
         runs=run_errors(model, stream, seen, given, found.get("holds") or "held"),

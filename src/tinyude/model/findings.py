@@ -27,7 +27,7 @@ LEFT_OVER_NOISE = 3.0  # sound rigs leave 0.85 to 1.2 times the noise (tinyude r
 LEFT_SMALL, LEFT_FAR_OVER_NOISE = 0.02, 10.0
 DRIVEN, SURE = 0.35, 5.0  # correlation of what is left with a signal, and standard errors
 PASSED = 0.5
-FEW_CYCLES, FEW_WINDOWS = 0.4, 40
+FEW_CYCLES, FEW_WINDOWS = 0.75, 40  # a step response of three time constants has 0.76, a ramp 0.55
 QUANTISED = 2.0  # steps over noise
 COARSE = 0.02  # of a signal's spread: a step that matters
 MOSTLY_NOISE = 0.5
@@ -38,6 +38,8 @@ OUTSIDE = 0.01
 UNITS_OFF = 30.0
 FAR_TOO_SMALL = 100.0  # times: what is known is of no use there; a length in mm makes it 1000 times smaller
 CHANGE_HELPS, CHANGE_NEEDED = 3.0, 0.5  # times less unexplained; share unexplained as given
+ADDEND_NEEDED = 1.3  # times less unexplained beside the learned terms, which else explain the same
+VALUE_LOW, VALUE_HIGH, VALUE_SHARE = 0.6, 1.7, 0.05  # net over your value; share of the rate that was learned on it
 ADDEND_HELPS = 2.0  # times less unexplained; noise in the states alone moves a factor, but then explains no more
 NETWORK = 0.2
 
@@ -152,8 +154,19 @@ def _signs(evidence: Evidence) -> Iterator[Reason]:
                 CAUTION, f"In d({net.state})/dt the data say net {net.net:.3g} {net.term} against your "
                 f"{net.yours:+.3g}: a factor of {name}.", "Check the units in that term.", "units",
             )  # fmt: skip
+        elif (
+            not VALUE_LOW < net.net / net.yours < VALUE_HIGH
+            and net.share > VALUE_SHARE
+            and abs(net.learned) > SURE * net.error
+        ):
+            said.add(net.state)
+            yield Reason(
+                CAUTION, f"In d({net.state})/dt the data say net {net.net:.3g} {net.term} against your "
+                f"{net.yours:+.3g} {net.term}.",
+                "Check the values in that term, or let them be learned (learn = true).", "value",
+            )  # fmt: skip
     for addend in evidence.addends:
-        unsure = addend.error > 0.2 * abs(addend.factor - 1.0)
+        unsure = addend.error > 0.2 * abs(addend.factor - 1.0) or addend.needed < ADDEND_NEEDED
         if addend.state in said or addend.share < 0.02 or unsure or addend.gain < ADDEND_HELPS:
             continue
         if addend.factor < -0.3:

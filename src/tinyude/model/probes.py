@@ -54,12 +54,15 @@ class RunErrors:
         return int(self.model.shape[1])
 
 
-def characteristic_seconds(seen: Windows) -> float:
-    """The fastest of the measured signals' times: spread over RMS rate, 1 / (angular frequency) of a vibration."""
+def characteristic_seconds(seen: Windows, derived: bool = False) -> float:
+    """The fastest of the measured signals' times: spread over RMS rate, 1 / (angular frequency) of a vibration.
+
+    derived: of their derivatives too; a position may drift while its speed goes up and down.
+    """
     times = []
     rates, floors = seen.rms(seen.dx), seen.rms(seen.floor)
     for state, order in enumerate(seen.order):
-        if order == 0 and rates[state] > 3.0 * floors[state]:
+        if (order == 0 or derived) and rates[state] > 3.0 * floors[state]:
             times.append(float(np.std(seen.x[:, state]) / rates[state]))
     return min(times) if times else seen.usual * seen.period
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,6 +56,7 @@ class Addend:
     error: float
     share: float  # RMS of the summand over RMS of the rate
     gain: float  # times less that the known part leaves unexplained with that factor
+    needed: float  # times less that it leaves beside the learned terms: near 1, those do the same
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,7 @@ class Net:
     yours: float
     learned: float
     error: float
+    share: float = 1.0  # RMS of the learned term over RMS of the rate
 
     @property
     def net(self) -> float:
@@ -203,24 +205,22 @@ def addends(model: Model, seen: Windows) -> list[Addend]:
         kept = np.flatnonzero(model.coefficients[model.on.index(i)])
         extra = [(scale * seen.seen(learned[:, [k]], i))[:, 0] for k in kept]
         target = scale[:, 0] * seen.dx[:, i]
-        factors, errors = _factors(design, [*extra, np.ones(len(design))], target)
+        extras = [*extra, np.ones(len(design))]
+        factors, errors = _factors(design, extras, target)
         constant = float(sum((e for e in summands if not e.free_symbols), sp.Integer(0)))
         left = target - design.sum(axis=1) - scale[:, 0] * constant
+        others = _joined(design, extras)[:, design.shape[1] :]  # learned terms that are no summand of the known part
         for part, factor, error, column in zip(parts, factors, errors, design.T, strict=True):
             share = float(np.sqrt(np.mean(column**2))) / size
             gain = float(np.linalg.norm(left) / (np.linalg.norm(left - (factor - 1.0) * column) + 1e-300))
-            answer.append(Addend(physics.states[i], str(part), float(factor), float(error), share, gain))
+            needed = _left_by(others, left) / (_left_by(np.column_stack([column, others]), left) + 1e-300)
+            answer.append(Addend(physics.states[i], str(part), float(factor), float(error), share, gain, needed))
     return answer
 
 
 def _factors(design: Array, extras: list[Array], target: Array) -> tuple[Array, Array]:
     """Least squares with errors from groups of windows; extras join where they are not made of the others."""
-    columns = design
-    for extra in extras:
-        rest = extra - columns @ np.linalg.lstsq(columns, extra, rcond=None)[0]
-        if np.linalg.norm(rest) > COLLINEAR * np.linalg.norm(extra):
-            columns = np.column_stack([columns, extra])
-    count = design.shape[1]
+    columns, count = _joined(design, extras), design.shape[1]
     block = np.arange(len(target)) * GROUPS // len(target)
     whole = np.linalg.lstsq(columns, target, rcond=None)[0][:count]
     without = np.array([
@@ -229,8 +229,23 @@ def _factors(design: Array, extras: list[Array], target: Array) -> tuple[Array, 
     return whole, np.sqrt((GROUPS - 1) * np.mean((without - without.mean(axis=0)) ** 2, axis=0))
 
 
-def net_values(model: Model) -> list[Net]:
-    """Learned terms that the known right-hand side holds too, expanded in numbers."""
+def _left_by(columns: Array, target: Array) -> float:
+    """What least squares leave."""
+    return float(np.linalg.norm(target - columns @ np.linalg.lstsq(columns, target, rcond=None)[0]))
+
+
+def _joined(design: Array, extras: list[Array]) -> Array:
+    """Columns with those extras that are not made of them."""
+    columns = design
+    for extra in extras:
+        rest = extra - columns @ np.linalg.lstsq(columns, extra, rcond=None)[0]
+        if np.linalg.norm(rest) > COLLINEAR * np.linalg.norm(extra):
+            columns = np.column_stack([columns, extra])
+    return columns
+
+
+def net_values(model: Model, shares: Mapping[str, float] | None = None) -> list[Net]:
+    """Learned terms that the known right-hand side holds too, expanded in numbers; shares: of the rate, by term."""
     physics = model.physics
     values = {sp.Symbol(name): sp.Float(p.value) for name, p in physics.parameters.items()}
     real = {sp.Symbol(name): sp.Symbol(name, real=True) for name in (*physics.states, *physics.inputs)}
@@ -246,5 +261,6 @@ def net_values(model: Model) -> list[Net]:
             yours = pieces.get(sp.expand(term), 0.0)
             if learned and yours:
                 error = float(model.errors[row, column])
-                answer.append(Net(physics.states[state], str(term), yours, learned, error))
+                share = (shares or {}).get(f"{physics.states[state]}: {term}", 1.0)
+                answer.append(Net(physics.states[state], str(term), yours, learned, error, share))
     return answer

@@ -13,6 +13,7 @@ from tinyude.model.evidence import Evidence, Unexplained
 from tinyude.model.probes import RunErrors
 from tinyude.model.validation import run_scores
 from tinyude.model.verdict import Verdict, combined, judge
+from tinyude.model.wrong_physics import Addend, Net
 from tinyude.systems.signals import delay, quantise, sensor_noise
 
 NAMES = ["theta", "omega"]
@@ -149,6 +150,13 @@ SOUND = Evidence(
         ({"passed": 0.3, "passed_time": 0.9}, "good", ""),  # windows at kicks are short and many
         ({"sizes": {"x": (1e-3, 1.0)}}, "caution", "The known physics makes only 0.1 % of d(x)/dt"),
         ({"sizes": {"x": (0.0, 1.0)}}, "good", ""),  # nothing is known of it
+        ({"cycles": 0.6}, "caution", "too short"),
+        ({"nets": [Net("x", "u", 30.0, -15.0, 0.1, 0.4)]}, "caution", "net 15 u against your +30 u"),
+        ({"nets": [Net("x", "u", 30.0, -15.0, 0.1, 0.01)]}, "good", ""),  # too small a part of the rate
+        ({"nets": [Net("x", "u", 30.0, -5.0, 0.1, 0.4)]}, "good", ""),  # a part of it was missing
+        ({"nets": [Net("x", "u", 30.0, -60.0, 0.1, 0.4)]}, "caution", "check the sign"),
+        ({"addends": [Addend("x", "k*u", -1.0, 0.01, 0.5, 10.0, 5.0)]}, "caution", "-1 times your term k*u"),
+        ({"addends": [Addend("x", "k*u", -1.0, 0.01, 0.5, 10.0, 1.1)]}, "good", ""),  # learned terms do the same
         ({"runs": errors(0.8, 0.9, 0.01)}, "bad", "off by 80 % of the signals' spread"),
         ({"runs": errors(0.2, 0.9, 0.01)}, "caution", "off by 20 %"),
         ({"runs": errors(0.2, 0.9, 0.2)}, "good", ""),  # as uncertain as its start
