@@ -20,8 +20,8 @@ from tinyude.estimator.streaming import record_windows
 from tinyude.model.candidate import Candidate
 from tinyude.model.diagnostics import adopt_verdict, record_excerpt, term_shares
 from tinyude.model.evidence import Evidence, collect_evidence, hidden_evidence
-from tinyude.model.findings import GOOD
 from tinyude.model.model import Model
+from tinyude.model.reason import GOOD
 from tinyude.model.result import FitResult
 from tinyude.model.uncertainty import Spread
 from tinyude.model.verdict import Verdict, combined, judge

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from tinyude.data.streams import Stream
 from tinyude.model.equations import interval_factor, term_table
-from tinyude.model.findings import NOTE
 from tinyude.model.model import Model
+from tinyude.model.reason import NOTE
 from tinyude.model.result import FitResult, learner_part
 from tinyude.model.verdict import Verdict
 from tinyude.model.windows import Windows

@@ -75,6 +75,15 @@ class Sensor:
 
 
 @dataclass(frozen=True)
+class Innovations:
+    """How far the one-step innovations are from white noise: largest correlations, and what 99 % of it keep within."""
+
+    auto: tuple[float, str]  # with themselves beyond lag 0, and the channel
+    cross: tuple[float, str, str]  # with an input at any lag, the channel, and the input
+    bound: float
+
+
+@dataclass(frozen=True)
 class Lag:
     """A measured rate that runs behind, or ahead of, the derivative of its position; and their ratio."""
 
@@ -105,6 +114,7 @@ class Evidence:
     runs: RunErrors | None = None
     held_back: Mapping[str, float] = field(default_factory=dict)  # mean free-run error of candidates; "" for the best
     held_back_count: int = 0  # free runs
+    innovations: Innovations | None = None
     drivers: Sequence[Driver] = ()
     changes: Sequence[Change] = ()
     addends: Sequence[Addend] = ()
@@ -177,6 +187,7 @@ def collect_evidence(
         "uneven_noise": noise.sigma_scale,
         "constant": {name: low for name, (low, high) in found["visited"].items() if low == high},
         "nets": net_values(model, found.get("term_shares")),
+        "innovations": None if held_out else _innovations(found.get("innovations", {})),
         "held_back": _held_back(found),
         "held_back_count": int(found.get("refinement", {}).get("held_back_runs", 0)),
     }
@@ -225,6 +236,18 @@ def hidden_evidence(result: FitResult, stream: Stream) -> Evidence:
         held_back=_held_back(found),
         held_back_count=int(refinement["held_back_runs"]),
     )
+
+
+def _innovations(found: Mapping[str, Any]) -> Innovations | None:
+    if not found:
+        return None
+    auto = max((float(np.max(np.abs(values[1:]))), name) for name, values in found["auto"].items())
+    crossed = [
+        (float(np.max(np.abs(values))), name, used)
+        for name, inputs in found["cross"].items()
+        for used, values in inputs.items()
+    ]
+    return Innovations(auto, max(crossed, default=(0.0, "", "")), float(found["bound"]))
 
 
 def _held_back(found: Mapping[str, Any]) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""The findings about a fit: rules from evidence to reasons, each with what to do. All their words are here.
+"""The findings about a fit: rules from evidence to reasons, each with what to do; those of sensors are apart.
 
 Thresholds were set on the tuning half of the simulated rigs of `tinyude reproduce verdicts`; its table reports the
 other half.
@@ -7,15 +7,14 @@ other half.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
-from tinyude.model.evidence import Evidence, Sensor
+from tinyude.model.evidence import Evidence
 from tinyude.model.quantities import percent, seconds, times
+from tinyude.model.reason import BAD, CAUTION, NOTE, Reason
+from tinyude.model.sensor_findings import sensor_findings
 from tinyude.model.wrong_physics import factor_name
-
-GOOD, CAUTION, BAD, NOTE = "good", "caution", "bad", "note"
 
 RUN_LOST, RUN_LARGE = 0.5, 0.05  # free-run error over the spread: no prediction any more, and worth a warning
 HELD_BACK_LARGE = 0.2
@@ -26,13 +25,9 @@ LEFT_LOST, LEFT_LARGE = 0.15, 0.05  # unexplained share of a rate
 LEFT_OVER_NOISE = 3.0  # sound rigs leave 0.85 to 1.2 times the noise (tinyude reproduce verdicts)
 LEFT_SMALL, LEFT_FAR_OVER_NOISE = 0.02, 10.0
 DRIVEN, SURE = 0.35, 5.0  # correlation of what is left with a signal, and standard errors
+CROSSED, COLOURED = 0.2, 0.4  # correlations of innovations; sound rigs stay below 0.08 (seeds 0, 7 and 8)
 PASSED = 0.5
 FEW_CYCLES, FEW_WINDOWS = 0.75, 40  # a step response of three time constants has 0.76, a ramp 0.55
-QUANTISED = 2.0  # steps over noise
-COARSE = 0.02  # of a signal's spread: a step that matters
-MOSTLY_NOISE = 0.5
-STUCK = 0.01
-CLIPPED = 0.02
 LATE = 0.25  # sample periods
 OUTSIDE = 0.01
 UNITS_OFF = 30.0
@@ -42,31 +37,6 @@ ADDEND_NEEDED = 1.3  # times less unexplained beside the learned terms, which el
 VALUE_LOW, VALUE_HIGH, VALUE_SHARE = 0.6, 1.7, 0.05  # net over your value; share of the rate that was learned on it
 ADDEND_HELPS = 2.0  # times less unexplained; noise in the states alone moves a factor, but then explains no more
 NETWORK = 0.2
-
-
-@dataclass(frozen=True)
-class Reason:
-    """One finding.
-
-    Attributes
-    ----------
-    severity : {"bad", "caution", "note"}
-        A note costs no trust.
-    text : str
-        What was found.
-    remedy : str
-        What to do about it.
-    kind : str
-        A short word for programs: "free run", "unexplained", "input", "sign", "units", ...
-    """
-
-    severity: str
-    text: str
-    remedy: str
-    kind: str
-
-    def __str__(self) -> str:
-        return f"{self.text} {self.remedy}".strip()
 
 
 def judged_horizon(evidence: Evidence) -> int | None:
@@ -277,6 +247,29 @@ def _inputs(evidence: Evidence) -> Iterator[Reason]:
         return
 
 
+def _innovations(evidence: Evidence) -> Iterator[Reason]:
+    found = evidence.innovations
+    if found is None:
+        return
+    (crossed, channel, name), (coloured, own) = found.cross, found.auto
+    if crossed > max(CROSSED, 2.0 * found.bound):
+        yield Reason(
+            CAUTION, f"What one step ahead misses of {channel} follows the input {name} (r = {crossed:.2f}; white "
+            f"noise stays below {found.bound:.2f}).", f"{name} acts later or earlier than logged, through "
+            "something that is missing, or otherwise between samples than hold says.", "input",
+        )  # fmt: skip
+    elif coloured > max(COLOURED, 3.0 * found.bound):
+        runs, index = evidence.runs, judged_horizon(evidence)
+        off = runs is not None and bool(np.median(runs.model[index]) > 2.0 * np.median(runs.expected[index]))
+        missing = off or any(left.over_noise > 1.5 for left in evidence.unexplained.values())
+        yield Reason(
+            CAUTION if missing else NOTE,
+            f"What one step ahead misses of {own} is not white noise (r = {coloured:.2f}, which stays below "
+            f"{found.bound:.2f}).", "A state, a delay or a filter is missing in the physics, "
+            "or the sensor is filtered: log raw data.", "innovations",
+        )  # fmt: skip
+
+
 def _sizes(evidence: Evidence) -> Iterator[Reason]:
     if any(True for _ in _changes(evidence)):
         return
@@ -334,45 +327,6 @@ def _excitation(evidence: Evidence) -> Iterator[Reason]:
         )  # fmt: skip
 
 
-def _sensors(evidence: Evidence) -> Iterator[Reason]:
-    for sensor in evidence.sensors:
-        yield from _sensor(sensor)
-    if evidence.uneven_noise > 1.2:
-        yield Reason(
-            NOTE, "The sensor noise is not even and white: it grows with speed, or the signal is filtered.",
-            "Log raw data with exact time stamps.", "noise",
-        )  # fmt: skip
-
-
-def _sensor(sensor: Sensor) -> Iterator[Reason]:
-    if sensor.stuck > STUCK and sensor.stuck_at is not None:
-        begin, end = sensor.stuck_at
-        yield Reason(
-            CAUTION, f"{sensor.name} stands still for {percent(sensor.stuck)} of the record, longest from {begin:.4g} "
-            f"to {end:.4g} s.", "Check the sensor and its cable; those stretches teach nothing.", "stuck",
-        )  # fmt: skip
-    if sensor.step > QUANTISED * sensor.sigma and sensor.step > COARSE * sensor.spread:
-        yield Reason(
-            CAUTION, f"{sensor.name} moves in steps of {sensor.step:.3g}, {percent(sensor.step / sensor.spread)} of "
-            "its spread.", "A finer sensor would help most.", "quantised",
-        )  # fmt: skip
-    if sensor.clipped > CLIPPED:
-        yield Reason(
-            CAUTION, f"{sensor.name} stays at its extreme value for {percent(sensor.clipped)} of the record.",
-            "It seems to saturate: widen the sensor's range.", "clipped",
-        )  # fmt: skip
-    if sensor.turn:
-        yield Reason(
-            CAUTION, f"{sensor.name} jumps by about {sensor.turn:.4g} as an angle does that wraps.",
-            f"Say so with wraps = {'true' if sensor.turn < 7.0 else '360'} in the physics file, or UDE(wraps=...).",
-            "wraps",
-        )  # fmt: skip
-    if sensor.sigma > MOSTLY_NOISE * sensor.spread:
-        yield Reason(
-            CAUTION, f"{sensor.name} hardly rises above its noise.", "Excite the system more strongly.", "noise",
-        )  # fmt: skip
-
-
 def _coverage(evidence: Evidence) -> Iterator[Reason]:
     if evidence.held_out and evidence.outside_total > OUTSIDE:
         names = ", ".join(f"{name} for {percent(share)}" for name, share in evidence.outside.items())
@@ -409,8 +363,8 @@ def _notes(evidence: Evidence) -> Iterator[Reason]:
 
 
 RULES: tuple[Callable[[Evidence], Iterator[Reason]], ...] = (
-    _room, _changes, _kinematics, _signs, _inputs, _free_runs, _unexplained, _sizes, _parameters, _excitation,
-    _sensors, _coverage, _notes,
+    _room, _changes, _kinematics, _signs, _inputs, _free_runs, _unexplained, _innovations, _sizes, _parameters,
+    _excitation, sensor_findings, _coverage, _notes,
 )  # fmt: skip
 
 

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from tinyude.model.evidence import Evidence
-from tinyude.model.findings import BAD, CAUTION, GOOD, NOTE, Reason, judged_horizon, reasons, where
+from tinyude.model.findings import judged_horizon, reasons, where
 from tinyude.model.quantities import percent, seconds
+from tinyude.model.reason import BAD, CAUTION, GOOD, NOTE, Reason
 
 STATUSES = (GOOD, CAUTION, BAD)
 OF_THE_RECORD = ("free run", "unexplained", "worse", "short", "held out", "rejected")  # kinds that each record has anew

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tinyude as tu
-from tinyude.model.evidence import Evidence, Unexplained
+from tinyude.model.evidence import Evidence, Innovations, Unexplained
 from tinyude.model.probes import RunErrors
 from tinyude.model.validation import run_scores
 from tinyude.model.verdict import Verdict, combined, judge
@@ -142,6 +142,9 @@ SOUND = Evidence(
 )  # fmt: skip
 
 
+COLOURED = Innovations((0.6, "x"), (0.0, "", ""), 0.04)
+
+
 @pytest.mark.parametrize(
     ("change", "status", "words"),
     [
@@ -151,6 +154,18 @@ SOUND = Evidence(
         ({"sizes": {"x": (1e-3, 1.0)}}, "caution", "The known physics makes only 0.1 % of d(x)/dt"),
         ({"sizes": {"x": (0.0, 1.0)}}, "good", ""),  # nothing is known of it
         ({"cycles": 0.6}, "caution", "too short"),
+        ({"innovations": Innovations((0.05, "x"), (0.04, "x", "u"), 0.04)}, "good", ""),
+        ({"innovations": Innovations((0.05, "x"), (0.3, "x", "u"), 0.04)}, "caution", "follows the input u (r = 0.30"),
+        ({"innovations": Innovations((0.05, "x"), (0.3, "x", "u"), 0.2)}, "good", ""),  # few rows
+        ({"innovations": COLOURED}, "good", "not white noise"),  # a filtered sensor
+        (
+            {
+                "innovations": Innovations((0.6, "x"), (0.0, "", ""), 0.04),
+                "unexplained": {"x": Unexplained(0.02, 0.9, 0.01)},
+            },
+            "caution",
+            "is not white noise (r = 0.60",
+        ),
         ({"nets": [Net("x", "u", 30.0, -15.0, 0.1, 0.4)]}, "caution", "net 15 u against your +30 u"),
         ({"nets": [Net("x", "u", 30.0, -15.0, 0.1, 0.01)]}, "good", ""),  # too small a part of the rate
         ({"nets": [Net("x", "u", 30.0, -5.0, 0.1, 0.4)]}, "good", ""),  # a part of it was missing

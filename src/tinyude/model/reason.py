@@ -1,0 +1,32 @@
+"""One finding of a verdict."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+GOOD, CAUTION, BAD, NOTE = "good", "caution", "bad", "note"
+
+
+@dataclass(frozen=True)
+class Reason:
+    """One finding.
+
+    Attributes
+    ----------
+    severity : {"bad", "caution", "note"}
+        A note costs no trust.
+    text : str
+        What was found.
+    remedy : str
+        What to do about it.
+    kind : str
+        A short word for programs: "free run", "unexplained", "input", "sign", "units", ...
+    """
+
+    severity: str
+    text: str
+    remedy: str
+    kind: str
+
+    def __str__(self) -> str:
+        return f"{self.text} {self.remedy}".strip()

@@ -1,0 +1,55 @@
+"""The findings about sensors, each with what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tinyude.model.evidence import Evidence, Sensor
+from tinyude.model.quantities import percent
+from tinyude.model.reason import CAUTION, NOTE, Reason
+
+QUANTISED = 2.0  # steps over noise
+COARSE = 0.02  # of a signal's spread: a step that matters
+MOSTLY_NOISE = 0.5
+STUCK = 0.01
+CLIPPED = 0.02
+
+
+def sensor_findings(evidence: Evidence) -> Iterator[Reason]:
+    """What is wrong with the channels of a record."""
+    for sensor in evidence.sensors:
+        yield from _sensor(sensor)
+    if evidence.uneven_noise > 1.2:
+        yield Reason(
+            NOTE, "The sensor noise is not even and white: it grows with speed, or the signal is filtered.",
+            "Log raw data with exact time stamps.", "noise",
+        )  # fmt: skip
+
+
+def _sensor(sensor: Sensor) -> Iterator[Reason]:
+    if sensor.stuck > STUCK and sensor.stuck_at is not None:
+        begin, end = sensor.stuck_at
+        yield Reason(
+            CAUTION, f"{sensor.name} stands still for {percent(sensor.stuck)} of the record, longest from {begin:.4g} "
+            f"to {end:.4g} s.", "Check the sensor and its cable; those stretches teach nothing.", "stuck",
+        )  # fmt: skip
+    if sensor.step > QUANTISED * sensor.sigma and sensor.step > COARSE * sensor.spread:
+        yield Reason(
+            CAUTION, f"{sensor.name} moves in steps of {sensor.step:.3g}, {percent(sensor.step / sensor.spread)} of "
+            "its spread.", "A finer sensor would help most.", "quantised",
+        )  # fmt: skip
+    if sensor.clipped > CLIPPED:
+        yield Reason(
+            CAUTION, f"{sensor.name} stays at its extreme value for {percent(sensor.clipped)} of the record.",
+            "It seems to saturate: widen the sensor's range.", "clipped",
+        )  # fmt: skip
+    if sensor.turn:
+        yield Reason(
+            CAUTION, f"{sensor.name} jumps by about {sensor.turn:.4g} as an angle does that wraps.",
+            f"Say so with wraps = {'true' if sensor.turn < 7.0 else '360'} in the physics file, or UDE(wraps=...).",
+            "wraps",
+        )  # fmt: skip
+    if sensor.sigma > MOSTLY_NOISE * sensor.spread:
+        yield Reason(
+            CAUTION, f"{sensor.name} hardly rises above its noise.", "Excite the system more strongly.", "noise",
+        )  # fmt: skip
