@@ -14,7 +14,7 @@ from tinyude.model.evidence import Evidence
 from tinyude.model.quantities import percent, seconds, times
 from tinyude.model.reason import BAD, CAUTION, NOTE, Reason
 from tinyude.model.sensor_findings import sensor_findings
-from tinyude.model.wrong_physics import factor_name
+from tinyude.model.wrong_physics import Net, factor_name
 
 RUN_LOST, RUN_LARGE = 0.5, 0.05  # free-run error over the spread: no prediction any more, and worth a warning
 HELD_BACK_LARGE = 0.2
@@ -34,7 +34,8 @@ UNITS_OFF = 30.0
 FAR_TOO_SMALL = 100.0  # times: what is known is of no use there; a length in mm makes it 1000 times smaller
 CHANGE_HELPS, CHANGE_NEEDED = 3.0, 0.5  # times less unexplained; share unexplained as given
 ADDEND_NEEDED = 1.3  # times less unexplained beside the learned terms, which else explain the same
-VALUE_LOW, VALUE_HIGH, VALUE_SHARE = 0.6, 1.7, 0.05  # net over your value; share of the rate that was learned on it
+VALUE_LOW, VALUE_HIGH = 0.6, 1.7  # net over your value
+VALUE_SHARE, VALUE_MAIN = 0.05, 0.3  # share of the rate: what was learned on that value, and your own part
 ADDEND_HELPS = 2.0  # times less unexplained; noise in the states alone moves a factor, but then explains no more
 NETWORK = 0.2
 
@@ -124,11 +125,7 @@ def _signs(evidence: Evidence) -> Iterator[Reason]:
                 CAUTION, f"In d({net.state})/dt the data say net {net.net:.3g} {net.term} against your "
                 f"{net.yours:+.3g}: a factor of {name}.", "Check the units in that term.", "units",
             )  # fmt: skip
-        elif (
-            not VALUE_LOW < net.net / net.yours < VALUE_HIGH
-            and net.share > VALUE_SHARE
-            and abs(net.learned) > SURE * net.error
-        ):
+        elif _wrong_value(net):
             said.add(net.state)
             yield Reason(
                 CAUTION, f"In d({net.state})/dt the data say net {net.net:.3g} {net.term} against your "
@@ -149,6 +146,13 @@ def _signs(evidence: Evidence) -> Iterator[Reason]:
                 CAUTION, f"The data want {addend.factor:.3g} times your term {addend.text} in d({addend.state})/dt, "
                 f"a factor of {name}.", "Check its units.", "units",
             )  # fmt: skip
+
+
+def _wrong_value(net: Net) -> bool:
+    """Whether your value is too large, or too small in a main term; friction beside the known one may be missing."""
+    sure = net.share > VALUE_SHARE and abs(net.learned) > SURE * net.error
+    mainly = net.share * abs(net.yours / net.learned) > VALUE_MAIN
+    return sure and (net.net / net.yours < VALUE_LOW or (mainly and net.net / net.yours > VALUE_HIGH))
 
 
 def _free_runs(evidence: Evidence) -> Iterator[Reason]:

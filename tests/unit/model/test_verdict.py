@@ -169,6 +169,8 @@ COLOURED = Innovations((0.6, "x"), (0.0, "", ""), 0.04)
         ({"nets": [Net("x", "u", 30.0, -15.0, 0.1, 0.4)]}, "caution", "net 15 u against your +30 u"),
         ({"nets": [Net("x", "u", 30.0, -15.0, 0.1, 0.01)]}, "good", ""),  # too small a part of the rate
         ({"nets": [Net("x", "u", 30.0, -5.0, 0.1, 0.4)]}, "good", ""),  # a part of it was missing
+        ({"nets": [Net("x", "v", -0.3, -0.7, 0.01, 0.1)]}, "good", ""),  # friction that was missing beside the known
+        ({"nets": [Net("x", "v", -0.3, -0.3, 0.01, 0.6)]}, "caution", "net -0.6 v against your -0.3 v"),
         ({"nets": [Net("x", "u", 30.0, -60.0, 0.1, 0.4)]}, "caution", "check the sign"),
         ({"addends": [Addend("x", "k*u", -1.0, 0.01, 0.5, 10.0, 5.0)]}, "caution", "-1 times your term k*u"),
         ({"addends": [Addend("x", "k*u", -1.0, 0.01, 0.5, 10.0, 1.1)]}, "good", ""),  # learned terms do the same
