@@ -115,10 +115,19 @@ def _share(
     x = seen.node_x if a is None else seen.node_x * a
     u = seen.node_u if c is None else seen.node_u * c
     with np.errstate(all="ignore"):
-        rate = seen.view(physics.field(x, u if physics.n_inputs else None)) / (1.0 if b is None else b)
+        rate = seen.view(_rates(physics, x, u)) / (1.0 if b is None else b)
         size = np.maximum(seen.rms(seen.dx), 2.0 * seen.rms(seen.floor))
         left = seen.rms(seen.dx - rate) / size
     return float(np.sqrt(np.mean(left[on] ** 2)))
+
+
+def _rates(physics: Physics, x: Array, u: Array) -> Array:
+    """The known field; compiled once for all values of its parameters, of which dozens are tried."""
+    names = (*physics.states, *physics.inputs, *physics.parameters)
+    values = np.array([parameter.value for parameter in physics.parameters.values()])
+    inputs = u[..., : physics.n_inputs]
+    columns = np.concatenate([x, inputs, np.broadcast_to(values, (*x.shape[:-1], len(values)))], axis=-1)
+    return numpy_function(physics.rhs, [sp.Symbol(name) for name in names])(columns)
 
 
 def _hypotheses(physics: Physics, seen: Windows) -> Iterator[tuple[str, str, Physics, Any, Any, Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import Any
 
 import numpy as np
@@ -55,6 +55,7 @@ def in_basic_functions(expr: sp.Expr) -> sp.Expr:
     return expr
 
 
+@lru_cache(maxsize=1024)
 def derivative(expr: sp.Expr, symbol: sp.Symbol) -> sp.Expr:
     """d expr / d symbol; abs and sign are differentiated on either side of their corner."""
     if not expr.has(sp.Abs, sp.sign):
@@ -131,6 +132,12 @@ def expression_text(expr: sp.Expr) -> str:
 
 def numpy_function(exprs: Sequence[sp.Expr], symbols: Sequence[sp.Symbol]) -> Callable[[Array], Array]:
     """A function from an array (..., len(symbols)) to (..., len(exprs)); real or complex, constants broadcast."""
+    return _numpy_function(tuple(exprs), tuple(symbols))
+
+
+@lru_cache(maxsize=256)
+def _numpy_function(exprs: tuple[sp.Expr, ...], symbols: tuple[sp.Symbol, ...]) -> Callable[[Array], Array]:
+    """Compiled once: a fit moves learned parameters, which are arguments, through many copies of one physics."""
     basic = [in_basic_functions(e) for e in exprs]
     safe = {"Abs": complex_safe_abs, "sign": complex_safe_sign}
     function = sp.lambdify(list(symbols), basic, modules=[safe, "numpy"], cse=True)
