@@ -57,13 +57,15 @@ class RunErrors:
 def characteristic_seconds(seen: Windows, derived: bool = False) -> float:
     """The fastest of the measured signals' times: spread over RMS rate, 1 / (angular frequency) of a vibration.
 
-    derived: of their derivatives too; a position may drift while its speed goes up and down.
+    derived: of their derivatives too, their noise taken off; a position may drift while its speed goes up and down.
     """
     times = []
     rates, floors = seen.rms(seen.dx), seen.rms(seen.floor)
     for state, order in enumerate(seen.order):
-        if (order == 0 or derived) and rates[state] > 3.0 * floors[state]:
+        if order == 0 and rates[state] > 3.0 * floors[state]:
             times.append(float(np.std(seen.x[:, state]) / rates[state]))
+        elif derived and rates[state] > 1.2 * floors[state]:
+            times.append(float(np.std(seen.x[:, state]) / np.sqrt(rates[state] ** 2 - floors[state] ** 2)))
     return min(times) if times else seen.usual * seen.period
 
 
