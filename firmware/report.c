@@ -32,6 +32,7 @@ static void print_counters(const tu_view *view)
     board_print_count("rolled_back", view->rolled_back);
     board_print_count("recalibrations", view->recalibrations);
     board_print_count("no_signal", view->no_signal);
+    board_print_count("returned", view->returned);
     board_print_count("changes", view->changes);
 }
 

@@ -128,7 +128,8 @@ typedef struct tu_config {
     int32_t block;        /* windows in a block; blocks go to the groups one after the other [200]; 1 .. 1000000 */
     tu_real threshold;    /* |coefficient| / error for a library term to stay [4.5]; 0 .. 1e15; 0: all stay */
     int32_t follow;       /* flag [1]: start over when the dynamics change; 0: average over all that was seen */
-    int32_t judged;       /* flag [1 on a board, 0]: judge the network while streaming; 0: only when training ends */
+    int32_t judged;       /* flag [1 on a board, 0]: judge the model while streaming: keep its last good state, and the
+                           * network off until it is of use; 0: the network alone, and only when training ends */
     int32_t forget; /* windows after which older ones count 1 / e in the library [0]; block .. 1e9; 0: all alike */
     uint64_t seed;  /* of the random numbers; any */
 } tu_config;
@@ -199,9 +200,10 @@ typedef struct tu_view {
     uint32_t rejected[7]; /* by tu_reason */
     uint32_t updates;
     uint32_t updates_left;   /* of the schedule */
-    uint32_t rolled_back;    /* updates undone because they were not finite */
+    uint32_t rolled_back;    /* updates undone, not finite or of no use; and every return */
     uint32_t recalibrations; /* times that noise and window were found anew */
     uint32_t no_signal;      /* times that this was given up, because there was only noise: a sensor is unplugged */
+    uint32_t returned;       /* times that the last good model came back: a failing sensor had led it astray */
     uint32_t changes;        /* times the dynamics were found changed */
     uint32_t changed_at[8];
     tu_real loss; /* of the last update */

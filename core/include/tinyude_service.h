@@ -18,7 +18,7 @@ extern "C" {
 #endif
 
 #define TU_SERVICE_VERSION 1 /* generated files that were made for another version refuse to compile */
-#define TU_SAVE_VERSION 1
+#define TU_SAVE_VERSION 2
 #define TU_SAVE_PIECE 256 /* bytes of a write; offsets are multiples of it */
 
 enum tu_service_status {

@@ -16,7 +16,7 @@ void tu_learner_recalibrate(tu_learner *l)
 /* Window and factor on sigma; scales the first time only, because the model is in units of them. */
 static void find_window(tu_learner *l)
 {
-    if (l->calibrated && !tu_calibrate_signal(l->config, &l->noise, &l->setup.scales)) {
+    if (l->calibrated && !tu_calibrate_signal(&l->calibration, l->config, &l->noise, &l->setup.scales)) {
         tu_noise_restore(&l->noise);
         tu_count(&l->counters.no_signal);
     } else if (l->calibrated) {

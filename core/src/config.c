@@ -33,6 +33,11 @@ int tu_config_physics_nodes(const tu_config *config)
 
 int tu_config_watched(const tu_config *config) { return config->judged && config->hidden_count && config->holdout; }
 
+int tu_config_keeps_good(const tu_config *config)
+{
+    return config->judged && (!config->hidden_count || config->network_nodes == 1);
+}
+
 int tu_config_width(const tu_config *config)
 {
     int nodes = config->network_nodes * (config->states + config->inputs);

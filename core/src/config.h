@@ -19,6 +19,9 @@ int tu_config_physics_nodes(const tu_config *config);
 /* Whether the network is judged in the stream. */
 int tu_config_watched(const tu_config *config);
 
+/* Whether the last good model is kept in the stream: not with a network that sees a window at several nodes. */
+int tu_config_keeps_good(const tu_config *config);
+
 /* Columns of a reservoir entry: node states and inputs, what is left of the derivatives, second derivatives. */
 int tu_config_width(const tu_config *config);
 

@@ -101,6 +101,7 @@ static int try_window(tu_learner *l, int *quiet)
         return l->bad_reason;
     }
     tu_window_fit(&setup->window, &l->ring, config->channels, fit);
+    *quiet = l->counters.recalibrations && is_quiet(l);
     if (config->dense) {
         reason = tu_gates_accept(&setup->window, fit, &l->noise, setup->sigma_scale);
     } else if (config->gated) {
@@ -115,7 +116,6 @@ static int try_window(tu_learner *l, int *quiet)
     if (config->dense && config->repair && is_still(l)) {
         return TU_STILL;
     }
-    *quiet = l->counters.recalibrations && is_quiet(l);
     tu_kinematics_fuse(&l->kinematics, config, &setup->window, l->noise.sigma, fit);
     tu_angle_wrap_window(config->wrap, config->channels, config->poly, fit);
     return tu_targets_add(l) ? TU_ACCEPTED : TU_NONFINITE;
@@ -133,6 +133,9 @@ static void process_window(tu_learner *l)
     l->doubted = l->config->dense && reason >= TU_MISFIT;
     if (reason == TU_MISFIT || reason == TU_JUMP) { /* a kick: the angle carried so far is of another motion */
         tu_kinematics_clear(&l->kinematics, l->config);
+    }
+    if (l->job.astray) {
+        tu_learner_go_back(l);
     }
     if (tu_calibrate_watch(&l->calibration, reason, quiet) && l->config->dense) {
         tu_learner_recalibrate(l);

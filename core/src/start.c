@@ -1,5 +1,6 @@
-/* A learner that starts from a fitted model instead of from nothing. */
+/* A learner that starts from a fitted model instead of from nothing, or goes back to its last good one. */
 #include "numeric/finite.h"
+#include "regression/last_good.h"
 #include "regression/targets.h"
 
 #include <string.h>
@@ -45,7 +46,7 @@ static void add_prior(tu_learner *l)
 {
     const tu_config *config = l->config;
     tu_library *library = &l->library;
-    for (int group = 0; group < library->groups; group++) {
+    for (int group = 0; library->columns && group < library->groups; group++) {
         for (int window = 0; window < config->block / 2; window++) {
             for (int i = 0; i < config->states + config->inputs; i++) {
                 l->targets.node[i] = l->setup.scales.x[i] * tu_rng_normal(&l->rng);
@@ -81,9 +82,19 @@ int tu_learner_start(tu_learner *l, const tu_model *model)
     copy(l->library.errors, model->errors, l->library.columns);
     l->since_change = (uint32_t)config->updates;
     tu_learner_apply_setup(l);
-    if (l->library.columns) {
-        l->library.solved = 1;
-        add_prior(l);
-    }
+    l->library.solved = l->library.columns > 0;
+    add_prior(l);
+    tu_last_good_trust(l);
     return TU_OK;
+}
+
+void tu_learner_go_back(tu_learner *l)
+{
+    l->job.astray = 0;
+    tu_last_good_restore(l);
+    tu_targets_forget(l);
+    l->since_change = (uint32_t)l->config->updates;
+    add_prior(l);
+    tu_count(&l->counters.rolled_back);
+    tu_count(&l->counters.returned);
 }

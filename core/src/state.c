@@ -4,14 +4,15 @@
 #include "network/last_layer.h"
 #include "network/loss.h"
 #include "paper/second_order.h"
+#include "regression/last_good.h"
 
 #include <string.h>
 
 /* What the learner's struct takes on a 32-bit chip: the size of an arena is the same wherever it is asked for. */
 #ifdef TU_REAL_DOUBLE
-enum { STATE_BYTES = 1280 };
+enum { STATE_BYTES = 1352 };
 #else
-enum { STATE_BYTES = 1040 };
+enum { STATE_BYTES = 1088 };
 #endif
 typedef char tu_state_must_fit[sizeof(tu_learner) <= STATE_BYTES || sizeof(void *) > 4 ? 1 : -1];
 
@@ -137,6 +138,7 @@ static void carve(tu_learner *l, const tu_config *config, tu_arena *arena, tu_me
     start = arena->used;
     tu_library_carve(&l->library, arena, config);
     tu_change_carve(&l->change, arena, l->library.columns);
+    tu_last_good_carve(&l->last_good, arena, config);
     memory->library = arena->used - start;
     start = arena->used;
     tu_calibrate_carve(&l->calibration, &l->setup, arena, config);

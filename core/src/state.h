@@ -38,6 +38,7 @@ typedef struct {
     uint32_t rolled_back;
     uint32_t recalibrations;
     uint32_t no_signal;
+    uint32_t returned;
     uint32_t changes;
     uint32_t changed_at[TU_MAX_CHANGES]; /* change number i at i % TU_MAX_CHANGES */
 } tu_counters;
@@ -54,6 +55,7 @@ typedef struct {
     uint32_t index; /* of the stored target next */
     int update;     /* of the network: 1: it is due */
     int judge;      /* the network is to be judged */
+    int astray;     /* the last good model predicts better */
     int first;      /* of the minibatch, the window next */
     tu_real loss;   /* summed so far */
     tu_nodes_work nodes;
@@ -67,6 +69,19 @@ typedef struct {
     tu_real *gain;        /* and their gains: on, with the averaged weights; on, with the last good ones */
     tu_statistics *gains; /* over parts: the same, and how much better the averaged ones are */
 } tu_watch;
+
+/* The last good model, beside the one that learns on. */
+typedef struct {
+    tu_real *coefficients;
+    tu_real *errors;
+    tu_real *weights;
+    int32_t *network_on;
+    int credit;           /* blocks for which it must be contradicted to be given up; 0: there is none yet */
+    tu_real gain;         /* squared remainders of the model now minus its own, over the block */
+    tu_real block_energy; /* its squared residual over the block, */
+    tu_real energy;       /* and over the blocks so far */
+    tu_statistics gains;  /* of those blocks */
+} tu_last_good;
 
 /* Counts up to UINT32_MAX and stays there. */
 TU_INLINE void tu_count(uint32_t *counter) { *counter += *counter + 1u > 0; }
@@ -95,6 +110,7 @@ struct tu_learner {
     tu_kinematics kinematics;
     tu_job job;
     tu_watch watch;
+    tu_last_good last_good;
     tu_real *entry_scale; /* of compact entries, by column */
     tu_real *params;
     tu_real *average;
@@ -132,6 +148,9 @@ int32_t tu_learner_cost(const tu_learner *learner);
 
 /* One update in slices: while they return 1. */
 int tu_learner_update_slice(tu_learner *learner);
+
+/* Back to the last good model: what came since is forgotten. */
+void tu_learner_go_back(tu_learner *learner);
 
 /* Finds noise and window once more; the model stays. */
 void tu_learner_recalibrate(tu_learner *learner);

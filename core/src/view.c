@@ -96,6 +96,7 @@ void tu_learner_view(const tu_learner *l, tu_view *view)
     view->rolled_back = counters->rolled_back;
     view->recalibrations = counters->recalibrations;
     view->no_signal = counters->no_signal;
+    view->returned = counters->returned;
     view->changes = counters->changes;
     for (int i = 0; i < TU_MAX_CHANGES; i++) {
         view->changed_at[i] = counters->changed_at[i];

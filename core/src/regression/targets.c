@@ -3,6 +3,7 @@
 #include "config.h"
 #include "numeric/elementary.h"
 #include "numeric/finite.h"
+#include "regression/last_good.h"
 
 enum { HOLDOUT_EVERY = 8 };    /* one block in so many is held out */
 enum { PARTS = 4 };            /* of a block, each one observation where the network or a change is tested */
@@ -148,16 +149,21 @@ static int all_usable(const tu_real *values, int count)
     return usable;
 }
 
-/* The dynamics have changed: the data are of another plant. The model stays until there is a better one. */
-static void start_over(tu_learner *l)
+void tu_targets_forget(tu_learner *l)
 {
-    l->counters.changed_at[l->counters.changes++ % TU_MAX_CHANGES] = l->tick;
     tu_library_clear(&l->library);
     tu_change_clear(&l->change);
     tu_reservoir_clear(&l->reservoir);
     tu_reservoir_clear(&l->holdout);
-    l->since_change = 0;
     l->rate = l->config->rate;
+}
+
+/* The dynamics have changed: the data are of another plant. The model stays until there is a better one. */
+static void start_over(tu_learner *l)
+{
+    l->counters.changed_at[l->counters.changes++ % TU_MAX_CHANGES] = l->tick;
+    tu_targets_forget(l);
+    l->since_change = 0;
 }
 
 /* Whether the library stays as it is, because the network stands on it: what one of them takes over, the other would
@@ -187,6 +193,8 @@ static void count_block(tu_learner *l)
     tu_library_end_block(library, l->config->forget);
     if (tu_change_end_block(&l->change, library->solved) && l->config->follow) {
         start_over(l);
+    } else if (tu_last_good_end_block(l)) {
+        l->job.astray = 1;
     } else if (!l->change.trial && (trial || library->blocks % SOLVE_EVERY == 0)) {
         if (!holds_library(l)) {
             tu_targets_solve_begin(l);
@@ -246,6 +254,7 @@ int tu_targets_add(tu_learner *l)
     } else {
         l->library.windows++;
     }
+    tu_last_good_add(l);
     count_block(l);
     return 1;
 }

@@ -12,6 +12,9 @@ int tu_targets_add(tu_learner *learner);
 /* Adds one window to the library's sums as its model predicts it, at learner->targets.node (physical). */
 void tu_targets_add_prior(tu_learner *learner);
 
+/* Forgets every window; the model stays. */
+void tu_targets_forget(tu_learner *learner);
+
 /* Solves the library once more, and takes what moved out of the targets that the network has stored. */
 void tu_targets_solve(tu_learner *learner);
 

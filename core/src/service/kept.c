@@ -34,7 +34,12 @@
     KEEP(held, library.held)                                                                                           \
     KEEP(windows, library.windows)                                                                                     \
     KEEP(deficient, library.deficient)                                                                                 \
-    KEEP(solved, library.solved)
+    KEEP(solved, library.solved)                                                                                       \
+    KEEP(credit, last_good.credit)                                                                                     \
+    KEEP(good_gain, last_good.gain)                                                                                    \
+    KEEP(good_block_energy, last_good.block_energy)                                                                    \
+    KEEP(good_energy, last_good.energy)                                                                                \
+    KEEP(good_gains, last_good.gains)
 
 #define TRAINING(KEEP)                                                                                                 \
     KEEP(rng, rng)                                                                                                     \

@@ -12,7 +12,7 @@ typedef struct {
     int32_t noise_seen;
     uint32_t noise_samples;
     uint32_t heard;
-    int32_t candidate, watched, watched_rejected, quiet, still, checked, agreed, doubted, suspicion, unused;
+    int32_t candidate, watched, watched_rejected, quiet, still, checked, agreed, doubted, suspicion, credit, unused;
     int32_t window_half, window_spacing; /* 0: not calibrated yet */
     uint32_t matched, compared;
     int32_t trial;
@@ -29,6 +29,8 @@ typedef struct {
     tu_real power1, power2;
     tu_real rate;
     tu_real loss, loss_sum;
+    tu_real good_gain, good_block_energy, good_energy;
+    tu_statistics good_gains;
 } tu_kept;
 
 void tu_kept_read(const tu_learner *learner, tu_kept *kept);

@@ -16,7 +16,7 @@ static const tu_real UNEVEN = TU_R(0.8); /* a level above which noise is uneven 
 static const tu_real MOTION = TU_R(3.5); /* and one beyond which it is none */
 
 static const tu_real MOST_NOISE =
-    TU_R(0.5);           /* sigma over a state's RMS beyond which there is no signal to calibrate on */
+    TU_R(0.5); /* sigma over a state's RMS beyond which there is no signal to calibrate on; over that of its rate, 1 */
 enum { WATCHED = 800 };  /* windows that are looked at together, */
 enum { REJECTED = 600 }; /* and those of them that must be rejected for the window to be the wrong one */
 
@@ -220,11 +220,17 @@ int tu_calibrate_watch(tu_calibration *cal, int reason, int quiet)
     return wrong;
 }
 
-int tu_calibrate_signal(const tu_config *config, const tu_noise *noise, const tu_scales *scales)
+int tu_calibrate_signal(const tu_calibration *cal, const tu_config *config, const tu_noise *noise,
+                        const tu_scales *scales)
 {
     int signal = 1;
+    tu_window longest;
+    candidate(config, cal->candidates - 1, &longest);
     for (int i = 0; i < config->states; i++) {
-        signal &= config->order[i] > 0 || noise->sigma[config->channel[i]] < MOST_NOISE * scales->x[i];
+        int order = config->order[i];
+        tu_real sigma = noise->sigma[config->channel[i]], rate = scales->dx[i];
+        signal &= order > 0 || sigma < MOST_NOISE * scales->x[i];
+        signal &= !config->dense || sigma * sigma * tu_window_derivative_gain(&longest, order + 1) < rate * rate;
     }
     return signal;
 }

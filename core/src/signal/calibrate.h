@@ -46,7 +46,10 @@ void tu_calibrate_finish(const tu_calibration *cal, const tu_config *config, con
  */
 int tu_calibrate_watch(tu_calibration *cal, int reason, int quiet);
 
-/* Whether the motion that the scales stand for rises above the noise in every channel of a sensed state. */
-int tu_calibrate_signal(const tu_config *config, const tu_noise *noise, const tu_scales *scales);
+/* Whether the motion that the scales stand for rises above the noise: in every channel of a sensed state, and in the
+ * derivative of every state by the longest window.
+ */
+int tu_calibrate_signal(const tu_calibration *cal, const tu_config *config, const tu_noise *noise,
+                        const tu_scales *scales);
 
 #endif

@@ -23,7 +23,7 @@ def learner_end_calibration(learner: Learner) -> None:
     """End the calibration stretch, unless it has ended: from here on windows are used."""
     if not learner.calibrating:
         return
-    if learner.setup and not calibrate_signal(learner.config, learner.noise, learner.setup.scales):
+    if learner.setup and not calibrate_signal(learner.calibration, learner.config, learner.noise, learner.setup.scales):
         noise_restore(learner.noise, learner.held_variance)
         learner.counters.no_signal += 1
     elif learner.setup:  # scales stay, because the model is in units of them

@@ -57,7 +57,7 @@ class Config:
     block: int = 200  # windows in a block
     threshold: float = 4.5  # |coefficient| / jackknife error for a term to stay
     follow: bool = True  # forget and start over when the dynamics change
-    judged: bool = False  # judge the network while streaming, too; else only when training is over
+    judged: bool = False  # judge the model while streaming: keep its last good state, and the network off until useful
     forget: int = 0  # windows after which older ones count 1 / e in the library's sums; 0: all count alike
     seed: int = 0
 
@@ -91,6 +91,11 @@ class Config:
     def watched(self) -> bool:
         """Whether the network is judged in the stream."""
         return self.judged and bool(self.hidden) and self.holdout > 0
+
+    @property
+    def keeps_good(self) -> bool:
+        """Whether the last good model is kept in the stream: not with a network that sees a window at several nodes."""
+        return self.judged and (not self.hidden or self.network_nodes == 1)
 
     @property
     def width(self) -> int:

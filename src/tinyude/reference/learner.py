@@ -20,6 +20,7 @@ from tinyude.reference.signal.noise import noise_ready, noise_sigma, noise_updat
 from tinyude.reference.signal.repair import repair_clear, repair_push
 from tinyude.reference.signal.ring import ring_clear, ring_push, ring_row, ring_window, usable
 from tinyude.reference.signal.window import window_fit
+from tinyude.reference.start import learner_go_back
 from tinyude.reference.state import Array, Counters, Learner
 from tinyude.reference.training import learner_step
 
@@ -127,6 +128,8 @@ def _process_window(learner: Learner) -> None:
     learner.doubted = learner.config.dense and reason in ("misfit", "jump", "inconsistent", "still")
     if reason in ("misfit", "jump"):  # a kick: the angle carried so far is of another motion
         kinematics_clear(learner.kinematics)
+    if learner.astray:
+        learner_go_back(learner)
     if calibrate_watch(learner.calibration, reason, quiet) and learner.config.dense:
         learner_recalibrate(learner)
 
@@ -146,19 +149,19 @@ def _try_window(learner: Learner) -> tuple[str | None, bool]:
     samples = ring_window(ring, window.half, window.spacing)[:, : config.channels]
     coefficients, misfit, segments = window_fit(window, samples)
     sigma = noise_sigma(learner.noise) * setup.sigma_scale
+    quiet = learner.counters.recalibrations > 0 and bool(np.all(misfit < QUIET * sigma**2 * window.freedom))
     reason = None
     if config.dense:
         reason = gates_accept(window, misfit, segments, sigma, learner.noise.step)
     elif config.gated:
         reason = median_gate_accept(learner.median_gate, window, misfit, samples, sigma)
     if reason:
-        return reason, False
+        return reason, quiet
     if config.repair and not _is_consistent(learner, coefficients, sigma):
-        return "inconsistent", False
+        return "inconsistent", quiet
     if config.dense and config.repair and _is_still(learner, coefficients, sigma):
-        return "still", False
+        return "still", quiet
     coefficients = kinematics_fuse(learner.kinematics, config, window, coefficients, noise_sigma(learner.noise))
-    quiet = learner.counters.recalibrations > 0 and bool(np.all(misfit < QUIET * sigma**2 * window.freedom))
     added = targets_add(learner, angle_wrap_window(coefficients, config.wrap))
     return None if added else "nonfinite", quiet
 

@@ -1,4 +1,4 @@
-"""A learner that starts from a fitted model instead of from nothing."""
+"""A learner that starts from a fitted model instead of from nothing, or goes back to its last good one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import numpy as np
 from tinyude.reference.calibration import learner_apply_setup
 from tinyude.reference.config import Config
 from tinyude.reference.numeric.rng import rng_normal
-from tinyude.reference.regression.targets import targets_add_prior
+from tinyude.reference.regression.last_good import last_good_restore, last_good_trust
+from tinyude.reference.regression.targets import targets_add_prior, targets_forget
 from tinyude.reference.signal.ring import usable
 from tinyude.reference.signal.setup import Scales, Setup
 from tinyude.reference.signal.window import window_make
@@ -53,19 +54,32 @@ def learner_start(learner: Learner, model: StartModel) -> bool:
     learner.library.errors[:] = model.errors
     learner.since_change = config.updates
     learner_apply_setup(learner)
-    if config.columns:
-        learner.library.solved = True
-        _add_prior(learner, np.concatenate([model.x_scale, model.u_scale]))
+    learner.library.solved = config.columns > 0
+    _add_prior(learner)
+    last_good_trust(learner)
     return True
 
 
-def _add_prior(learner: Learner, scale: Array) -> None:
+def learner_go_back(learner: Learner) -> None:
+    """Back to the last good model: what came since is forgotten."""
+    learner.astray = False
+    last_good_restore(learner)
+    targets_forget(learner)
+    learner.since_change = learner.config.updates
+    _add_prior(learner)
+    learner.counters.rolled_back += 1
+    learner.counters.returned += 1
+
+
+def _add_prior(learner: Learner) -> None:
     """Fill the library's sums with half a block a group as the model predicts it, in the range it was fitted in.
 
     Without that prior the first still stretch of a stream would wipe the model out.
     """
     config, library = learner.config, learner.library
-    for _ in range(config.groups):
+    assert learner.setup
+    scale = np.concatenate([learner.setup.scales.x, learner.setup.scales.u])
+    for _ in range(config.groups if config.columns else 0):
         for _ in range(config.block // 2):
             node = np.array([size * rng_normal(learner.rng) for size in scale])
             targets_add_prior(learner, node[: config.states], node[config.states :])

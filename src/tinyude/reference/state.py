@@ -52,7 +52,23 @@ class Counters:
     rolled_back: int = 0
     recalibrations: int = 0
     no_signal: int = 0
+    returned: int = 0
     changes: list[int] = field(default_factory=list)  # ticks at which the dynamics were found changed
+
+
+@dataclass
+class LastGood:
+    """The last good model, beside the one that learns on."""
+
+    coefficients: Array
+    errors: Array
+    weights: Array
+    network_on: NDArray[np.bool_]
+    credit: int  # blocks for which it must be contradicted to be given up
+    gain: float = 0.0  # squared remainders of the model now minus its own, over the block
+    block_energy: float = 0.0  # its squared residual over the block,
+    energy: float = 0.0  # and over the blocks so far
+    gains: list[float] = field(default_factory=list)  # of those blocks
 
 
 @dataclass
@@ -95,6 +111,8 @@ class Learner:
     until: int = 0  # tick at which it ends
     losses: list[float] = field(default_factory=list)
     losses_taken: int = 0
+    last_good: LastGood | None = None  # None where it is not kept, or not there yet
+    astray: bool = False  # the last good model predicts better
 
     @property
     def sigma_scale(self) -> float:

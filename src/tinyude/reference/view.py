@@ -71,6 +71,7 @@ def learner_view(learner: Learner) -> dict[str, Any]:
         "rolled_back": counters.rolled_back,
         "recalibrations": counters.recalibrations,
         "no_signal": counters.no_signal,
+        "returned": counters.returned,
         "changes": len(counters.changes),
         "changed_at": np.array(counters.changes, dtype=np.int64),
         "loss": learner.losses[-1] if learner.losses else 0.0,

@@ -66,10 +66,10 @@ def make_config(
 
 def chip_config(config: Config, terms: int) -> Config:
     """The same learner sized for a microcontroller: centre form, two thousand entries, only so many library terms."""
-    judged = config.dense and bool(config.hidden)
+    judged = config.dense
     return replace(
         config, network_nodes=1, reservoir=min(config.reservoir, 2048),
-        holdout=min(config.holdout or (CHIP_HOLDOUT if judged else 0), CHIP_HOLDOUT), judged=judged,
+        holdout=min(config.holdout or (CHIP_HOLDOUT if judged and config.hidden else 0), CHIP_HOLDOUT), judged=judged,
         max_half=min(config.max_half, 256), groups=min(config.groups, 8),
         library_terms=min(terms, config.library_terms), forced=min(config.forced, config.parameters),
     )  # fmt: skip

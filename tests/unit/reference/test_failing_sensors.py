@@ -21,7 +21,7 @@ PLANT = pendulum()
 TERMS = [sp.Integer(1), *(sp.Symbol(name, real=True) for name in ("theta", "omega"))]
 CONFIG = Config(
     channels=2, channel=(0, 1), order=(0, 0), sample_period=1.0 / RATE, rate_channel=(2, 0), on=(1,), sees=(0, 1),
-    hidden=(), library_terms=len(TERMS), stride=2, max_half=60, calibration=2000, reservoir=500, block=100,
+    hidden=(), library_terms=len(TERMS), stride=2, max_half=60, calibration=2000, reservoir=500, block=100, judged=True,
 )  # fmt: skip
 GRID = np.stack(np.meshgrid(np.linspace(-0.8, 0.8, 9), np.linspace(-2.0, 2.0, 9)), axis=-1).reshape(-1, 2)
 TRUTH = -0.4 * GRID[:, 1]

@@ -14,6 +14,7 @@ from tinyude.reference.regression.change_detection import (
     change_end_part,
     change_nearest,
 )
+from tinyude.reference.regression.last_good import last_good_add, last_good_end_block
 from tinyude.reference.regression.library import library_add, library_clear, library_end_block, library_solve
 from tinyude.reference.signal.calibrate import window_jets
 from tinyude.reference.signal.nodes import Nodes
@@ -55,6 +56,7 @@ def targets_add(learner: Learner, coefficients: Array) -> bool:
         library_add(learner.library, design, target)
     else:
         learner.library.windows += 1
+    last_good_add(learner, design, target, entry)
     _count_block(learner)
     return True
 
@@ -100,6 +102,8 @@ def _count_block(learner: Learner) -> None:
     library_end_block(library, config.forget)
     if change_end_block(change, library.solved) and config.follow:
         _start_over(learner)
+    elif last_good_end_block(learner):
+        learner.astray = True
     elif not change.trial and (trial or library.blocks % SOLVE_EVERY == 0):
         if not _holds_library(learner):
             targets_solve(learner)
@@ -124,11 +128,16 @@ def _holds_library(learner: Learner) -> bool:
 def _start_over(learner: Learner) -> None:
     """The dynamics have changed: the data are of another plant. The model stays until there is a better one."""
     learner.counters.changes.append(learner.tick)
+    targets_forget(learner)
+    learner.since_change = 0
+
+
+def targets_forget(learner: Learner) -> None:
+    """Forget every window; the model stays."""
     library_clear(learner.library)
     change_clear(learner.change)
     reservoir_clear(learner.reservoir)
     reservoir_clear(learner.holdout)
-    learner.since_change = 0
     learner.rate = learner.config.rate
 
 

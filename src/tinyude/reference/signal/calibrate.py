@@ -149,11 +149,17 @@ def calibrate_watch(cal: Calibration, reason: str | None, quiet: bool) -> bool:
     return wrong
 
 
-def calibrate_signal(config: Config, noise: Noise, scales: Scales) -> bool:
-    """Whether the motion that the scales stand for rises above the noise in every channel of a sensed state."""
-    sigma = noise_sigma(noise)
-    pairs = enumerate(zip(config.channel, config.order, strict=True))
-    return all(order > 0 or sigma[channel] < MOST_NOISE * scales.x[i] for i, (channel, order) in pairs)
+def calibrate_signal(cal: Calibration, config: Config, noise: Noise, scales: Scales) -> bool:
+    """Whether the motion that the scales stand for rises above the noise.
+
+    In every channel of a sensed state, and in the derivative of every state by the longest window.
+    """
+    signal, longest = True, cal.windows[-1]
+    for state, (channel, order) in enumerate(zip(config.channel, config.order, strict=True)):
+        sigma = noise_sigma(noise)[channel]
+        noisy = sigma**2 * window_derivative_gain(longest, order + 1) >= scales.dx[state] ** 2
+        signal &= (order > 0 or sigma < MOST_NOISE * scales.x[state]) and not (config.dense and noisy)
+    return signal
 
 
 def _scales(cal: Calibration, config: Config, noise: Noise, index: int) -> Scales:

@@ -1,0 +1,142 @@
+#include "regression/last_good.h"
+
+#include "config.h"
+
+#include <string.h>
+
+enum { LOOK = 8 };           /* blocks over which two models are compared */
+enum { MOST_CREDIT = 1024 }; /* blocks for which a model must be contradicted, at most: half an hour or more */
+static const tu_real CLEARLY = TU_R(4.0); /* standard errors, from blocks, by which one must be better, */
+static const tu_real WORTH = TU_R(0.005); /* and share of the squared residual: 7 % of its size */
+
+void tu_last_good_carve(tu_last_good *good, tu_arena *arena, const tu_config *config)
+{
+    int keeps = tu_config_keeps_good(config), columns = tu_config_columns(config);
+    tu_mlp net = tu_config_net(config);
+    good->coefficients = tu_arena_reals(arena, keeps ? columns : 0);
+    good->errors = tu_arena_reals(arena, keeps ? columns : 0);
+    good->weights = tu_arena_reals(arena, keeps && config->hidden_count ? (int)tu_mlp_count(&net) : 0);
+    good->network_on = tu_arena_ints(arena, keeps ? config->on_count : 0);
+}
+
+static void look_anew(tu_last_good *good)
+{
+    good->gain = good->block_energy = good->energy = 0;
+    memset(&good->gains, 0, sizeof good->gains);
+}
+
+static void copy(tu_real *to, const tu_real *from, int count)
+{
+    if (count) {
+        memcpy(to, from, (size_t)count * sizeof *to);
+    }
+}
+
+void tu_last_good_keep(tu_learner *l, int credit)
+{
+    tu_last_good *good = &l->last_good;
+    if (tu_config_keeps_good(l->config)) {
+        copy(good->coefficients, l->library.coefficients, l->library.columns);
+        copy(good->errors, l->library.errors, l->library.columns);
+        copy(good->weights, l->good, l->adam.count);
+        memcpy(good->network_on, l->network_on, (size_t)l->config->on_count * sizeof *good->network_on);
+        good->credit = credit;
+        look_anew(good);
+    }
+}
+
+void tu_last_good_trust(tu_learner *l) { tu_last_good_keep(l, MOST_CREDIT); }
+
+void tu_last_good_restore(tu_learner *l)
+{
+    const tu_last_good *good = &l->last_good;
+    copy(l->library.coefficients, good->coefficients, l->library.columns);
+    copy(l->library.errors, good->errors, l->library.columns);
+    copy(l->params, good->weights, l->adam.count);
+    copy(l->average, good->weights, l->adam.count);
+    copy(l->good, good->weights, l->adam.count);
+    memcpy(l->network_on, good->network_on, (size_t)l->config->on_count * sizeof *l->network_on);
+    tu_adam_init(&l->adam, l->adam.first, l->adam.second, l->adam.count);
+    look_anew(&l->last_good);
+}
+
+/* Takes a network's answer at the window's centre out of what is left, where it is on. */
+static void take_out_network(tu_learner *l, const tu_real *weights, const int32_t *on, const tu_real *seen,
+                             tu_real *left)
+{
+    const tu_config *config = l->config;
+    tu_real *acts = l->loss_scratch;
+    const tu_real *answer = acts + tu_mlp_offset(&l->net, l->net.layers);
+    int any = 0;
+    for (int i = 0; config->hidden_count && i < config->on_count; i++) {
+        any |= on[i];
+    }
+    if (!any) {
+        return;
+    }
+    for (int i = 0; i < config->sees_count; i++) {
+        acts[i * TU_UNIT_STEP] = seen[i];
+    }
+    tu_mlp_pad(1, config->sees_count, acts);
+    tu_mlp_forward(&l->net, tu_mlp_weights(&l->net, weights), 1, acts);
+    for (int i = 0; i < config->on_count; i++) {
+        left[i] -= on[i] ? answer[i * TU_UNIT_STEP] : 0;
+    }
+}
+
+void tu_last_good_add(tu_learner *l)
+{
+    const tu_config *config = l->config;
+    const tu_targets *targets = &l->targets;
+    tu_last_good *good = &l->last_good;
+    int width = config->parameters + config->library_terms;
+    tu_real now[TU_MAX_STATES], kept[TU_MAX_STATES], target[TU_MAX_STATES], seen[TU_MAX_STATES + TU_MAX_INPUTS];
+    if (!good->credit) {
+        return;
+    }
+    for (int i = 0; i < config->on_count; i++) {
+        const tu_real *row = targets->design + i * width;
+        target[i] = targets->target[i];
+        now[i] = target[i] - tu_library_dot(&l->library, i, row, l->library.coefficients);
+        kept[i] = target[i] - tu_library_dot(&l->library, i, row, good->coefficients);
+    }
+    for (int i = 0; config->hidden_count && i < config->sees_count; i++) {
+        seen[i] = targets->entry[config->sees[i]];
+    }
+    take_out_network(l, l->good, l->network_on, seen, now);
+    take_out_network(l, good->weights, good->network_on, seen, kept);
+    for (int i = 0; i < config->on_count; i++) {
+        tu_real residual = target[i] - kept[i];
+        good->gain += now[i] * now[i] - kept[i] * kept[i];
+        good->block_energy += residual * residual;
+    }
+}
+
+int tu_last_good_end_block(tu_learner *l)
+{
+    tu_last_good *good = &l->last_good;
+    if (!good->credit) {
+        if (l->library.solved) {
+            tu_last_good_keep(l, LOOK);
+        }
+        return 0;
+    }
+    tu_statistics_add(&good->gains, good->gain);
+    good->energy += good->block_energy;
+    good->gain = good->block_energy = 0;
+    if (good->gains.count < LOOK) {
+        return 0;
+    }
+    tu_real mean = good->gains.mean, least = CLEARLY * tu_statistics_error(&good->gains);
+    least = tu_larger(least, WORTH * good->energy / (tu_real)LOOK);
+    look_anew(good);
+    if (mean < -least) {
+        good->credit -= LOOK;
+    } else if (good->credit < MOST_CREDIT) {
+        good->credit += LOOK;
+    }
+    if (good->credit <= 0) {
+        tu_last_good_keep(l, LOOK);
+    }
+    return mean > least;
+}

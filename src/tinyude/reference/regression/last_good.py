@@ -1,0 +1,93 @@
+"""The last good model: what the learner goes back to when a failing sensor has led it astray.
+
+The learner follows what it is told, and a sensor that drifts or is frozen tells something else for minutes. The model
+from before is kept beside it. It is given up only when it has been contradicted for as long as it had been good, and
+it comes back when it predicts clearly better than the model now: when the sensor is whole again.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tinyude.reference.network.adam import adam_init
+from tinyude.reference.network.mlp import mlp_forward
+from tinyude.reference.numeric.statistics import statistics_error
+from tinyude.reference.state import Array, LastGood, Learner
+
+LOOK = 8  # blocks over which two models are compared
+MOST_CREDIT = 1024  # blocks for which a model must be contradicted, at most: half an hour or more
+CLEARLY = 4.0  # standard errors, from blocks, by which one must be better,
+WORTH = 0.005  # and share of the squared residual: 7 % of its size
+
+
+def last_good_keep(learner: Learner, credit: int) -> None:
+    """Let the model now be the last good one, to be given up when contradicted for `credit` blocks."""
+    if learner.config.keeps_good:
+        library = learner.library
+        kept = (library.coefficients.copy(), library.errors.copy(), learner.good.copy(), learner.network_on.copy())
+        learner.last_good = LastGood(*kept, credit)
+
+
+def last_good_trust(learner: Learner) -> None:
+    """The model that a learner starts from is the last good one for as long as any can be."""
+    last_good_keep(learner, MOST_CREDIT)
+
+
+def last_good_restore(learner: Learner) -> None:
+    """Let the model now be the last good one again."""
+    good = learner.last_good
+    assert good
+    learner.library.coefficients[:], learner.library.errors[:] = good.coefficients, good.errors
+    learner.params[:] = learner.average[:] = learner.good[:] = good.weights
+    learner.network_on = good.network_on.copy()
+    learner.adam = adam_init(len(learner.params))
+    _look_anew(good)
+
+
+def last_good_add(learner: Learner, design: Array, target: Array, entry: Array) -> None:
+    """Add what both models leave of a window: its design, its target, and its entry of scaled states and inputs."""
+    good = learner.last_good
+    if good is None:
+        return
+    seen = entry[list(learner.config.sees)]
+    now = target - design @ learner.library.coefficients - _network(learner, learner.good, learner.network_on, seen)
+    kept = target - design @ good.coefficients - _network(learner, good.weights, good.network_on, seen)
+    good.gain += float(now @ now - kept @ kept)
+    good.block_energy += float((target - kept) @ (target - kept))
+
+
+def last_good_end_block(learner: Learner) -> bool:
+    """Close a block. True: the last good model predicts clearly better than the model now."""
+    good = learner.last_good
+    if good is None:
+        if learner.library.solved:
+            last_good_keep(learner, LOOK)
+        return False
+    good.gains.append(good.gain)
+    good.energy += good.block_energy
+    good.gain = good.block_energy = 0.0
+    if len(good.gains) < LOOK:
+        return False
+    gains = np.array(good.gains)
+    mean, least = gains.mean(), max(CLEARLY * float(statistics_error(gains)), WORTH * good.energy / LOOK)
+    _look_anew(good)
+    if mean < -least:
+        good.credit -= LOOK
+    elif good.credit < MOST_CREDIT:
+        good.credit += LOOK
+    if good.credit <= 0:
+        last_good_keep(learner, LOOK)
+    return bool(mean > least)
+
+
+def _look_anew(good: LastGood) -> None:
+    good.gain = good.block_energy = good.energy = 0.0
+    good.gains.clear()
+
+
+def _network(learner: Learner, weights: Array, on: Array, seen: Array) -> Array:
+    """A network's answer at the window's centre, where it is on."""
+    config = learner.config
+    if not (config.hidden and on.any()):
+        return np.zeros(len(config.on))
+    return np.where(on, mlp_forward(weights, config.sizes, seen[None])[-1][0], 0.0)

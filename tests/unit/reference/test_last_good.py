@@ -1,0 +1,144 @@
+"""Two coupled thermal masses with a failing sensor: only their physics can tell, and the last good model returns."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import sympy as sp
+
+from tinyude import native
+from tinyude.physics import Physics
+from tinyude.reference.config import Config
+from tinyude.reference.learner import learner_push_many
+from tinyude.reference.regression.last_good import LOOK, MOST_CREDIT, last_good_end_block
+from tinyude.reference.start import StartModel, learner_start
+from tinyude.reference.state import Learner, learner_init
+from tinyude.training.known import known_functions, known_programs
+
+PERIOD, NOISE = 0.05, 0.1
+PHYSICS = Physics(["a", "b"], ["0.5*u - 0.25*(a - b)", "0.2*(a - b)"], ["u"])  # losses to the air are left out:
+TRUTH = np.array([-0.05, 0.0, 0.0, -0.08])  # of a in its own rate, and of b
+TERMS = [sp.Symbol(name, real=True) for name in ("a", "b")]
+CONFIG = Config(
+    channels=2, channel=(0, 1), order=(0, 0), sample_period=PERIOD, inputs=1, on=(0, 1), sees=(0, 1, 2), hidden=(),
+    library_terms=2, stride=5, max_half=20, calibration=2000, reservoir=64, block=25, groups=8, network_nodes=1,
+    judged=True,
+)  # fmt: skip
+NETWORK = replace(CONFIG, hidden=(4,), reservoir=200, holdout=64, batch=16, updates=100, train_every=25)
+GOOD, FAULTY, AFTER = 6000, 12000, 14000
+
+
+def stream() -> np.ndarray:
+    """Clean rows: two temperatures, heated by a random power for 12 s each."""
+    rng = np.random.default_rng(0)
+    count = GOOD + FAULTY + AFTER
+    u = np.repeat(rng.uniform(0.0, 20.0, count // 240 + 1), 240)[:count]
+    slopes = np.array([[-0.25 - 0.05, 0.25], [0.2, -0.2 - 0.08]])
+    half = np.linalg.inv(np.eye(2) - 0.5 * PERIOD * slopes)  # the trapezoidal rule: error 1e-5 of the step
+    rows, x = np.empty((count, 3)), np.array([30.0, 22.0])
+    for i in range(count):
+        rows[i] = *x, u[i]
+        x = half @ (x + PERIOD * (0.5 * slopes @ x + np.array([0.5 * u[i], 0.0])))
+    return rows
+
+
+CLEAN = stream()
+
+
+def model(config: Config) -> StartModel:
+    size = (len(config.sees) + 1) * sum(config.hidden) + (sum(config.hidden) + 1) * len(config.on)
+    return StartModel(
+        window_half=14, window_spacing=1, sigma_scale=1.0, x_scale=np.array([30.0, 22.0]), u_scale=np.array([11.0]),
+        dx_scale=np.array([3.0, 1.0]), weights=np.zeros(size if config.hidden else 0), network_on=np.zeros(2),
+        coefficients=TRUTH.copy(), errors=np.full(4, 1e-4),
+    )  # fmt: skip
+
+
+def failing(fault: str) -> np.ndarray:
+    rows = CLEAN.copy()
+    faulty, ramp = slice(GOOD, GOOD + FAULTY), np.linspace(0.0, 1.0, FAULTY)
+    if fault == "frozen":
+        rows[faulty, 0] = 31.0
+    elif fault == "gain drifts":
+        rows[faulty, 1] *= 1.0 + 0.6 * ramp
+    elif fault == "offset drifts":
+        rows[faulty, 1] += 10.0 * ramp
+    elif fault == "swapped":
+        rows[faulty, :2] = rows[faulty, 1::-1]
+    rows[:, :2] += NOISE * np.random.default_rng(1).standard_normal((len(rows), 2))
+    return rows
+
+
+def relative_error(coefficients: np.ndarray) -> float:
+    states = CLEAN[::100, :2]
+    found, truth = (np.stack([states @ c[:2], states @ c[2:]], axis=1) for c in (coefficients, TRUTH))
+    return float(np.linalg.norm(found - truth) / np.linalg.norm(truth))
+
+
+@pytest.mark.skipif(not native.available(), reason="the core is not compiled")
+@pytest.mark.parametrize("fault", ["frozen", "gain drifts", "offset drifts", "swapped"])
+def test_last_good_model_comes_back_when_the_sensor_is_whole(fault: str) -> None:
+    """The fault leads the model astray; after it the residual is within 10 % of the truth, and that is counted."""
+    learner = native.NativeLearner(CONFIG, known_programs(PHYSICS, TERMS, CONFIG.on), "float32")
+    learner.start(model(CONFIG))
+    rows = failing(fault)
+    learner.push(rows[: GOOD + FAULTY])
+    assert relative_error(learner.state()["coefficients"]) > 0.3
+    learner.push(rows[GOOD + FAULTY :])
+    assert relative_error(learner.state()["coefficients"]) < 0.1
+    assert learner.state()["returned"] == 1
+
+
+@pytest.mark.skipif(not native.available(), reason="the core is not compiled")
+def test_last_good_model_stays_beside_one_that_is_as_good() -> None:
+    learner = native.NativeLearner(CONFIG, known_programs(PHYSICS, TERMS, CONFIG.on), "float32")
+    learner.start(model(CONFIG))
+    learner.push(failing("none"))
+    assert relative_error(learner.state()["coefficients"]) < 0.01
+    assert learner.state()["returned"] == 0
+
+
+@pytest.mark.skipif(not native.available(), reason="the core is not compiled")
+@pytest.mark.parametrize("config", [CONFIG, NETWORK], ids=["terms", "network"])
+def test_engines_agree_on_the_return_to_the_last_good_model(config: Config) -> None:
+    rows = failing("swapped")
+    rows = np.concatenate([rows[:500], rows[GOOD : GOOD + 3500], rows[-3500:]])
+    core = native.NativeLearner(config, known_programs(PHYSICS, TERMS, config.on), "float64")
+    core.start(model(config))
+    core.push(rows)
+    reference = learner_init(config, known_functions(PHYSICS, TERMS, config.on))
+    assert learner_start(reference, model(config))
+    learner_push_many(reference, rows)
+    state = core.state()
+    assert state["rolled_back"] == reference.counters.rolled_back
+    assert state["returned"] == reference.counters.returned == 1
+    np.testing.assert_allclose(state["coefficients"], reference.library.coefficients, rtol=1e-8, atol=1e-10)
+
+
+def looked(learner: Learner, gains: list[float]) -> bool:
+    """Whether the learner is astray after a look at blocks with these gains."""
+    astray = False
+    for gain in gains:
+        assert learner.last_good
+        learner.last_good.gain, learner.last_good.block_energy = gain, 1.0
+        astray = last_good_end_block(learner)
+    return astray
+
+
+def test_last_good_end_block_gives_up_a_model_contradicted_for_long() -> None:
+    learner = learner_init(CONFIG, known_functions(PHYSICS, TERMS, CONFIG.on))
+    learner_start(learner, model(CONFIG))
+    learner.library.coefficients[:] = 7.0
+    for _ in range(MOST_CREDIT // LOOK - 1):
+        assert not looked(learner, [-1.0, -1.1] * (LOOK // 2))
+    assert learner.last_good and learner.last_good.coefficients[0] == TRUTH[0]
+    looked(learner, [-1.0, -1.1] * (LOOK // 2))
+    assert learner.last_good.coefficients[0] == 7.0
+
+
+def test_last_good_end_block_wants_a_clear_and_worthy_gain() -> None:
+    learner = learner_init(CONFIG, known_functions(PHYSICS, TERMS, CONFIG.on))
+    learner_start(learner, model(CONFIG))
+    assert looked(learner, [1.0, 1.1] * (LOOK // 2))
+    assert not looked(learner, [1.0, -0.9] * (LOOK // 2))  # within its scatter
+    assert not looked(learner, [0.001, 0.0011] * (LOOK // 2))  # of no worth
