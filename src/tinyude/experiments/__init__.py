@@ -14,7 +14,7 @@ NAMES = (
     "headline", "head-to-head", "double-pendulum", "identification", "rollout", "ablation", "jet-components",
     "second-order", "resources", "shooting", "sampling", "gradients", "adjoint-gradients", "estimator", "step-size",
     "taxonomy", "per-seed", "failure", "robustness", "device", "benchmarks", "zoo", "verdicts", "mechanisms",
-    "coverage", "choice",
+    "coverage", "choice", "withstand",
 )  # fmt: skip
 
 

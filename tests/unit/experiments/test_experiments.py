@@ -53,6 +53,9 @@ def small_result(unit: Unit, seen: dict[str, Result]) -> Result:
     return seen[key]
 
 
+OWN_RESULTS = ("gradients", "adjoint-gradients", "device", "verdicts", "benchmarks", "withstand")
+
+
 def double(config: Config) -> Result:
     """A unit of work for the tests: leaves a mark for every time it is done."""
     with Path(config["log"]).open("a") as log:
@@ -83,9 +86,7 @@ def assert_documented_form(section: str, tables: list[Table]) -> None:
             assert table_header(text[text.index(title) :]) == table_header(table.markdown()), title
 
 
-@pytest.mark.parametrize(
-    "name", [n for n in NAMES if n not in ("gradients", "adjoint-gradients", "device", "verdicts", "benchmarks")]
-)
+@pytest.mark.parametrize("name", [n for n in NAMES if n not in OWN_RESULTS])
 def test_experiment_makes_notes_tables_and_figure_from_plain_results(name):
     experiment, seen = load(name), {}
     assert name == experiment.NAME
