@@ -28,12 +28,12 @@ from tinyude.physics.file import load_physics_file
 
 Progress = Callable[[int, int], None]
 TERMS = ("omega", "tanh(20*omega)")
-FLEET = SimulatedFleet(machines=12, weeks=2, seconds=30.0)
+FLEET = SimulatedFleet(machines=6, weeks=2, seconds=30.0)
 SMALL = SimulatedFleet(machines=10, weeks=1, seconds=8.0)
-MANY = 1000  # units over which memory must stay flat
-SETTLED = 100  # units after which it is first looked at
+MANY = 300  # units over which memory must stay flat: minutes, not an hour
+SETTLED = 60  # units after which it is first looked at
 PLANNED = 10_000
-TURNS = 3  # of threads and processes
+TURNS = 2  # of threads and processes
 
 
 def measure(progress: Progress | None = None, many: int = MANY) -> dict[str, float]:
@@ -70,7 +70,7 @@ def table(figures: dict[str, float]) -> str:
         ("machines a second and core", f"{1.0 / figures['1 workers, CPU s a unit']:.2f}"),
         (
             "overhead of Dask a unit",
-            f"{1000.0 * figures['overhead, CPU s']:.1f} ms, {figures['overhead']:.1%} of a fit",
+            f"{1000.0 * figures['overhead, CPU s']:.1f} CPU ms, {figures['overhead']:.1%} of this fit",
         ),
         ("efficiency of two workers against one, by CPU time", f"{figures['efficiency of 2 workers']:.2f}"),
         ("two threads in one process against two processes, time", f"{figures['threads over processes']:.2f} times"),
