@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import logging
 import os
-import pickle
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
 from importlib import import_module
-from typing import Any, cast
-
-import numpy as np
+from typing import Any
 
 from tinyude.errors import TinyUDEError
 
@@ -86,8 +82,7 @@ def results(
             ) from None
     waiting = iter(enumerate(items))
     running: dict[Any, Any] = {}
-    packed = _packed(work)
-    threads, counted = 1, -np.inf  # asked for now and then: workers come and go
+    threads, counted = 1, -float("inf")  # asked for now and then: workers come and go
 
     def hand_out() -> None:
         nonlocal threads, counted
@@ -97,8 +92,7 @@ def results(
             number, item = next(waiting, (None, None))
             if number is None:
                 return
-            key = f"{name}-{number:06d}-{id(items):x}"
-            running[client.submit(_run, packed, item, key=key, retries=RETRIES)] = item
+            running[client.submit(work, item, key=f"{name}-{number:06d}-{id(items):x}", retries=RETRIES)] = item
 
     try:
         hand_out()
@@ -118,20 +112,6 @@ def results(
                 hand_out()
     except (distributed.CancelledError, OSError) as error:
         raise _lost(type(error).__name__) from None
-
-
-def _packed(work: Callable[[Any], Any]) -> bytes:
-    """The work and the physics it holds as bytes: made once, and unpacked once by each worker, not with each unit."""
-    return bytes(import_module("cloudpickle").dumps(work))
-
-
-@lru_cache(maxsize=4)
-def _unpacked(packed: bytes) -> Callable[[Any], Any]:
-    return cast(Callable[[Any], Any], pickle.loads(packed))  # from the client, as every task of Dask
-
-
-def _run(packed: bytes, item: Any) -> Any:
-    return _unpacked(packed)(item)
 
 
 def _check(client: Any, distributed: Any, running: dict[Any, Any]) -> None:
