@@ -112,6 +112,16 @@ void tu_last_good_add(tu_learner *l)
     }
 }
 
+/* Whether the model now needs a network where the last good one does not. */
+static int is_wider(const tu_learner *l)
+{
+    int wider = 0;
+    for (int i = 0; i < l->config->on_count; i++) {
+        wider |= l->config->hidden_count && l->network_on[i] && !l->last_good.network_on[i];
+    }
+    return wider;
+}
+
 int tu_last_good_end_block(tu_learner *l)
 {
     tu_last_good *good = &l->last_good;
@@ -138,5 +148,5 @@ int tu_last_good_end_block(tu_learner *l)
     if (good->credit <= 0) {
         tu_last_good_keep(l, LOOK);
     }
-    return mean > least;
+    return mean > (is_wider(l) ? 0 : least); /* a network that only makes up for wrong terms is not worth having */
 }

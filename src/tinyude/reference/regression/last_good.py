@@ -77,7 +77,9 @@ def last_good_end_block(learner: Learner) -> bool:
         good.credit += LOOK
     if good.credit <= 0:
         last_good_keep(learner, LOOK)
-    return bool(mean > least)
+    # a network that only makes up for wrong terms is not worth having
+    wider = bool(learner.config.hidden) and bool(np.any(learner.network_on & ~good.network_on))
+    return bool(mean > (0.0 if wider else least))
 
 
 def _look_anew(good: LastGood) -> None:
