@@ -6,7 +6,7 @@
 
 enum { LOOK = 8 };           /* blocks over which two models are compared */
 enum { MOST_CREDIT = 1024 }; /* blocks for which a model must be contradicted, at most: half an hour or more */
-static const tu_real CLEARLY = TU_R(4.0); /* standard errors, from blocks, by which one must be better, */
+static const tu_real CLEARLY = TU_R(2.0); /* standard errors, from blocks, by which one must be better, */
 static const tu_real WORTH = TU_R(0.005); /* and share of the squared residual: 7 % of its size */
 
 void tu_last_good_carve(tu_last_good *good, tu_arena *arena, const tu_config *config)

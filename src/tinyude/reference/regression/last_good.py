@@ -16,7 +16,7 @@ from tinyude.reference.state import Array, LastGood, Learner
 
 LOOK = 8  # blocks over which two models are compared
 MOST_CREDIT = 1024  # blocks for which a model must be contradicted, at most: half an hour or more
-CLEARLY = 4.0  # standard errors, from blocks, by which one must be better,
+CLEARLY = 2.0  # standard errors, from blocks, by which one must be better,
 WORTH = 0.005  # and share of the squared residual: 7 % of its size
 
 
