@@ -220,7 +220,7 @@ class UDE(Predicting, Fitted, BaseEstimator):  # type: ignore[misc]
         stream = self._options.stream(Y, given_times(y, t, None), u)
         fit = fit_record(self._options, stream, shown(progress))
         self.result_, self._session_ = fit.result, fit.session
-        self._judge(stream, fit.observed)
+        self._judge(stream, fit.observed, seen=fit.seen)
         return self
 
     def partial_fit(self, Y: Any, y: Any = None, u: Any = None, *, t: Any = None) -> UDE:

@@ -302,20 +302,24 @@ class Fitted:
 
         return ude_html(self)
 
-    def _judge(self, stream: Stream, observed: Observed | None = None, unused: Any = None) -> None:
+    def _judge(
+        self, stream: Stream, observed: Observed | None = None, unused: Any = None, seen: Windows | None = None
+    ) -> None:
         """The verdict on the record that was fitted; a doubt is also a warning."""
-        verdict = judge(self._evidence(stream, observed, unused=unused))
+        verdict = judge(self._evidence(stream, observed, seen, unused=unused))
         self.diagnostics_.pop("fitted_verdict", None)
         adopt_verdict(self.diagnostics_, verdict)
         if verdict.status != GOOD:
             doubts = " ".join(self.diagnostics_["warnings"])
             warnings.warn(f"verdict: {verdict.status}. {doubts}", TinyUDEWarning, stacklevel=3)
 
-    def _evidence(self, stream: Stream, observed: Observed | None = None, **options: Any) -> Evidence:
+    def _evidence(
+        self, stream: Stream, observed: Observed | None = None, seen: Windows | None = None, **options: Any
+    ) -> Evidence:
         result = self.result_
         if result.config is None:
             return hidden_evidence(result, stream)
-        seen = self._windows(stream, observed)
+        seen = seen or self._windows(stream, observed)
         if not options.get("held_out"):
             result.diagnostics["term_shares"] = term_shares(result.model, seen)  # of the model after refinement
             if result.record is not None:

@@ -16,6 +16,7 @@ from tinyude.estimator.streaming import fit_streaming, learner_config
 from tinyude.model.diagnostics import diagnose, record_excerpt
 from tinyude.model.model import Model
 from tinyude.model.result import FitResult
+from tinyude.model.windows import Windows
 from tinyude.physics.kinematics import residual_states, seen_columns
 from tinyude.physics.library import default_terms, given_terms
 from tinyude.reference.network.mlp import mlp_init
@@ -35,11 +36,15 @@ REFINE_SECONDS = 2.0  # that refinement may take, or as long as the windows took
 
 
 class Fit(NamedTuple):
-    """A fit's result; the windows that a batch fit saw, and the learner that a streamed one ended with."""
+    """A fit's result; the windows that a batch fit saw, and the learner that a streamed one ended with.
+
+    seen: the model through these windows, unless refinement changed it.
+    """
 
     result: FitResult
     observed: Observed | None = None
     session: Session | None = None
+    seen: Windows | None = None
 
 
 def fit_record(options: FitOptions, stream: Stream, tell: Progress | None = None) -> Fit:
@@ -80,9 +85,11 @@ def _fit_batch(options: FitOptions, stream: Stream) -> Fit:
     made = {"preset": options.preset, "engine": "batch", "precision": options.precision}
     result.diagnostics = diagnose(result, stream, seen, **made, **memory_figures(model, config))
     result.record = record_excerpt(seen, stream, result.model)
-    if options.refine and stream.count <= IN_MEMORY:
-        result = _refined(options, result, stream, found.observed)
-    return Fit(result, found.observed)
+    if not options.refine or stream.count > IN_MEMORY:
+        return Fit(result, found.observed, seen=seen)
+    refined = _refined(options, result, stream, found.observed)
+    same = refined.model is result.model and not refined.diagnostics["holds"]
+    return Fit(refined, found.observed, seen=seen if same else None)
 
 
 def _fit_hidden(options: FitOptions, stream: Stream) -> FitResult:
