@@ -181,12 +181,12 @@ def summarise(outcomes: list[Outcome], quick: bool) -> Summary:
             rows.append({**config, "fault": fault, **figures, "named": named})
     faulty = [row for row in rows if row["fault"] != "none"]
     kept = sum(row["after"] < LIMIT for row in faulty)
-    named = sum(bool(row["named"]) for row in faulty)
+    told = sum(bool(row["named"]) for row in faulty)
     return {
         "rows": rows,
         "notes": [
             f"Ten good minutes after a fault the residual is within 10 % of the truth: {kept} of {len(faulty)} cases.",
-            f"{named} of {len(faulty)} faults are named in the counters; an angle's offset that drifts slowly is, to a "
+            f"{told} of {len(faulty)} faults are named in the counters; an angle's offset that drifts slowly is, to a "
             "motor without gravity, a slow motion.",
         ],
     }
