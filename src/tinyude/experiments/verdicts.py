@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 NAME = "verdicts"
 TITLE = "Sound and broken rigs, and what the verdict says of them"
-REPORTED = 1000  # rules were set on seeds 0 to 2 of PLANTS, 5000 of UNSEEN, 7 and 8 of TUNING; never on BLIND
+REPORTED = 1000  # rules: seeds 0 to 2 of PLANTS, 5000 of UNSEEN, 7 and 8 of TUNING; one was changed after BLIND
 
 
 def units(quick: bool) -> list[Unit]:
@@ -73,8 +73,8 @@ def summarise(outcomes: list[Outcome], quick: bool) -> Summary:
         "quick": quick,
         "notes": [
             f"Of {sound} sound rigs {alarms} were not called good; of {faulty} broken ones {misses} were.",
-            f"On the {len(blind)} rigs of plants that no rule was set on: {len(wrong)} wrong"
-            + (f" ({', '.join(wrong)})." if wrong else "."),
+            f"On the {len(blind)} rigs of plants apart from tuning (one rule was changed after a look at them): "
+            f"{len(wrong)} wrong" + (f" ({', '.join(wrong)})." if wrong else "."),
         ],
     }
 
