@@ -15,7 +15,7 @@ from tinyude.refinement.guard import paired
 
 Array = NDArray[Any]
 BARE = ("known", "parameters")  # candidates without anything learned beside parameters
-WHOLE = ("streaming", "windows")  # candidates taken as they are
+WHOLE = ("windows", "streaming")  # candidates taken as they are
 FIRST = (*BARE, *WHOLE)  # then what was refined, by the number of its unknowns
 CLEARLY = 1.5  # standard errors of the paired difference (`tinyude reproduce choice`)
 LITTLE = 0.02  # of a held-back error: less is no reason to choose otherwise
@@ -25,7 +25,7 @@ TINY = 1e-9  # error below which ratios are not looked at
 def simplest_first(candidate: Candidate) -> tuple[bool, int, int]:
     """Where a candidate stands when several predict alike.
 
-    A network is known only where the record was; a formula goes on beyond it. The streaming learner and the windows
+    A network is known only where the record was; a formula goes on beyond it. The windows and the streaming learner
     look at rates, not at simulated stretches: that they simulate well is a test that they passed. A refined model was
     fitted to just these stretches, and where it is incomplete its numbers make up for what is missing in these
     motions, not in others.
