@@ -130,3 +130,14 @@ def test_common_movement_is_zero_where_few_machines_report() -> None:
     values = np.full((6, 3), np.nan)
     values[:, 0], values[:, 1], values[:2, 2] = 1.0, 2.0, 9.0
     assert common_movement(values)[2] == 0.0
+
+
+def test_examine_finds_two_changed_machines_of_a_small_fleet() -> None:
+    """Two of twenty must not hide in the spread that they make themselves."""
+    rng = np.random.default_rng(7)
+    values = 1.0 + 0.04 * rng.standard_normal((20, 1)) + 0.002 * rng.standard_normal((20, 5))
+    values[3] *= 1.35
+    values[11, 2:] *= 1.5
+    found = examine(Panel(values, np.full((20, 5), 0.002), np.arange(5.0)))
+    assert set(np.flatnonzero(found.level_p < 1e-4)) == {3, 11}
+    assert found.fleet.inside.sum() == 18
