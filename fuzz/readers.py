@@ -19,6 +19,7 @@ import tempfile
 import time
 import zipfile
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -128,8 +129,7 @@ def _small_model() -> bytes:
     samples = np.stack([np.sin(3.0 * t), 3.0 * np.cos(3.0 * t)], axis=1)
     samples += 1e-3 * np.random.default_rng(0).standard_normal(samples.shape)
     ude = tu.UDE(physics, hidden=(), library=["v"]).fit(samples, t=0.01)
-    if hasattr(ude, "record_"):
-        del ude.record_
+    ude.result_ = replace(ude.result_, record=None)  # a small file
     with tempfile.TemporaryDirectory() as folder:
         ude.save(Path(folder) / "a.tinyude")
         return (Path(folder) / "a.tinyude").read_bytes()

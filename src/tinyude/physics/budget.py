@@ -6,10 +6,11 @@ SymPy simplifies as it builds, and there are short texts that it would work on f
 from __future__ import annotations
 
 import ctypes
+import sys
 import threading
 import time
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import sympy as sp
 
@@ -56,6 +57,11 @@ def within(seconds: float, what: str, work: Callable[[], Result], failures: Fail
     clock, lock, sent, done = _thread_clock(), threading.Lock(), threading.Event(), threading.Event()
     end, worker = clock() + seconds, ctypes.c_ulong(threading.get_ident())
 
+    def unheard(ignored: Any) -> None:
+        """In a callback that may not fail Python drops what was sent; the next look sends it again."""
+        if ignored.exc_type is not OutOfTime:
+            hook(ignored)
+
     def watch() -> None:
         while not done.wait(seconds / _LOOKS):
             with lock:
@@ -63,6 +69,7 @@ def within(seconds: float, what: str, work: Callable[[], Result], failures: Fail
                     sent.set()
                     ctypes.pythonapi.PyThreadState_SetAsyncExc(worker, ctypes.py_object(OutOfTime))
 
+    hook, sys.unraisablehook = sys.unraisablehook, unheard
     try:
         watcher = threading.Thread(target=watch, daemon=True)
         watcher.start()
@@ -82,6 +89,9 @@ def within(seconds: float, what: str, work: Callable[[], Result], failures: Fail
         raise
     except failures as error:
         raise TinyUDEError(f"{what} cannot be worked out ({type(error).__name__}); simplify it.") from None
+    finally:
+        if sys.unraisablehook is unheard:
+            sys.unraisablehook = hook
 
 
 def _thread_clock() -> Callable[[], float]:
