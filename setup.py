@@ -48,7 +48,7 @@ def declarations(header: str) -> str:
     text = re.sub(r"#ifdef __cplusplus.*?#endif", "", text, flags=re.DOTALL)
     constant = re.compile(r"#define \w+ \d+\s*")
     lines = [line for line in text.splitlines() if not line.startswith("#") or constant.fullmatch(line)]
-    return "\n".join(line for line in lines if not re.fullmatch(r"typedef \w+ tu_real;", line))
+    return "\n".join(line for line in lines if not re.fullmatch(r"typedef \w+ tu_real;|extern const .*;\s*", line))
 
 
 def files(suffix: str) -> list[str]:

@@ -25,7 +25,7 @@
 extern "C" {
 #endif
 
-#define TU_API_VERSION 1 /* generated files that were made for another version refuse to compile */
+#define TU_API_VERSION 2 /* generated files that were made for another version refuse to compile */
 
 #ifdef TU_REAL_DOUBLE
 typedef double tu_real;
@@ -60,6 +60,16 @@ enum tu_reason {
     TU_REASONS = 7
 };
 
+/* Parts that a configuration may do without. A learner reaches them through these tables alone: where no tu_known names
+ * a table, a linker that collects garbage (-ffunction-sections, --gc-sections) leaves its functions out.
+ */
+typedef struct tu_network_part tu_network_part;
+typedef struct tu_fusion_part tu_fusion_part;
+typedef struct tu_paper_part tu_paper_part;
+extern const tu_network_part tu_network; /* the network and its training */
+extern const tu_fusion_part tu_fusion;   /* angle/rate fusion and the cross-check of these sensors */
+extern const tu_paper_part tu_paper;     /* of the paper: its acceptance test and the second-order term */
+
 /* The known part, one state at a time; `context` is passed to every callback. All pointers are to disjoint memory. */
 typedef struct tu_known {
     void (*field)(void *context, const tu_real *x, const tu_real *u, tu_real *dx);               /* [states] */
@@ -67,6 +77,9 @@ typedef struct tu_known {
     void (*terms)(void *context, const tu_real *x, const tu_real *u, tu_real *terms);            /* [library_terms] */
     void (*sensitivity)(void *context, const tu_real *x, const tu_real *u, tu_real *derivative); /* [on][parameters] */
     void *context;
+    const tu_network_part *network; /* &tu_network; may be NULL without hidden layers */
+    const tu_fusion_part *fusion;   /* &tu_fusion; may be NULL where no channel senses another's rate */
+    const tu_paper_part *paper;     /* &tu_paper; may be NULL with dense windows and no second-order term */
 } tu_known;
 
 /* What a learner is told before it starts (reference/config.py: same names, same meaning).

@@ -31,6 +31,15 @@ int tu_config_physics_nodes(const tu_config *config)
     return config->inputs > 0 && config->physics_nodes > 1 ? 2 * config->max_half : config->physics_nodes;
 }
 
+int tu_config_fused(const tu_config *config)
+{
+    int rates = 0;
+    for (int c = 0; c < config->channels; c++) {
+        rates |= config->rate_channel[c];
+    }
+    return rates != 0;
+}
+
 int tu_config_watched(const tu_config *config) { return config->judged && config->hidden_count && config->holdout; }
 
 int tu_config_keeps_good(const tu_config *config)

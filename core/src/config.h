@@ -25,4 +25,7 @@ int tu_config_keeps_good(const tu_config *config);
 /* Columns of a reservoir entry: node states and inputs, what is left of the derivatives, second derivatives. */
 int tu_config_width(const tu_config *config);
 
+/* Whether a channel senses another's rate. */
+int tu_config_fused(const tu_config *config);
+
 #endif

@@ -1,7 +1,7 @@
 /* Algorithm 1 of the paper, first half: tu_learner_push takes a sample. (Second half: tu_learner_step in training.c.)
  */
 #include "config.h"
-#include "network/holdout.h"
+#include "network/network_part.h"
 #include "numeric/finite.h"
 #include "regression/targets.h"
 #include "signal/angle.h"
@@ -50,8 +50,9 @@ static int is_stuck(tu_learner *l)
 static int is_consistent(tu_learner *l)
 {
     const tu_setup *setup = &l->setup;
-    int agree =
-        tu_kinematics_consistent(l->config, &setup->window, l->noise.sigma, setup->sigma_scale, &l->targets.fit);
+    const tu_fusion_part *fusion = l->known.fusion;
+    int agree = !fusion || fusion->consistent(l->config, &setup->window, l->noise.sigma, setup->sigma_scale,
+                                              &l->targets.fit);
     if (l->checked < CHECKED) {
         l->checked++;
         l->agreed += agree;
@@ -105,7 +106,7 @@ static int try_window(tu_learner *l, int *quiet)
     if (config->dense) {
         reason = tu_gates_accept(&setup->window, fit, &l->noise, setup->sigma_scale);
     } else if (config->gated) {
-        reason = tu_median_gate_accept(&l->median_gate, &setup->window, &l->ring, fit, &l->noise, setup->sigma_scale);
+        reason = l->median_gate.accept(&l->median_gate, &setup->window, &l->ring, fit, &l->noise, setup->sigma_scale);
     }
     if (reason != TU_ACCEPTED) {
         return reason;
@@ -116,7 +117,9 @@ static int try_window(tu_learner *l, int *quiet)
     if (config->dense && config->repair && is_still(l)) {
         return TU_STILL;
     }
-    tu_kinematics_fuse(&l->kinematics, config, &setup->window, l->noise.sigma, fit);
+    if (l->known.fusion) {
+        l->known.fusion->fuse(&l->kinematics, config, &setup->window, l->noise.sigma, fit);
+    }
     tu_angle_wrap_window(config->wrap, config->channels, config->poly, fit);
     return tu_targets_add(l) ? TU_ACCEPTED : TU_NONFINITE;
 }
@@ -149,8 +152,8 @@ static void carry_angles(tu_learner *l)
     if (fresh < l->config->stride) {
         tu_kinematics_clear(&l->kinematics, l->config);
     }
-    if (l->calibrated) {
-        tu_kinematics_push(&l->kinematics, l->config, &l->setup.window, l->noise.sigma, &l->ring, fresh);
+    if (l->calibrated && l->known.fusion) {
+        l->known.fusion->push(&l->kinematics, l->config, &l->setup.window, l->noise.sigma, &l->ring, fresh);
     }
 }
 
@@ -213,16 +216,18 @@ int tu_learner_advance(tu_learner *l)
 {
     if (l->job.sample) {
         advance_sample(l);
+    } else if (l->job.compare) {
+        l->job.compare = tu_targets_compare_slice(l);
     } else if (l->job.setup != TU_SET_UP) {
         tu_learner_setup_slice(l);
     } else if (l->job.solve != TU_SOLVED) {
         tu_targets_solve_slice(l);
     } else if (l->job.judge) {
-        l->job.judge = tu_holdout_watch_slice(l);
+        l->job.judge = l->known.network->watch_slice(l);
     } else if (l->job.update) {
         l->job.update = tu_learner_update_slice(l);
     }
-    return l->job.setup != TU_SET_UP || l->job.solve != TU_SOLVED || l->job.judge || l->job.update;
+    return l->job.compare || l->job.setup != TU_SET_UP || l->job.solve != TU_SOLVED || l->job.judge || l->job.update;
 }
 
 /* By operations that dominate a slice; instructions on a Cortex-M4F, measured: about 8 a weight and row of a block, 5 a
@@ -236,7 +241,7 @@ int32_t tu_learner_cost(const tu_learner *l)
     if (l->job.sample) {
         return (l->tick + 1) % (uint32_t)config->stride == 0 ? window / 1000 : 1;
     }
-    return l->job.setup != TU_SET_UP ? 32 : l->job.solve != TU_SOLVED ? 8 : block / 1000;
+    return l->job.compare ? 20 : l->job.setup != TU_SET_UP ? 32 : l->job.solve != TU_SOLVED ? 8 : block / 1000;
 }
 
 void tu_learner_push(tu_learner *l, const tu_real *row)

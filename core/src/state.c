@@ -3,16 +3,17 @@
 #include "config.h"
 #include "network/last_layer.h"
 #include "network/loss.h"
-#include "paper/second_order.h"
+#include "network/network_part.h"
+#include "paper/paper_part.h"
 #include "regression/last_good.h"
 
 #include <string.h>
 
 /* What the learner's struct takes on a 32-bit chip: the size of an arena is the same wherever it is asked for. */
 #ifdef TU_REAL_DOUBLE
-enum { STATE_BYTES = 1352 };
+enum { STATE_BYTES = 1384 };
 #else
-enum { STATE_BYTES = 1088 };
+enum { STATE_BYTES = 1120 };
 #endif
 typedef char tu_state_must_fit[sizeof(tu_learner) <= STATE_BYTES || sizeof(void *) > 4 ? 1 : -1];
 
@@ -177,23 +178,26 @@ size_t tu_learner_bytes(const tu_config *config)
 static int functions_given(const tu_config *config, const tu_known *known)
 {
     return known && known->field && (known->jacobian || !(config->second_order > 0)) &&
-           (known->terms || !config->library_terms) && (known->sensitivity || !config->parameters);
+           (known->terms || !config->library_terms) && (known->sensitivity || !config->parameters) &&
+           (known->network || !config->hidden_count) && (known->fusion || !tu_config_fused(config)) &&
+           (known->paper || (config->dense && !(config->second_order > 0)));
 }
 
 static void start(tu_learner *l, const tu_known *known)
 {
     l->known = *known;
+    l->known.network = l->config->hidden_count ? known->network : NULL;
+    l->median_gate.accept = l->median_gate.recent ? known->paper->accept : NULL;
     tu_rng_seed(&l->rng, l->config->seed, 0);
     tu_noise_init(&l->noise);
     l->calibrating = 1;
     l->until = (uint32_t)l->config->calibration;
     l->rate = l->config->rate;
-    if (l->config->hidden_count) {
-        tu_mlp_init(&l->net, &l->rng, l->params);
+    if (l->known.network) {
+        l->known.network->start(l);
     }
     memcpy(l->average, l->params, (size_t)l->adam.count * sizeof(tu_real));
     memcpy(l->good, l->params, (size_t)l->adam.count * sizeof(tu_real));
-    tu_adam_init(&l->adam, l->adam.first, l->adam.second, l->adam.count);
     for (int i = 0; i < l->config->on_count; i++) {
         l->network_on[i] = !tu_config_watched(l->config) || !l->library.columns; /* off until held-out errors fall */
     }

@@ -51,6 +51,8 @@ enum tu_setting_up { TU_SET_UP = 0, TU_FIND_WINDOW = 1, TU_PLACE_PHYSICS = 2, TU
 typedef struct {
     int sample;     /* it has not been looked at */
     int setup;      /* of windows, when a calibration ends: tu_setting_up */
+    int compare;    /* in a trial: the window with its stored neighbour */
+    tu_search search;
     int solve;      /* of the library: tu_solving */
     uint32_t index; /* of the stored target next */
     int update;     /* of the network: 1: it is due */
@@ -146,8 +148,9 @@ void tu_learner_begin(tu_learner *learner, const tu_real *row);
 int tu_learner_advance(tu_learner *learner);
 int32_t tu_learner_cost(const tu_learner *learner);
 
-/* One update in slices: while they return 1. */
+/* One update in slices: while they return 1. train: the network's own share. */
 int tu_learner_update_slice(tu_learner *learner);
+int tu_learner_train_slice(tu_learner *learner);
 
 /* Back to the last good model: what came since is forgotten. */
 void tu_learner_go_back(tu_learner *learner);

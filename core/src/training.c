@@ -1,10 +1,9 @@
 /* Algorithm 1 of the paper, second half: tu_learner_step makes updates; and how training ends. */
 #include "config.h"
-#include "network/holdout.h"
-#include "network/last_layer.h"
 #include "network/loss.h"
+#include "network/network_part.h"
 #include "numeric/finite.h"
-#include "paper/second_order.h"
+#include "paper/paper_part.h"
 #include "regression/targets.h"
 
 #include <string.h>
@@ -20,7 +19,7 @@ static int loss_slice(tu_learner *l)
     }
     batch.sees = whole ? NULL : config->sees;
     if (l->setup.second_order > 0) {
-        l->job.loss = tu_second_order_gradient(l, &batch);
+        l->job.loss = l->known.paper->gradient(l, &batch);
         return 0;
     }
     const tu_real *weights = config->network_nodes == 1 ? NULL : l->network_nodes.weights;
@@ -71,28 +70,33 @@ static int is_unneeded(const tu_learner *l)
     return !on;
 }
 
-/* One update: a minibatch, its exact gradient, clip, Adam, average. Skipped while there is too little data, or no need.
- */
-int tu_learner_update_slice(tu_learner *l)
+enum { BEGIN = 0, APPLY = -1 }; /* of learner->job.first */
+
+/* One update: a minibatch, its exact gradient, clip, Adam, average. */
+int tu_learner_train_slice(tu_learner *l)
 {
-    enum { BEGIN = 0, APPLY = -1 };
-    const tu_config *config = l->config;
     if (l->job.first == APPLY) {
         apply_gradient(l);
         l->job.first = BEGIN;
         return 0;
     }
-    if (l->job.first == BEGIN) {
-        tu_count(&l->counters.updates);
-        tu_count(&l->since_change);
-        if (!config->hidden_count || tu_reservoir_count(&l->reservoir) < (uint32_t)config->batch || is_unneeded(l)) {
-            return 0;
-        }
-    }
     if (!loss_slice(l)) {
         l->job.first = APPLY;
     }
     return 1;
+}
+
+/* Skipped while there is too little data, or no need. */
+int tu_learner_update_slice(tu_learner *l)
+{
+    if (l->job.first == BEGIN) {
+        tu_count(&l->counters.updates);
+        tu_count(&l->since_change);
+        if (!l->known.network || tu_reservoir_count(&l->reservoir) < (uint32_t)l->config->batch || is_unneeded(l)) {
+            return 0;
+        }
+    }
+    return l->known.network->train_slice(l);
 }
 
 void tu_learner_step(tu_learner *l, uint32_t count)
@@ -118,17 +122,17 @@ void tu_learner_solve(tu_learner *l)
 
 void tu_learner_judge(tu_learner *l)
 {
-    if (l->calibrated) {
-        tu_holdout_judge(l);
+    if (l->calibrated && l->known.network) {
+        l->known.network->judge(l);
     }
 }
 
 void tu_learner_conclude(tu_learner *l)
 {
-    if (l->calibrated) {
-        tu_last_layer_finish(l);
+    if (l->calibrated && l->known.network) {
+        l->known.network->finish_layer(l);
         memmove(l->good, l->average, (size_t)l->adam.count * sizeof(tu_real));
-        tu_holdout_judge(l);
+        l->known.network->judge(l);
     }
 }
 

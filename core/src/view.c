@@ -1,23 +1,7 @@
 /* What a learner has learned: its residual at a state, and a look inside. */
+#include "network/network_part.h"
 #include "regression/targets.h"
 #include "signal/angle.h"
-
-/* Adds the averaged network's answer, where it is on, in units of dx_scale. */
-static void add_network(tu_learner *l, const tu_real *x, const tu_real *u, tu_real *residual)
-{
-    const tu_config *config = l->config;
-    tu_real *acts = l->loss_scratch;
-    const tu_real *answer = acts + tu_mlp_offset(&l->net, l->net.layers);
-    for (int i = 0; i < config->sees_count; i++) {
-        int column = config->sees[i];
-        acts[i * TU_UNIT_STEP] = tu_angle_wrap_state(config, x, u, column) / l->setup.scales.x[column];
-    }
-    tu_mlp_pad(1, config->sees_count, acts);
-    tu_mlp_forward(&l->net, tu_mlp_weights(&l->net, l->good), 1, acts);
-    for (int i = 0; i < config->on_count; i++) {
-        residual[i] += l->network_on[i] ? answer[i * TU_UNIT_STEP] : 0;
-    }
-}
 
 static void add_library(tu_learner *l, const tu_real *x, const tu_real *u, tu_real *residual)
 {
@@ -37,8 +21,8 @@ int tu_learner_residual(tu_learner *l, const tu_real *x, const tu_real *u, tu_re
     if (!l->calibrated) {
         return TU_NOT_READY;
     }
-    if (config->hidden_count) {
-        add_network(l, x, u, residual);
+    if (l->known.network) {
+        l->known.network->add_answer(l, x, u, residual);
     }
     if (l->library.columns) {
         add_library(l, x, u, residual);

@@ -72,7 +72,7 @@ def test_firmware_compiles_without_a_warning(tmp_path: Path) -> None:
     physics = tu.systems.pendulum().physics
     config = board_config(physics)
     (tmp_path / "plant_config.h").write_text(config_header(config, 8, "plant"))
-    (tmp_path / "plant.c").write_text(c_source(known_programs(physics, [], config.on), "plant"))
+    (tmp_path / "plant.c").write_text(c_source(known_programs(physics, [], config.on), "plant", config=config))
     sources = [*sorted((ROOT / "firmware").glob("*.c")), tmp_path / "plant.c"]
     call(["arm-none-eabi-gcc", *STRICT, *ARM, *INCLUDES, f"-I{tmp_path}", "-O1", "-c", *sources], tmp_path)
 

@@ -2,7 +2,7 @@
 
 #include "numeric/elementary.h"
 
-/* Functions marked TU_INLINE are instantiated with constant tile shapes and flags; their sums then live in registers.
+/* Functions marked TU_KERNEL are instantiated with constant tile shapes and flags; their sums then live in registers.
  */
 
 /* GCC does not dare to unroll long bodies by itself. */
@@ -37,7 +37,7 @@ typedef struct {
 } result;
 
 /* z = tanh(z) for one row of a tile: without vector units, one test for the row is cheaper than one for each. */
-TU_INLINE void activate_row(int cols, tu_real *z)
+TU_KERNEL void activate_row(int cols, tu_real *z)
 {
     tu_real square[TU_TILE], total = 0;
     for (int j = 0; j < cols; j++) {
@@ -71,7 +71,7 @@ static void activate(int count, tu_real *z)
 }
 
 /* Finishes the sum at one place of the result. */
-TU_INLINE tu_real finished(finish how, const result *to, int at, tu_real sum)
+TU_KERNEL tu_real finished(finish how, const result *to, int at, tu_real sum)
 {
     if (how == SLOPE || how == BENT) {
         sum *= 1 - to->h[at] * to->h[at];
@@ -87,7 +87,7 @@ TU_INLINE tu_real finished(finish how, const result *to, int at, tu_real sum)
     return sum;
 }
 
-TU_INLINE void add_products(const tu_real *a, int down, const tu_real *b, int b_right, int cols,
+TU_KERNEL void add_products(const tu_real *a, int down, const tu_real *b, int b_right, int cols,
                             tu_real sum[TU_ROWS][TU_TILE])
 {
     for (int i = 0; i < TU_ROWS; i++) {
@@ -99,7 +99,7 @@ TU_INLINE void add_products(const tu_real *a, int down, const tu_real *b, int b_
 }
 
 /* b[k * b_down + j * b_right] is the factor of a's unit k in the sum of unit j. */
-TU_INLINE void product_tile(const tu_real *a, const tu_real *b, int b_down, int b_right, finish how, int depth,
+TU_KERNEL void product_tile(const tu_real *a, const tu_real *b, int b_down, int b_right, finish how, int depth,
                             int width, int cols, const result *to)
 {
     const int down = TU_ROW_STEP(depth), out_down = TU_ROW_STEP(width);
@@ -138,7 +138,7 @@ TU_INLINE void product_tile(const tu_real *a, const tu_real *b, int b_down, int 
 }
 
 /* The result `units` and `rows` further on. */
-TU_INLINE result moved(finish how, result to, int units, int rows, int width)
+TU_KERNEL result moved(finish how, result to, int units, int rows, int width)
 {
     const int step = units * TU_UNIT_STEP + rows * TU_ROW_STEP(width);
     to.bias = how == AFFINE || how == TANH ? to.bias + units : NULL;
@@ -148,7 +148,7 @@ TU_INLINE result moved(finish how, result to, int units, int rows, int width)
     return to;
 }
 
-TU_INLINE void product_strip(const tu_real *a, const tu_real *b, int b_down, int b_right, finish how, int rows,
+TU_KERNEL void product_strip(const tu_real *a, const tu_real *b, int b_down, int b_right, finish how, int rows,
                              int depth, int width, int cols, result to)
 {
     for (int row = rows; row != 0; row -= TU_ROWS) {
@@ -158,7 +158,7 @@ TU_INLINE void product_strip(const tu_real *a, const tu_real *b, int b_down, int
     }
 }
 
-TU_INLINE void product(const tu_real *a, const tu_real *b, int b_down, int b_right, finish how, int rows, int depth,
+TU_KERNEL void product(const tu_real *a, const tu_real *b, int b_down, int b_right, finish how, int rows, int depth,
                        int width, result to)
 {
     for (int left = width, cols; left > 0; left -= cols) {
@@ -177,7 +177,7 @@ TU_INLINE void product(const tu_real *a, const tu_real *b, int b_down, int b_rig
 }
 
 /* Through a layer, whose weights are width x depth, or transposed. */
-TU_INLINE void forward(const tu_real *a, const tu_real *weight, finish how, int rows, int depth, int width,
+TU_KERNEL void forward(const tu_real *a, const tu_real *weight, finish how, int rows, int depth, int width,
                        const tu_real *h, tu_real *out)
 {
     result to = {weight + depth * width, h, NULL, out};
@@ -185,7 +185,7 @@ TU_INLINE void forward(const tu_real *a, const tu_real *weight, finish how, int 
 }
 
 /* Back through a layer, whose weights are depth x width. */
-TU_INLINE void backward(const tu_real *a, const tu_real *weight, finish how, int rows, int depth, int width,
+TU_KERNEL void backward(const tu_real *a, const tu_real *weight, finish how, int rows, int depth, int width,
                         const tu_real *h, tu_real *bend, tu_real *out)
 {
     result to = {NULL, h, bend, out};

@@ -7,7 +7,7 @@
 /* One tile of grad += p' q. flip: p holds the layer's inputs and grad is stored transposed. summed: biases += the rows
  * of the other one, the cotangents.
  */
-TU_INLINE void outer_tile(const tu_real *p, const tu_real *q, int flip, int rows, int p_width, int q_width, int height,
+TU_KERNEL void outer_tile(const tu_real *p, const tu_real *q, int flip, int rows, int p_width, int q_width, int height,
                           int cols, tu_real *grad, int summed, tu_real *biases)
 {
     tu_real sum[TU_ROWS][WIDE], bias[WIDE];
@@ -47,7 +47,7 @@ TU_INLINE void outer_tile(const tu_real *p, const tu_real *q, int flip, int rows
 }
 
 /* Tiles of `cols` columns, as many as fit; the first alone takes the biases of p. */
-TU_INLINE int outer_tiles(const tu_real *p, const tu_real *q, int flip, int rows, int p_width, int q_width, int height,
+TU_KERNEL int outer_tiles(const tu_real *p, const tu_real *q, int flip, int rows, int p_width, int q_width, int height,
                           int cols, int from, tu_real *grad, int summed, tu_real *biases)
 {
     const int right = flip ? p_width : 1;
@@ -63,7 +63,7 @@ TU_INLINE int outer_tiles(const tu_real *p, const tu_real *q, int flip, int rows
     return from;
 }
 
-TU_INLINE void outer_strip(const tu_real *p, const tu_real *q, int flip, int rows, int p_width, int q_width, int height,
+TU_KERNEL void outer_strip(const tu_real *p, const tu_real *q, int flip, int rows, int p_width, int q_width, int height,
                            tu_real *grad, int summed, tu_real *biases)
 {
     int from = 0;
@@ -77,7 +77,7 @@ TU_INLINE void outer_strip(const tu_real *p, const tu_real *q, int flip, int row
 }
 
 /* grad += p' q; the first strip alone takes the biases of q. */
-TU_INLINE void outer(const tu_real *p, const tu_real *q, int flip, int rows, int p_width, int q_width, tu_real *grad,
+TU_KERNEL void outer(const tu_real *p, const tu_real *q, int flip, int rows, int p_width, int q_width, tu_real *grad,
                      int summed, tu_real *biases)
 {
     for (int left = p_width, height; left > 0; left -= height) {
@@ -95,7 +95,7 @@ TU_INLINE void outer(const tu_real *p, const tu_real *q, int flip, int rows, int
 }
 
 /* The columns of a tile lie along the wider side. */
-TU_INLINE void add_products(const tu_real *bar, const tu_real *in, int rows, int outputs, int inputs, tu_real *grad,
+TU_KERNEL void add_products(const tu_real *bar, const tu_real *in, int rows, int outputs, int inputs, tu_real *grad,
                             int summed)
 {
     if (inputs < outputs) {

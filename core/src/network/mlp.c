@@ -87,6 +87,26 @@ void tu_mlp_forward(const tu_mlp *net, const tu_real *weights, int rows, tu_real
     }
 }
 
+const tu_real *tu_mlp_run(const tu_mlp *net, const tu_real *params, tu_real *in, tu_real *out)
+{
+    for (int layer = 0; layer < net->layers; layer++) {
+        int inputs = net->sizes[layer], outputs = net->sizes[layer + 1];
+        const tu_real *biases = params + inputs * outputs;
+        for (int j = 0; j < outputs; j++) {
+            tu_real sum = biases[j];
+            for (int i = 0; i < inputs; i++) {
+                sum += *params++ * in[i];
+            }
+            out[j] = layer + 1 < net->layers ? tu_tanh(sum) : sum;
+        }
+        params += outputs;
+        tu_real *swap = in;
+        in = out;
+        out = swap;
+    }
+    return in;
+}
+
 void tu_mlp_jvp(const tu_mlp *net, const tu_real *weights, int rows, const tu_real *acts, tu_real *tans)
 {
     rows = whole_tiles(rows);

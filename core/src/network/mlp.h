@@ -48,6 +48,11 @@ size_t tu_mlp_transposed(const tu_mlp *net);
 /* Activations of every layer from acts' input. */
 void tu_mlp_forward(const tu_mlp *net, const tu_real *weights, int rows, tu_real *acts);
 
+/* One sample without a block, the bits of tu_mlp_forward: from `in` to the answer, which it returns. Both hold the
+ * widest layer.
+ */
+const tu_real *tu_mlp_run(const tu_mlp *net, const tu_real *params, tu_real *in, tu_real *out);
+
 /* Tangents of every layer along tans' input: the last one is J_N(x) x_tan. */
 void tu_mlp_jvp(const tu_mlp *net, const tu_real *weights, int rows, const tu_real *acts, tu_real *tans);
 

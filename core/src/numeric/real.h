@@ -31,9 +31,16 @@
 
 /* Kernels called with constant shapes must be inlined for the shapes to become registers. */
 #if defined(__GNUC__)
-#define TU_INLINE static inline __attribute__((always_inline))
+#define TU_KERNEL static inline __attribute__((always_inline))
 #else
+#define TU_KERNEL static inline
+#endif
+
+/* The same for all else, unless the compiler was asked for small code (-Os). */
+#ifdef __OPTIMIZE_SIZE__
 #define TU_INLINE static inline
+#else
+#define TU_INLINE TU_KERNEL
 #endif
 
 #endif

@@ -4,6 +4,7 @@
 
 #include <float.h>
 
+enum { SEARCHED = 128 }; /* entries in a slice: about 20,000 instructions of a Cortex-M4F */
 static const tu_real ALARM = TU_R(4.0);    /* a block's score in units of its usual size, twice in a row */
 static const tu_real CERTAIN = TU_R(8.0);  /* the trial's score against the past, in units of its usual size */
 static const tu_real SERIOUS = TU_R(0.04); /* share of its squared target that a coefficient's change must explain, */
@@ -48,22 +49,23 @@ void tu_change_add(tu_change *change, const tu_library *library, const tu_real *
     }
 }
 
-uint32_t tu_change_nearest(const tu_reservoir *store, const tu_real *here, int first, int columns, tu_real *there)
+int tu_change_nearest_slice(tu_search *search, const tu_reservoir *store, const tu_real *here, int first, int columns,
+                            tu_real *there)
 {
-    uint32_t count = tu_reservoir_count(store), nearest = count;
-    tu_real least = NEAR * NEAR * (tu_real)columns;
-    for (uint32_t index = 0; index < count; index++) {
+    uint32_t count = tu_reservoir_count(store), end = search->next + SEARCHED;
+    search->least = search->nearest ? search->least : NEAR * NEAR * (tu_real)columns;
+    for (; search->next < count && search->next < end; search->next++) {
         tu_real distance = 0;
-        tu_reservoir_gather(store, &index, 1, first, columns, there);
+        tu_reservoir_gather(store, &search->next, 1, first, columns, there);
         for (int i = 0; i < columns; i++) {
             distance += (there[i] - here[i]) * (there[i] - here[i]);
         }
-        if (distance < least) {
-            least = distance;
-            nearest = index;
+        if (distance < search->least) {
+            search->least = distance;
+            search->nearest = search->next + 1;
         }
     }
-    return nearest;
+    return search->next < count;
 }
 
 /* Scores the block; 1 when it and the one before lie beyond the alarm on the same side. */

@@ -33,10 +33,18 @@ void tu_change_clear(tu_change *change);
 /* One window, as tu_library_add has it. */
 void tu_change_add(tu_change *change, const tu_library *library, const tu_real *design, const tu_real *target);
 
-/* The stored entry nearest to `here` in columns first .. first + columns - 1; the number of entries when none is near.
- * there (columns) is working memory.
+/* A search for a neighbour that is under way; all 0 at first. */
+typedef struct {
+    uint32_t next;    /* entry to be looked at */
+    uint32_t nearest; /* one more than the nearest so far; 0: none is near */
+    tu_real least;    /* its squared distance */
+} tu_search;
+
+/* The stored entry nearest to `here` in columns first .. first + columns - 1, in slices: while they return 1. there
+ * (columns) is working memory.
  */
-uint32_t tu_change_nearest(const tu_reservoir *store, const tu_real *here, int first, int columns, tu_real *there);
+int tu_change_nearest_slice(tu_search *search, const tu_reservoir *store, const tu_real *here, int first, int columns,
+                            tu_real *there);
 
 /* A window of the trial against its stored neighbour. difference: of their remainders, by residual state; NULL: none.
  */

@@ -203,19 +203,25 @@ static void count_block(tu_learner *l)
     }
 }
 
+/* Columns of an entry that say where its window was: those of the middle node. The first of them, and how many. */
+static int place_of(const tu_config *config, int *columns)
+{
+    *columns = config->states + config->inputs;
+    return config->network_nodes / 2 * *columns;
+}
+
 /* In a trial: the window against its stored neighbour, by what the library leaves of both. 0: it has none. */
 static int compare_with_stored(tu_learner *l)
 {
     const tu_config *config = l->config;
     const tu_targets *targets = &l->targets;
-    int columns = config->states + config->inputs, first = config->network_nodes / 2 * columns;
-    int rest = config->network_nodes * columns;
+    int rest = config->network_nodes * (config->states + config->inputs);
     tu_real *difference = targets->node;
-    uint32_t nearest = tu_change_nearest(&l->reservoir, targets->entry + first, first, columns, targets->node);
-    if (nearest == tu_reservoir_count(&l->reservoir)) {
+    if (!l->job.search.nearest) {
         tu_change_compare(&l->change, &l->library, targets->design, targets->target, NULL);
         return 0;
     }
+    uint32_t nearest = l->job.search.nearest - 1;
     tu_reservoir_gather(&l->reservoir, &nearest, 1, rest, config->on_count, difference);
     for (int i = 0; i < config->on_count; i++) {
         difference[i] = targets->entry[rest + i] - difference[i];
@@ -234,6 +240,19 @@ static void store(tu_learner *l)
     }
 }
 
+static void add_to_library(tu_learner *l)
+{
+    const tu_targets *targets = &l->targets;
+    if (l->library.columns) {
+        tu_change_add(&l->change, &l->library, targets->design, targets->target);
+        tu_library_add(&l->library, targets->design, targets->target);
+    } else {
+        l->library.windows++;
+    }
+    tu_last_good_add(l);
+    count_block(l);
+}
+
 int tu_targets_add(tu_learner *l)
 {
     const tu_config *config = l->config;
@@ -245,18 +264,29 @@ int tu_targets_add(tu_learner *l)
         !all_usable(targets->entry, length)) {
         return 0;
     }
-    if (!(l->change.trial && compare_with_stored(l))) {
+    if (l->change.trial) {
+        const tu_search nothing = {0, 0, 0};
+        l->job.search = nothing;
+        l->job.compare = 1;
+    } else {
+        store(l);
+        add_to_library(l);
+    }
+    return 1;
+}
+
+int tu_targets_compare_slice(tu_learner *l)
+{
+    const tu_targets *targets = &l->targets;
+    int columns, first = place_of(l->config, &columns);
+    if (tu_change_nearest_slice(&l->job.search, &l->reservoir, targets->entry + first, first, columns, targets->node)) {
+        return 1;
+    }
+    if (!compare_with_stored(l)) {
         store(l);
     }
-    if (l->library.columns) {
-        tu_change_add(&l->change, &l->library, targets->design, targets->target);
-        tu_library_add(&l->library, targets->design, targets->target);
-    } else {
-        l->library.windows++;
-    }
-    tu_last_good_add(l);
-    count_block(l);
-    return 1;
+    add_to_library(l);
+    return 0;
 }
 
 void tu_targets_add_prior(tu_learner *l)

@@ -9,6 +9,9 @@
  */
 int tu_targets_add(tu_learner *learner);
 
+/* The rest of it in a trial of a change, where learner->job.compare says so, in slices: while they return 1. */
+int tu_targets_compare_slice(tu_learner *learner);
+
 /* Adds one window to the library's sums as its model predicts it, at learner->targets.node (physical). */
 void tu_targets_add_prior(tu_learner *learner);
 

@@ -106,20 +106,30 @@ static int is_whole(tu_learner *l, const tu_storage *storage, uint32_t slot, uin
     return stored == ~crc;
 }
 
-/* The slot of the newest whole image and its sequence number; -1: there is none. */
-static int newest(tu_learner *l, const tu_storage *storage, uint32_t fingerprint, uint32_t *sequence)
+/* Finds the slot of the newest whole image and its sequence number. */
+static void look(tu_image_writer *writer, tu_learner *l, const tu_storage *storage, uint32_t fingerprint)
 {
-    int best = -1;
-    *sequence = 0;
+    writer->looked_at = storage;
+    writer->newest = -1;
+    writer->newest_sequence = 0;
     for (int slot = 0; slot < 2; slot++) {
         uint32_t own;
         if (is_whole(l, storage, (uint32_t)slot * storage->slot_bytes, fingerprint, &own) &&
-            (best < 0 || (int32_t)(own - *sequence) > 0)) {
-            best = slot;
-            *sequence = own;
+            (writer->newest < 0 || (int32_t)(own - writer->newest_sequence) > 0)) {
+            writer->newest = slot;
+            writer->newest_sequence = own;
         }
     }
-    return best;
+}
+
+/* Whether the newest image is where it was, by its head alone. */
+static int is_there(const tu_image_writer *writer, tu_learner *l, const tu_storage *storage, uint32_t fingerprint)
+{
+    const head wanted = head_of(l, fingerprint, writer->newest_sequence);
+    head found;
+    uint32_t slot = writer->newest > 0 ? storage->slot_bytes : 0;
+    return writer->newest >= 0 && storage->read(storage->context, slot, &found, (uint32_t)sizeof found) == 0 &&
+           memcmp(&found, &wanted, sizeof found) == 0;
 }
 
 static int fits(tu_learner *l, const tu_storage *storage)
@@ -132,9 +142,11 @@ int tu_image_begin(tu_image_writer *writer, tu_learner *l, const tu_storage *sto
     if (!fits(l, storage)) {
         return TU_NO_STORAGE;
     }
-    int best = newest(l, storage, fingerprint, &writer->sequence);
-    writer->slot = best == 0 ? storage->slot_bytes : 0;
-    writer->sequence++;
+    if (writer->looked_at != storage || !is_there(writer, l, storage, fingerprint)) {
+        look(writer, l, storage, fingerprint);
+    }
+    writer->slot = writer->newest == 0 ? storage->slot_bytes : 0;
+    writer->sequence = writer->newest_sequence + 1;
     writer->written = 0;
     writer->crc = TU_CRC32_START;
     writer->storage = storage;
@@ -167,26 +179,29 @@ int tu_image_write(tu_image_writer *writer, tu_learner *l, uint32_t fingerprint)
         return 1;
     }
     writer->storage = NULL;
+    writer->newest = writer->slot ? 1 : 0;
+    writer->newest_sequence = writer->sequence;
     return 0;
 }
 
-int tu_image_load(tu_learner *l, const tu_storage *storage, uint32_t fingerprint)
+int tu_image_load(tu_image_writer *writer, tu_learner *l, const tu_storage *storage, uint32_t fingerprint)
 {
     unsigned char piece[PIECE];
     span spans[SPANS];
     tu_kept kept;
     head start;
-    uint32_t sequence, bytes = tu_image_bytes(l);
+    uint32_t bytes = tu_image_bytes(l);
     if (!fits(l, storage)) {
         return TU_NO_STORAGE;
     }
-    int slot = newest(l, storage, fingerprint, &sequence);
-    if (slot < 0) {
+    look(writer, l, storage, fingerprint);
+    if (writer->newest < 0) {
         return TU_NOTHING_SAVED;
     }
     find_spans(l, &start, &kept, spans);
     for (uint32_t at = 0; at < bytes; at += PIECE) {
-        if (storage->read(storage->context, (uint32_t)slot * storage->slot_bytes + at, piece, PIECE) != 0) {
+        if (storage->read(storage->context, (uint32_t)writer->newest * storage->slot_bytes + at, piece,
+                          PIECE) != 0) {
             return TU_STORAGE_FAILED;
         }
         transfer(spans, at, piece, PIECE, 0);

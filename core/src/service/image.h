@@ -19,6 +19,9 @@ typedef struct {
     uint32_t sequence;
     uint32_t written;
     uint32_t crc;
+    const tu_storage *looked_at; /* whose newest whole image is known, and need not be read again: */
+    int newest;                  /* its slot; -1: there is none */
+    uint32_t newest_sequence;
 } tu_image_writer;
 
 /* Chooses the slot. A negative status when storage cannot take an image. */
@@ -28,7 +31,9 @@ int tu_image_begin(tu_image_writer *writer, tu_learner *learner, const tu_storag
  */
 int tu_image_write(tu_image_writer *writer, tu_learner *learner, uint32_t fingerprint);
 
-/* Puts a learner that was just initialised into the state of the newest whole image. */
-int tu_image_load(tu_learner *learner, const tu_storage *storage, uint32_t fingerprint);
+/* Puts a learner that was just initialised into the state of the newest whole image. Reads both slots, which the next
+ * tu_image_begin then need not do.
+ */
+int tu_image_load(tu_image_writer *writer, tu_learner *learner, const tu_storage *storage, uint32_t fingerprint);
 
 #endif

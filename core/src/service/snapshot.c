@@ -1,6 +1,7 @@
 #include "service/snapshot.h"
 
 #include "config.h"
+#include "network/network_part.h"
 #include "numeric/elementary.h"
 #include "service/barrier.h"
 
@@ -104,27 +105,6 @@ void tu_snapshot_read(const tu_snapshot *s, const tu_real *model, int32_t *netwo
     read->weights = model + p.weights;
 }
 
-/* One layer after the other, every sum in the order of the learner's. */
-static const tu_real *run_network(const tu_snapshot *s, const tu_real *weights, tu_real *in, tu_real *out)
-{
-    for (int layer = 0; layer < s->net.layers; layer++) {
-        int inputs = s->net.sizes[layer], outputs = s->net.sizes[layer + 1];
-        const tu_real *biases = weights + inputs * outputs;
-        for (int j = 0; j < outputs; j++) {
-            tu_real sum = biases[j];
-            for (int i = 0; i < inputs; i++) {
-                sum += *weights++ * in[i];
-            }
-            out[j] = layer + 1 < s->net.layers ? tu_tanh(sum) : sum;
-        }
-        weights += outputs;
-        tu_real *swap = in;
-        in = out;
-        out = swap;
-    }
-    return in;
-}
-
 static void add_network(const tu_snapshot *s, const tu_real *model, const tu_real *x, const tu_real *u, tu_real *work,
                         tu_real *residual)
 {
@@ -134,7 +114,7 @@ static void add_network(const tu_snapshot *s, const tu_real *model, const tu_rea
         int column = c->sees[i];
         work[i] = (column < c->states ? x[column] : u[column - c->states]) / model[SCALES + column];
     }
-    const tu_real *answer = run_network(s, model + p.weights, work, work + widest(&s->net));
+    const tu_real *answer = s->known->network->run(&s->net, model + p.weights, work, work + widest(&s->net));
     for (int i = 0; i < c->on_count; i++) {
         residual[i] += model[p.network_on + i] > 0 ? answer[i] : 0;
     }

@@ -26,7 +26,7 @@ int tu_service_save(tu_service *s, const tu_storage *storage)
 
 int tu_service_load(tu_service *s, const tu_storage *storage)
 {
-    int status = tu_image_load(s->learner, storage, s->plan->fingerprint);
+    int status = tu_image_load(&s->writer, s->learner, storage, s->plan->fingerprint);
     if (status == TU_STORAGE_FAILED) { /* half a state is none */
         tu_service_restart(s, s->plan->model);
     }

@@ -138,7 +138,7 @@ void tu_calibrate_window(tu_calibration *cal, const tu_config *config, const tu_
             learn_level(cal, config, now);
         }
     } else if (config->gated) {
-        rejected = tu_median_gate_accept(gate, &window, ring, fit, noise, 1) != TU_ACCEPTED;
+        rejected = gate->accept(gate, &window, ring, fit, noise, 1) != TU_ACCEPTED;
     }
     for (int i = 0; i < config->inputs; i++) {
         tu_real input = tu_ring_at(ring, config->channels + i, 0);

@@ -1,5 +1,6 @@
 #include "signal/kinematics.h"
 
+#include "config.h"
 #include "numeric/elementary.h"
 
 static const tu_real LONGEST =
@@ -12,10 +13,7 @@ static const tu_real SHARE = TU_R(0.1);    /* and share of the rate, at which th
 
 void tu_kinematics_carve(tu_kinematics *kinematics, tu_arena *arena, const tu_config *config)
 {
-    int rates = 0;
-    for (int c = 0; c < config->channels; c++) {
-        rates |= config->rate_channel[c];
-    }
+    int rates = tu_config_fused(config);
     kinematics->angle = tu_arena_reals(arena, rates ? config->channels : 0);
     kinematics->count = tu_arena_reals(arena, rates ? config->channels : 0);
     kinematics->rate = tu_arena_reals(arena, rates ? config->channels : 0);
@@ -142,3 +140,5 @@ void tu_kinematics_fuse(tu_kinematics *kinematics, const tu_config *config, cons
         }
     }
 }
+
+const tu_fusion_part tu_fusion = {tu_kinematics_push, tu_kinematics_fuse, tu_kinematics_consistent};

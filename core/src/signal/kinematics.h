@@ -43,4 +43,14 @@ void tu_kinematics_fuse(tu_kinematics *kinematics, const tu_config *config, cons
 int tu_kinematics_consistent(const tu_config *config, const tu_window *window, const tu_real *sigma, tu_real scale,
                              const tu_fit *fit);
 
+/* What a learner calls of these: without the table they are not linked (tinyude.h). */
+struct tu_fusion_part {
+    void (*push)(tu_kinematics *kinematics, const tu_config *config, const tu_window *window, const tu_real *sigma,
+                 const tu_ring *ring, int count);
+    void (*fuse)(tu_kinematics *kinematics, const tu_config *config, const tu_window *window, const tu_real *sigma,
+                 const tu_fit *fit);
+    int (*consistent)(const tu_config *config, const tu_window *window, const tu_real *sigma, tu_real scale,
+                      const tu_fit *fit);
+};
+
 #endif

@@ -115,7 +115,7 @@ def build_firmware(
     """Firmware that learns with this configuration; refused by the linker when it needs more than ram_bytes."""
     folder = folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "plant.c").write_text(c_source(programs, "plant"))
+    (folder / "plant.c").write_text(c_source(programs, "plant", config=config))
     arena = native.memory(config, "float32")["total"]
     (folder / "plant_config.h").write_text(config_header(config, arena, "plant"))
     objects = compile_objects(

@@ -12,9 +12,10 @@ from tinyude.codegen.templates import source_environment
 from tinyude.errors import TinyUDEError
 from tinyude.native.tape import rounded
 from tinyude.physics.programs import Program
+from tinyude.reference.config import Config
 from tinyude.training.known import KnownPrograms
 
-API_VERSION = 1  # of the header that generated files are made for
+API_VERSION = 2  # of the header that generated files are made for
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 _RESULT = {"field": "dx", "jacobian": "jacobian", "terms": "terms", "sensitivity": "derivative"}  # names in tinyude.h
 
@@ -57,19 +58,34 @@ const tu_known {{ prefix }}_known = {
     {{ prefix ~ "_" ~ f.name if f.results else "NULL" }},
 {% endfor %}
     NULL,
+{% for part in parts %}
+    {{ part }},
+{% endfor %}
 };
 """)
 
 
-def c_source(programs: KnownPrograms, prefix: str, core: str = "") -> str:
-    """A C file that defines `const tu_known <prefix>_known`; the same programs always give the same text.
+def c_source(programs: KnownPrograms, prefix: str, core: str = "", config: Config | None = None) -> str:
+    """A C file that defines `const tu_known <prefix>_known`; the same arguments always give the same text.
 
     core: how an include reaches the core's headers, e.g. "tinyude/".
+    config: of the learner that it is for. What that has no use for is left out, here and by the linker.
     """
     check_c_name(prefix)
     states = len(programs.field.outputs)
     functions = [_function(entry.name, getattr(programs, entry.name), states) for entry in fields(programs)]
-    return _TEMPLATE.render(api_version=API_VERSION, prefix=prefix, core=core, functions=functions)
+    if config is not None and not config.second_order > 0.0:
+        functions = [one | {"results": []} if one["name"] == "jacobian" else one for one in functions]
+    return _TEMPLATE.render(api_version=API_VERSION, prefix=prefix, core=core, functions=functions, parts=parts_of(config))
+
+
+def parts_of(config: Config | None) -> list[str]:
+    """The tables of functions that a learner needs, as C names them in tu_known."""
+    if config is None:
+        return ["NULL"] * 3
+    paper = not config.dense or config.second_order > 0.0
+    used = {"tu_network": bool(config.hidden), "tu_fusion": any(config.rate_channel), "tu_paper": paper}
+    return [f"&{name}" if needed else "NULL" for name, needed in used.items()]
 
 
 def c_function(program: Program, states: int) -> tuple[list[str], list[str]]:

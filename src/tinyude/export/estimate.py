@@ -19,7 +19,9 @@ class Processor:
     """Bytes of flash, and instructions of an update for each sample of its batch."""
 
     name: str
-    learner: int  # that starts from nothing, its example and libraries included
+    learner: int  # with a network, that starts from nothing, its example and libraries included
+    terms_alone: int  # the same without a network
+    paper: int  # further, for spaced taps and the second-order term
     stack: int  # of a learner's program
     start: int  # further, to start from a model
     predictor: int  # likewise with example and libraries
@@ -31,10 +33,12 @@ class Processor:
 
 
 PROCESSORS = {
-    "cortex-m4": Processor("Cortex-M4F", 75_000, 2_368, 1_100, 700, 450, 12, 7.73, 27.2, 87.7),
-    "cortex-m0plus": Processor("Cortex-M0+, no FPU", 102_200, 2_496, 1_300, 4_700, 600, 15, 604.0, 1546.0, -337.0),
-    "esp32": Processor("ESP32", 102_300, 2_816, 1_600, 1_700, 1_500, 20),
-    "rv32imac": Processor("ESP32-C3, no FPU", 104_300, 2_624, 2_000, 4_900, 900, 24, 599.0, 948.0, 0.0),
+    "cortex-m4": Processor("Cortex-M4F", 64_200, 28_000, 12_600, 2_752, 1_100, 700, 450, 12, 7.73, 27.2, 87.7),
+    "cortex-m0plus": Processor(
+        "Cortex-M0+, no FPU", 85_700, 36_300, 18_700, 2_880, 1_300, 4_700, 600, 15, 604.0, 1546.0, -337.0
+    ),
+    "esp32": Processor("ESP32", 90_200, 58_600, 15_300, 4_112, 1_600, 1_700, 1_500, 20),
+    "rv32imac": Processor("ESP32-C3, no FPU", 88_200, 51_100, 18_900, 2_976, 2_000, 4_900, 900, 24, 599.0, 948.0, 0.0),
 }
 PREDICTOR_STACK, NETWORK_STACK = 224, 48
 
@@ -55,7 +59,9 @@ def estimates(chip: Chip, inference_only: bool) -> dict[str, Estimate]:
 
 
 def _learner(chip: Chip, processor: Processor) -> Estimate:
-    flash = processor.learner + processor.operation * _operations(chip)
+    used = [name for name in vars(chip.programs) if name != "jacobian" or chip.config.second_order > 0.0]
+    flash = processor.learner if chip.config.hidden else processor.terms_alone
+    flash += processor.operation * _operations(chip, *used) + (0 if chip.config.dense else processor.paper)
     if chip.start is not None:
         flash += processor.start + 4 * sum(np.size(value) for value in vars(chip.start).values())
     config, update = chip.config, None
@@ -78,4 +84,4 @@ def _predictor(chip: Chip, processor: Processor) -> Estimate:
 
 def _operations(chip: Chip, *wanted: str) -> int:
     programs = vars(chip.programs)
-    return sum(len(programs[name].code) for name in wanted or programs)
+    return sum(len(programs[name].code) for name in wanted)

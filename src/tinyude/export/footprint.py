@@ -18,6 +18,7 @@ from tinyude.export.stack import deepest_stack, read_call_graph
 
 HOT = ("dense.c", "dense_gradient.c")  # of the core: training spends its time there; build files optimise them further
 STACK_RESERVED = 3072  # the export's Makefile reserves so much
+PREFIX = "model"
 _ROOM = 1 << 24  # memory of a board that everything fits
 
 
@@ -36,21 +37,23 @@ def missing_for(core: str) -> list[str]:
     return make + missing_tools(core)
 
 
-def footprint(chip: Chip, core: str) -> Footprint:
-    """What the learner's program takes on one of the cores of boards.BOARDS."""
+def footprint(chip: Chip, core: str, prefix: str = PREFIX) -> Footprint:
+    """What the learner's program takes on one of the cores of boards.BOARDS; its names are in its flash."""
     with tempfile.TemporaryDirectory() as temporary:
-        return image_footprint(core, build_image(chip, core, Path(temporary).resolve()))
+        return image_footprint(core, build_image(chip, core, Path(temporary).resolve(), prefix=prefix))
 
 
 def image_footprint(core: str, elf: Path) -> Footprint:
     """What the linker tells of an image, and the call graph beside it."""
-    return Footprint(*linked_bytes(core, elf), deepest_stack(read_call_graph(elf.parent), "main", handlers="startup.c"))
+    graph = read_call_graph(elf.parent)
+    names = call([f"{board(core).toolchain.prefix}nm", elf], elf.parent).split()
+    return Footprint(*linked_bytes(core, elf), deepest_stack(graph, "main", "startup.c", frozenset(names)))
 
 
-def build_image(chip: Chip, core: str, folder: Path, inference_only: bool = False) -> Path:
+def build_image(chip: Chip, core: str, folder: Path, inference_only: bool = False, prefix: str = PREFIX) -> Path:
     """The cortex-m export, built in an empty folder for a core of any kind."""
-    write_folder(folder, export_files(chip, "cortex-m", "model", inference_only), {})
-    elf = folder / "model.elf"
+    write_folder(folder, export_files(chip, "cortex-m", prefix, inference_only), {})
+    elf = folder / f"{prefix}.elf"
     if board(core).toolchain is ARM:
         _make(folder, core)
     else:

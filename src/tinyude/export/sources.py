@@ -59,7 +59,7 @@ def learner_files(chip: Chip, prefix: str) -> dict[str, str]:
         f"src/{prefix}.h": _render("learner.h.jinja", facts),
         f"src/{prefix}.c": _render("learner.c.jinja", facts),
         f"src/{prefix}_config.h": config_header(chip.config, arena, prefix, CORE, native.host_bytes(chip.config)),
-        f"src/{prefix}_known.c": c_source(chip.programs, prefix, CORE),
+        f"src/{prefix}_known.c": c_source(chip.programs, prefix, CORE, chip.config),
     }
     if chip.start is not None:
         files[f"src/{prefix}_model.c"] = _render("model.c.jinja", facts)

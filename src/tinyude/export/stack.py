@@ -7,11 +7,12 @@ intermediate code, their stack in the remarks of the pass that lays out the fram
 from __future__ import annotations
 
 import re
+from collections.abc import Set
 from dataclasses import dataclass, field
 from pathlib import Path
 
 INDIRECT = "__indirect_call"
-_NODE = re.compile(r'^node: \{ title: "([^"]+)" label: "[^"]*?\\n(\d+) bytes \((\w+)')
+_NODE = re.compile(r'^node: \{ title: "([^"]+)" label: "[^"]*?([^"/\\]+):\d+:\d+\\n(\d+) bytes \((\w+)')
 _EDGE = re.compile(r'^edge: \{ sourcename: "([^"]+)" targetname: "([^"]+)"')
 _DEFINED = re.compile(r"^define (internal )?.*?@([\w.]+)\(")
 _CALL = re.compile(r"\bcall .*?(?:@([\w.]+)|%[\w.]+)\(")
@@ -37,11 +38,19 @@ def read_call_graph(folder: Path) -> CallGraph:
 
 
 def _add_from_gcc(graph: CallGraph, file: Path) -> None:
-    for line in file.read_text(encoding="utf-8").splitlines():
-        if node := _NODE.match(line):
-            graph.stack[node[1]] = int(node[2])
-        elif edge := _EDGE.match(line):
-            graph.calls.setdefault(edge[1], set()).add(edge[2])
+    lines = file.read_text(encoding="utf-8").splitlines()
+    nodes = [node for line in lines if (node := _NODE.match(line))]
+    title = {node[1]: _title(node[1], node[2]) for node in nodes} if ".ltrans" in file.name else {}
+    for node in nodes:
+        graph.stack[title.get(node[1], node[1])] = int(node[3])
+    for edge in filter(None, map(_EDGE.match, lines)):
+        graph.calls.setdefault(title.get(edge[1], edge[1]), set()).add(title.get(edge[2], edge[2]))
+
+
+def _title(own: str, source: str) -> str:
+    """After optimisation over the whole program every function is local to it: its source file and its first name."""
+    name = own.rpartition(":")[2]
+    return "main" if name.partition(".")[0] == "main" else f"{source}:{name}"
 
 
 def _add_from_llvm(graph: CallGraph, code: Path, frames: Path) -> None:
@@ -59,14 +68,16 @@ def _add_from_llvm(graph: CallGraph, code: Path, frames: Path) -> None:
         graph.stack[title[name]] = int(count)
 
 
-def deepest_stack(graph: CallGraph, entry: str, handlers: str) -> int:
+def deepest_stack(graph: CallGraph, entry: str, handlers: str, linked: Set[str] = frozenset()) -> int:
     """Bytes on the stack along the worst path from `entry`; what was not compiled here (libraries) counts 0.
 
-    A call through a pointer may reach any static function that nobody calls by name: such functions are only there
-    because somebody took their address. Those in the file `handlers` are called by the hardware instead.
+    A call through a pointer may reach any function that nobody calls by name: static ones, and those of other files
+    that were `linked` all the same, are only there because somebody took their address. Those in the file `handlers`,
+    and what leads to `entry`, are called by the hardware instead.
     """
-    called = set().union(*graph.calls.values())
-    pointed = {name for name in graph.stack if ":" in name and name not in called and not name.startswith(handlers)}
+    called = set().union(*graph.calls.values()) | {name for name in graph.calls if entry in graph.calls[name]}
+    named = {name for name in graph.stack if ":" in name or name in linked} - called - {entry}
+    pointed = {name for name in named if not name.startswith(handlers)}
 
     def deepest(name: str, path: frozenset[str]) -> int:
         if name == INDIRECT:

@@ -113,4 +113,7 @@ void tu_tapes_known(tu_tapes *tapes, tu_known *known)
     known->terms = tapes->terms.outputs_count ? terms : NULL;
     known->sensitivity = tapes->sensitivity.outputs_count ? sensitivity : NULL;
     known->context = tapes;
+    known->network = &tu_network;
+    known->fusion = &tu_fusion;
+    known->paper = &tu_paper;
 }

@@ -214,7 +214,7 @@ static void before_calibration(void)
 static void refused_starts(void)
 {
     tu_config config = base_config(), second = paper_config(), wrong = config;
-    tu_known known = known_of(&config), none = {NULL, NULL, NULL, NULL, NULL}, half = known;
+    tu_known known = known_of(&config), none = {0}, half = known;
     tu_memory memory;
     tu_learner *learner = NULL;
     size_t bytes = tu_learner_bytes(&config);

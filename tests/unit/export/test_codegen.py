@@ -78,7 +78,7 @@ def test_c_source_compiles_under_strict_flags(system, precision, tmp_path: Path)
 @needs_compiler
 def test_c_source_refuses_another_version_of_the_header(tmp_path: Path) -> None:
     header = (CORE / "include" / "tinyude.h").read_text()
-    (tmp_path / "tinyude.h").write_text(header.replace("#define TU_API_VERSION 1 ", "#define TU_API_VERSION 2 "))
+    (tmp_path / "tinyude.h").write_text(header.replace("#define TU_API_VERSION 2 ", "#define TU_API_VERSION 3 "))
     message = check_syntax(c_source(decay(), "decay"), tmp_path, header=tmp_path)
     assert "#error" in message
     assert "generate this file again" in message

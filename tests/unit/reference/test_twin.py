@@ -14,10 +14,10 @@ LEARNER_FILES = ("learner", "calibration", "training", "start", "view", "state")
 # C functions without a namesake, by what their names contain, and why.
 NO_TWIN = {
     r"_carve$|_bytes$|_memory$|_scratch$|_work$|_work_carve$": "memory of the arena; NumPy allocates",
-    r"^tu_config_(check|net|physics_nodes)$": "ranges and sizes of fixed memory; Config has `sizes`",
+    r"^tu_config_(check|net|physics_nodes|fused)$": "ranges and sizes of fixed memory; Config has `sizes`",
     r"^tu_ring_(slot|at|last)$": "slots of the ring; `ring_row` and `ring_window` index it",
     r"^tu_reservoir_(gather|spread|add)$": "columns of entries; NumPy indexes them",
-    r"^tu_mlp_(block|offset|pad|weights|transposed)$": "layout of a block of activations",
+    r"^tu_mlp_(block|offset|pad|weights|transposed|run)$": "layout of a block of activations, or one sample without",
     r"^tu_nodes_(basis|ticks)$|^tu_loss_columns$|^tu_library_(column|dot)$": "index arithmetic; NumPy has whole arrays",
     r"^tu_learner_(begin|advance|cost)$|_slice$|_solve_begin$": "slices of long operations, for a board's main loop",
     r"^tu_count$": "integers of Python do not overflow",
@@ -29,6 +29,8 @@ NO_MODULE = {
     "numeric/real.h": "number type and compiler",
     "numeric/finite.h": "`usable` is in signal/ring.py, the rest is NumPy's",
     "numeric/cholesky.h": "NumPy's linear algebra",
+    "network/network_part.h": "tables of functions, so that a linker can leave out what is not used",
+    "paper/paper_part.h": "the same",
     "network/dense.h": "register tiles; NumPy's matrix product",
     "regression/library_sums.h": "packing of symmetric sums; whole matrices here",
 }

@@ -1,0 +1,13 @@
+/* What a learner calls of the paper's mechanisms: without this table they are not linked (tinyude.h). */
+#ifndef TU_PAPER_PART_H
+#define TU_PAPER_PART_H
+
+#include "paper/median_gate.h"
+#include "paper/second_order.h"
+
+struct tu_paper_part {
+    tu_median_gate_test accept;
+    tu_real (*gradient)(tu_learner *learner, const tu_batch *batch); /* of both orders, to learner->grad */
+};
+
+#endif
