@@ -1,7 +1,8 @@
-/* A Cortex-M: vectors, the FPU, semihosting's instruction. */
+/* A Cortex-M: vectors and the FPU. */
 #include "machine.h"
-#include "semihosting.h"
 #include "systick.h"
+
+#include <stdint.h>
 
 #define CPACR (*(volatile uint32_t *)0xe000ed88u)
 
@@ -25,12 +26,4 @@ void board_reset(void)
     __asm__ volatile("dsb\n\tisb");
 #endif
     board_start();
-}
-
-int semihost(int operation, const void *argument)
-{
-    register int r0 __asm__("r0") = operation;
-    register const void *r1 __asm__("r1") = argument;
-    __asm__ volatile("bkpt 0xab" : "+r"(r0) : "r"(r1) : "memory");
-    return r0;
 }

@@ -25,6 +25,13 @@ def bench(
         Path | None,
         typer.Option(metavar="FILE", help="Measure fleets instead, and write the table into this document."),
     ] = None,
+    life: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Let exports live on the emulated board instead; tables go into this document.",
+        ),
+    ] = None,
     budgets: Annotated[Path, typer.Option(metavar="FILE", help="Limits that end the command with an error.")] = BUDGETS,
 ) -> None:
     """Count instructions on an emulated Cortex-M4F, time this host, and list the memory; fail above budget."""
@@ -32,6 +39,8 @@ def bench(
     refuse_unwritable(plot)
     if fleet is not None:
         return _fleet(fleet, json)
+    if life is not None:
+        return _life(life, json)
     from tinyude.baselines import diffrax_shooting
     from tinyude.boards import emulator
     from tinyude.experiments.benchmark import measure, over_budget
@@ -69,6 +78,22 @@ def _fleet(document: Path, json: Path | None) -> None:
         figures = measure(moved)
     say(table(figures))
     fill_block(document, "fleet-scale", table(figures))
+    write_json(json, figures)
+
+
+def _life(document: Path, json: Path | None) -> None:
+    from tinyude.experiments.board_life import measure, tables
+    from tinyude.experiments.documents import fill_block
+    from tinyude.experiments.export_session import sessions
+    from tinyude.export.life import missing_for_life
+
+    if lacking := missing_for_life():
+        raise TinyUDEError(f"An emulated board needs {', '.join(lacking)}; run tools/install_emulators.sh.")
+    with progress_bar("living") as moved:
+        figures = measure(moved)
+    for name, text in (tables(figures) | sessions()).items():
+        say(text)
+        fill_block(document, name, text)
     write_json(json, figures)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,7 +16,9 @@ from tinyude.cli.options import Compact, Forget, JsonFile, KeptTerms, NoNetwork,
 from tinyude.errors import TinyUDEError
 from tinyude.export import Chip, chip_of_model, chip_of_physics
 from tinyude.export.advice import fitting, idle_network
-from tinyude.export.footprint import STACK_RESERVED, Footprint, footprint, missing_for
+from tinyude.export.footprint import PREFIX, STACK_RESERVED, Footprint, footprint, missing_for
+from tinyude.export.life import build_life, count_life, missing_for_life, probe_rows
+from tinyude.export.sources import check_prefix, prefix_of
 from tinyude.physics.file import load_physics_file
 from tinyude.systems import pendulum
 from tinyude.ude import load
@@ -39,6 +42,9 @@ def size(
     no_network: NoNetwork = False,
     forget: Forget = None,
     no_weights: NoWeights = False,
+    life: Annotated[
+        bool, typer.Option("--life", help="Count pushes and slices of work over a life on an emulated Cortex-M4F.")
+    ] = False,
     json: JsonFile = None,
 ) -> None:
     """Tell RAM by array, flash and stack of a learner on a board, and what to do when it does not fit.
@@ -51,18 +57,23 @@ def size(
     chip = _chip(model, physics, preset, not no_weights).reduced(reservoir, compact, kept_terms, no_network)
     chip = chip.forgetting(forget)
     memory = native.memory(chip.config, "float32")
-    built, notes = _built(chip, board)
+    built, notes = _built(chip, board, _prefix(model))
     rest = built.ram_bytes - memory["total"] - STACK_RESERVED if built else 0
     needed = memory["total"] + STACK_RESERVED + rest
     fits = limit is None or needed <= limit
-    print_table(_rows(memory, built, rest, needed))
-    lines = notes + idle_network(chip)
+    saved = native.NativeLearner(chip.config, chip.programs, "float32").save_bytes
+    costs, silence = _life(chip) if life else ({}, [])
+    print_table(
+        [*_rows(memory, built, rest, needed), ("saved state", f"{saved:>9,} (two slots of it)"), *costs.items()]
+    )
+    lines = notes + silence + idle_network(chip)
     if limit is not None:
         lines.append(f"{needed:,} of {limit:,} bytes of RAM: {'it fits.' if fits else 'it does not fit.'}")
         lines += [] if fits else fitting(chip, limit - (needed - memory["total"]), limit)
     print_lines(lines)
     figures = {"board": board, "memory": memory, "stack_reserved": STACK_RESERVED, "ram": needed, "fits": fits}
     compiled = {"flash": built.flash_bytes, "stack": built.stack_bytes} if built else {}
+    figures |= {"saved": saved, "life": costs}
     write_json(json, {**figures, **compiled, "ram_limit": limit, "notes": lines})
 
 
@@ -80,16 +91,41 @@ def _chip(model: Path | None, physics: Path | None, preset: str, weights: bool) 
     return chip_of_physics(rig.physics, preset, period, tuple(rig.measured), on, sees)
 
 
-def _built(chip: Chip, board: str) -> tuple[Footprint | None, list[str]]:
+def _prefix(model: Path | None) -> str:
+    """As `tinyude export` would name it, where that is a name."""
+    try:
+        name = prefix_of(model.stem) if model else PREFIX
+        check_prefix(name)
+    except TinyUDEError:
+        return PREFIX
+    return name
+
+
+def _built(chip: Chip, board: str, prefix: str) -> tuple[Footprint | None, list[str]]:
     """What the linker says; or, in a line, why it was not asked."""
     found = CHIPSETS[board]
     packages = boards.board(found.core).toolchain.packages
     if lacking := missing_for(found.core):
         return None, [f"No flash and stack: {', '.join(lacking)} not found; install {packages}."]
     try:
-        return footprint(chip, found.core), [found.note] if found.note else []
+        return footprint(chip, found.core, prefix), [found.note] if found.note else []
     except TinyUDEError as error:
         return None, [f"No flash and stack; are {packages} installed? {' '.join(str(error).split())}"]
+
+
+def _life(chip: Chip) -> tuple[dict[str, str], list[str]]:
+    """Instructions of a push and of a slice of work; or, in a line, why nobody counted them."""
+    if lacking := missing_for_life():
+        return {}, [f"No count of instructions: {', '.join(lacking)} not found; install them from your distribution."]
+    rows = probe_rows(chip)
+    with tempfile.TemporaryDirectory() as folder:
+        found = count_life(build_life(chip, Path(folder)), rows, save_every=len(rows) // 4)
+    costs = {name: found.cost(name) for name in ("push", "slice")}
+    told = {
+        f"{name}, instructions on an M4F": f"{cost.longest:>9,} at most, {cost.mean:,.0f} on average"
+        for name, cost in costs.items()
+    }
+    return told, [f"Counted under emulation over {len(rows):,} made-up samples, telemetry and saves included."]
 
 
 def _rows(memory: dict[str, int], built: Footprint | None, rest: int, needed: int) -> list[tuple[str, str]]:

@@ -1,0 +1,162 @@
+"""Exports on an emulated Cortex-M4F: what a push and a slice of work take, and whether learning disturbs sampling.
+
+Two plants whose sensors show the value of the moment at which they are read, at three speeds of the processor, against
+the same learner with samples taken exactly on time.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tinyude import native
+from tinyude.experiments.experiment import Table
+from tinyude.export import Chip, chip_of_model, chip_of_physics
+from tinyude.export.life import MIPS, Life, build_life, count_life, pace_life
+from tinyude.physics import Physics
+from tinyude.systems import pendulum
+from tinyude.ude import UDE
+
+Array = NDArray[Any]
+Moved = Callable[[int, int], None]
+FINE = 16  # rows of what there is to sense, a sample period
+SAVE_EVERY = 4000  # samples
+
+
+@dataclass(frozen=True)
+class Paced:
+    """A plant with one sensed state and one held input, and the rate that its model leaves out."""
+
+    name: str
+    physics: Physics
+    measured: tuple[str, ...]
+    library: tuple[str, ...]
+    period: float  # s
+    hold: int  # sample periods that an input lasts
+    swing: tuple[float, float]  # of the input
+    noise: float
+    field: Callable[[Array, float], Array]  # the truth
+
+    def record(self, samples: int, seed: int) -> tuple[Array, Array]:
+        """Clean rows (samples * FINE + 1) of sensor and input, and noise (samples + 1)."""
+        rng = np.random.default_rng(seed)
+        x, step, rows = np.zeros(len(self.physics.states)), self.period / FINE, []
+        u = 0.0
+        for index in range(samples * FINE + 1):
+            if index % (FINE * self.hold) == 0:
+                u = rng.uniform(*self.swing)
+            rows.append([x[0], u])
+            one = self.field(x, u)
+            two = self.field(x + step / 2 * one, u)
+            three = self.field(x + step / 2 * two, u)
+            x = x + step / 6 * (one + 2 * two + 2 * three + self.field(x + step * three, u))
+        return np.array(rows), self.noise * rng.standard_normal((samples + 1, 1))
+
+
+def ideal_rows(clean: Array, noise: Array) -> Array:
+    """What is sampled exactly on time, from one period after the start on."""
+    rows = clean[FINE::FINE].copy()
+    rows[:, :1] += noise[1:]
+    return np.asarray(rows, np.float32)
+
+
+PLANTS = (
+    Paced(
+        "motor, 500 Hz, angle alone", Physics(["angle", "speed"], ["speed", "40.0*V"], inputs=["V"]), ("angle",),
+        ("speed", "tanh(20*speed)"), 0.002, 100, (-3.0, 3.0), 1e-3,
+        lambda x, u: np.array([x[1], 40.0 * u - 4.0 * x[1] - 6.0 * np.tanh(20.0 * x[1])]),
+    ),
+    Paced(
+        "heater, 1 Hz", Physics(["T"], ["0.02*P"], inputs=["P"]), ("T",), ("T", "T**2"), 1.0, 120, (0.0, 50.0), 0.02,
+        lambda x, u: np.array([0.02 * u - 0.01 * x[0] - 1e-4 * x[0] ** 2]),
+    ),
+)  # fmt: skip
+
+
+def paced_chip(plant: Paced, samples: int = 4000) -> Chip:
+    """Fitted to a record of the plant, then without its network: terms alone."""
+    rows = ideal_rows(*plant.record(samples, seed=1))
+    ude = UDE(plant.physics, library=list(plant.library), measured=list(plant.measured), hidden=(4,), updates=50)
+    return chip_of_model(ude.fit(rows[:, :1], t=plant.period, u=rows[:, 1:]))
+
+
+def run_paced(plant: Paced, chip: Chip, elf: Path, samples: int, shift: int) -> tuple[Life, Array]:
+    """A life in true time, and the coefficients of ideal sampling."""
+    clean, noise = plant.record(samples, seed=2)
+    ideal = native.NativeLearner(chip.config, chip.programs, "float32")
+    assert chip.start is not None
+    ideal.start(chip.start)
+    ideal.push(ideal_rows(clean, noise))
+    return pace_life(elf, plant.period, clean, noise, FINE, shift), ideal.state()["coefficients"]
+
+
+def apart(life: Life, ideal: Array) -> float:
+    """The largest difference of a coefficient from that of ideal sampling, in half widths of its interval."""
+    kept = np.flatnonzero(ideal).tolist()
+    if sorted(life.terms) != kept:
+        return np.inf
+    return float(max((abs(life.terms[j][0] - ideal[j]) / life.terms[j][1] for j in kept), default=0.0))
+
+
+def changing_life(samples: int = 24_000) -> tuple[Chip, Array]:
+    """A pendulum at 1 kHz with a full reservoir, a jump of its damping, then sensors that turn noisy."""
+    plant = pendulum(damping_change=(9.0, 1.6))
+    rows = plant.stream(noise=0.01, seed=1, seconds=samples / 1000.0)[1].astype(np.float32)
+    worse = np.random.default_rng(0).standard_normal(rows.shape) * 0.08 * np.sqrt(np.mean(rows**2, axis=0))
+    rows[16_000:] += worse[16_000:].astype(np.float32)
+    chip = chip_of_physics(plant.physics)
+    settings: dict[str, Any] = {"calibration": 3000, "stride": 2, "reservoir": 2048, "block": 100, "updates": 200}
+    return replace(chip, config=replace(chip.config, **settings)), rows
+
+
+def measure(moved: Moved) -> dict[str, Any]:
+    """Costs over whole lives with and without a network, and paced lives at every speed."""
+    found: dict[str, Any] = {"life": {}, "paced": {}}
+    total, done = 2 + len(PLANTS) * len(MIPS), 0
+    chip, rows = changing_life()
+    for name, small in (("network", chip), ("no network", chip.without_network())):
+        with tempfile.TemporaryDirectory() as folder:
+            life = count_life(build_life(small, Path(folder)), rows, SAVE_EVERY)
+        push, piece = life.cost("push"), life.cost("slice")
+        found["life"][name] = life.figures | {"push_mean": push.mean, "slice_mean": piece.mean}
+        done += 1
+        moved(done, total)
+    for plant in PLANTS:
+        small = paced_chip(plant).without_network()
+        with tempfile.TemporaryDirectory() as folder:
+            elf = build_life(small, Path(folder))
+            for shift in MIPS:
+                life, ideal = run_paced(plant, small, elf, 10_000 if plant.period < 0.1 else 4000, shift)
+                found["paced"][f"{plant.name}/{MIPS[shift]:g}"] = life.figures | {"apart": apart(life, ideal)}
+                done += 1
+                moved(done, total)
+    return found
+
+
+def tables(found: dict[str, Any]) -> dict[str, str]:
+    """The generated blocks `life` and `paced` of a document."""
+    costs = Table(
+        "Instructions on an emulated Cortex-M4F over a whole life: calibration, a full reservoir, a change, a "
+        "recalibration, observer, telemetry, saves",
+        ["learner", "push, mean", "push, longest", "slice, mean", "slice, longest", "saved state [B]"],
+        [
+            [name, *(f"{f[key]:,.0f}" for key in (
+                "push_mean", "push_longest", "slice_mean", "slice_longest", "save_bytes"))]
+            for name, f in found["life"].items()
+        ],
+    )  # fmt: skip
+    paced = Table(
+        "Sampling in true time while learning, against samples exactly on time",
+        ["plant", "MIPS", "samples", "lost", "most that waited", "coefficients apart [half widths of the interval]"],
+        [
+            [*name.split("/"), *(f"{f[key]:,}" for key in ("samples", "lost", "deepest")), f"{f['apart']:.2g}"]
+            for name, f in found["paced"].items()
+        ],
+    )
+    return {"life": costs.markdown(), "paced": paced.markdown()}

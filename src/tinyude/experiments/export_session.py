@@ -1,0 +1,85 @@
+"""The commands of docs/export.md as they run: a DC motor from its log to a board, each output a generated block."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from tinyude.errors import TinyUDEError
+
+SECONDS, PERIOD, NOISE = 20.0, 1e-3, 0.005
+MOTOR = """\
+[states]
+i = "(V - R*i - K*omega) / L"
+omega = "K*i / J"
+[measured]
+i = "i"
+omega = "omega"
+[inputs]
+V = "V"
+[parameters]
+R = 1.0
+L = 0.05
+K = 0.1
+J = 0.001
+"""
+SESSIONS = {
+    "session-physics": ["tinyude size --physics motor.toml --board rp2040"],
+    "session-size": [
+        "tinyude fit motor.csv --physics motor.toml --out motor.tinyude",
+        "tinyude size motor.tinyude --ram 32k",
+        "tinyude size motor.tinyude --ram 32k --no-network",
+        "tinyude size motor.tinyude --ram 32k --no-network --kept-terms",
+    ],
+    "session-export": [
+        "tinyude export motor.tinyude --target cortex-m --out motor-firmware --no-network",
+        "make --silent -C motor-firmware",
+    ],
+}
+
+
+def sessions() -> dict[str, str]:
+    """What the commands print, by block."""
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        (folder / "motor.toml").write_text(MOTOR)
+        motor_log().write_csv(folder / "motor.csv")
+        return {name: f"```\n{''.join(_said(line, folder) for line in lines)}```" for name, lines in SESSIONS.items()}
+
+
+def motor_log(seed: int = 0) -> pl.DataFrame:
+    """A motor under steps of voltage, with viscous and dry friction that its model leaves out."""
+    rng = np.random.default_rng(seed)
+    rows, x, volt, parts = [], np.zeros(2), 0.0, 4
+    for index in range(round(SECONDS / PERIOD)):
+        volt = rng.uniform(-6.0, 6.0) if index % 250 == 0 else volt
+        rows.append([*x, volt])
+        for _ in range(parts):
+            middle = x + PERIOD / parts / 2 * _field(x, volt)
+            x = x + PERIOD / parts * _field(middle, volt)
+    table = np.array(rows)
+    table[:, :2] += NOISE * np.sqrt(np.mean(table[:, :2] ** 2, axis=0)) * rng.standard_normal((len(table), 2))
+    return pl.DataFrame({"t": PERIOD * np.arange(len(table)), **dict(zip(("i", "omega", "V"), table.T, strict=True))})
+
+
+def _field(x: np.ndarray, volt: float) -> np.ndarray:
+    friction = 0.002 * x[1] + 0.01 * np.tanh(x[1])
+    return np.array([(volt - 1.0 * x[0] - 0.1 * x[1]) / 0.05, (0.1 * x[0] - friction) / 0.001])
+
+
+def _said(line: str, folder: Path) -> str:
+    """The line behind a prompt, and what it prints."""
+    program, *arguments = line.split()
+    command = [sys.executable, "-m", "tinyude", *arguments] if program == "tinyude" else [program, *arguments]
+    environment = {**os.environ, "COLUMNS": "120", "NO_COLOR": "1"}
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=environment)
+    if done.returncode not in (0, 1):
+        raise TinyUDEError(f"{line!r} failed: {done.stderr.strip()[-500:]}; install what it needs.")
+    printed = "" if arguments[0] == "fit" else f"{done.stdout.rstrip()}\n"  # the fit's report is another page's
+    return f"$ {line}\n{printed}"

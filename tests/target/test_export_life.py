@@ -1,0 +1,85 @@
+"""An export's whole life on an emulated Cortex-M4F: costs, sampling in true time, power cuts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tinyude as tu
+from tinyude import native
+from tinyude.experiments.board_life import PLANTS, apart, changing_life, paced_chip, run_paced
+from tinyude.export import Chip, chip_of_model
+from tinyude.export.footprint import footprint
+from tinyude.export.life import build_life, count_life, missing_for_life, resume_life, saved_images
+
+pytestmark = pytest.mark.skipif(
+    not native.available() or bool(missing_for_life()), reason=f"needs {', '.join(missing_for_life())}"
+)
+Record = Callable[[str, object], None]
+KILOBYTE = 1024
+
+
+def test_push_and_slice_are_bounded_over_a_whole_life(tmp_path: Path, record_property: Record) -> None:
+    """Calibration, a full reservoir, a judged network, a change, a recalibration, observer, telemetry and saves."""
+    chip, rows = changing_life()
+    life = count_life(build_life(chip, tmp_path), rows, save_every=8000)
+    found = life.figures
+    assert (found["samples"], found["lost"], found["saves"]) == (len(rows), 0, 2)
+    assert (found["changes"], found["recalibrations"], found["reservoir"]) == (1, 1, 2048)
+    push, piece = life.cost("push"), life.cost("slice")
+    assert push.longest <= 2_000
+    assert piece.longest <= 120_000
+    record_property(
+        "figure",
+        f"emulated M4F, a whole life of an export: push {push.mean:.0f} instructions on average, {push.longest:,} at "
+        f"most; a slice of work {piece.mean:.0f}, {piece.longest:,} at most",
+    )
+
+
+@pytest.fixture(scope="module")
+def motor() -> Chip:
+    return paced_chip(PLANTS[0]).without_network()
+
+
+@pytest.fixture(scope="module")
+def image(motor: Chip, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_life(motor, tmp_path_factory.mktemp("motor"))
+
+
+def test_learner_without_network_takes_less_than_30_kilobytes_of_flash(motor: Chip, record_property: Record) -> None:
+    """Of a motor by its angle alone, and of a pendulum whose angle and rate are fused."""
+    _, samples = tu.systems.pendulum().stream(noise=0.01, seed=0, seconds=20.0)
+    ude = tu.UDE(tu.systems.pendulum().physics, library=["omega", "sin(theta)"], hidden=(4,), updates=50)
+    pendulum = chip_of_model(ude.fit(samples[::5], t=0.005)).without_network()
+    flash = [footprint(chip, "cortex-m4").flash_bytes for chip in (motor, pendulum)]
+    assert max(flash) < 30 * KILOBYTE
+    record_property("figure", f"export without a network on an M4: {flash[0]:,} and {flash[1]:,} bytes of flash")
+
+
+def test_slow_board_samples_on_time_while_it_learns(motor: Chip, image: Path) -> None:
+    """At 15.6 MIPS, 500 samples a second: the coefficients of ideal sampling, and not those that it started from."""
+    life, ideal = run_paced(PLANTS[0], motor, image, samples=3000, shift=6)
+    assert (life.figures["samples"], life.figures["lost"]) == (3000, 0)
+    assert motor.start is not None and not np.array_equal(ideal, motor.start.coefficients)
+    assert apart(life, ideal) < 0.1
+
+
+def test_power_cut_at_any_write_leaves_a_whole_state(motor: Chip, image: Path) -> None:
+    """The board restarts on the newest whole state, at most one save old, with the same bits."""
+    rows = PLANTS[0].record(400, seed=3)[0][::16].astype(np.float32)
+    whole = count_life(image, rows, save_every=100)
+    slot = whole.figures["save_bytes"]
+    rng = np.random.default_rng(4)
+    for cut in (1, *rng.integers(slot, 3 * slot, 3).tolist(), 2 * slot - 1):
+        torn = count_life(image, rows, save_every=100, cut_after=cut)
+        saved = saved_images(torn.flash)
+        assert torn.figures["saves"] == cut // slot
+        assert max(saved, default=0) - cut // slot in (0, 1)  # whole before the padding of its last piece
+        again = resume_life(image, torn.flash)
+        assert again.figures["loaded"] == (len(saved) > 0)
+        if saved:
+            newest = max(saved)
+            assert saved_images(again.flash)[newest + 1] == saved[newest]
