@@ -1,6 +1,7 @@
 #include "regression/last_good.h"
 
 #include "config.h"
+#include "network/network_part.h"
 
 #include <string.h>
 
@@ -65,22 +66,18 @@ static void take_out_network(tu_learner *l, const tu_real *weights, const int32_
                              tu_real *left)
 {
     const tu_config *config = l->config;
-    tu_real *acts = l->loss_scratch;
-    const tu_real *answer = acts + tu_mlp_offset(&l->net, l->net.layers);
+    tu_real *in = l->loss_scratch, *out = in + tu_mlp_block(&l->net) / 2;
     int any = 0;
-    for (int i = 0; config->hidden_count && i < config->on_count; i++) {
+    for (int i = 0; l->known.network && i < config->on_count; i++) {
         any |= on[i];
     }
     if (!any) {
         return;
     }
-    for (int i = 0; i < config->sees_count; i++) {
-        acts[i * TU_UNIT_STEP] = seen[i];
-    }
-    tu_mlp_pad(1, config->sees_count, acts);
-    tu_mlp_forward(&l->net, tu_mlp_weights(&l->net, weights), 1, acts);
+    memcpy(in, seen, (size_t)config->sees_count * sizeof *in);
+    const tu_real *answer = l->known.network->run(&l->net, weights, in, out);
     for (int i = 0; i < config->on_count; i++) {
-        left[i] -= on[i] ? answer[i * TU_UNIT_STEP] : 0;
+        left[i] -= on[i] ? answer[i] : 0;
     }
 }
 

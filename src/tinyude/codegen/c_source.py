@@ -76,7 +76,8 @@ def c_source(programs: KnownPrograms, prefix: str, core: str = "", config: Confi
     functions = [_function(entry.name, getattr(programs, entry.name), states) for entry in fields(programs)]
     if config is not None and not config.second_order > 0.0:
         functions = [one | {"results": []} if one["name"] == "jacobian" else one for one in functions]
-    return _TEMPLATE.render(api_version=API_VERSION, prefix=prefix, core=core, functions=functions, parts=parts_of(config))
+    parts = parts_of(config)
+    return _TEMPLATE.render(api_version=API_VERSION, prefix=prefix, core=core, functions=functions, parts=parts)
 
 
 def parts_of(config: Config | None) -> list[str]:
