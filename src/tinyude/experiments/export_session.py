@@ -65,7 +65,9 @@ def motor_log(seed: int = 0) -> pl.DataFrame:
             x = x + PERIOD / parts * _field(middle, volt)
     table = np.array(rows)
     table[:, :2] += NOISE * np.sqrt(np.mean(table[:, :2] ** 2, axis=0)) * rng.standard_normal((len(table), 2))
-    return pl.DataFrame({"t": PERIOD * np.arange(len(table)), **dict(zip(("i", "omega", "V"), table.T, strict=True))})
+    return pl.DataFrame(
+        {"time": PERIOD * np.arange(len(table)), **dict(zip(("i", "omega", "V"), table.T, strict=True))}
+    )
 
 
 def _field(x: np.ndarray, volt: float) -> np.ndarray:
