@@ -37,7 +37,6 @@ typedef struct {
 static volatile uint32_t *const TIMER = (volatile uint32_t *)0x40000000u;
 
 void start_ticks(void);
-void wait_for_interrupt(void);
 void sample(void);
 
 static life_head life;
@@ -123,19 +122,23 @@ static void live_counted(const tu_storage *storage)
     print_cost(slice_names, &slice);
 }
 
-/* What the sensors show now: between two rows of the table, noise by the sample that is nearest; inputs are held. */
+/* What the sensors show now: between two rows of the table. Noise and inputs, the firmware's own commands, are those of
+ * the sample that is nearest.
+ */
 static void read_sensors(uint64_t now, float *row)
 {
     uint64_t last = (uint64_t)life.samples * life.fine, place = now / life.fine_ticks;
     float part = (float)(now % life.fine_ticks) / (float)life.fine_ticks;
     place = place < last ? place : last - 1;
     const float *below = TABLE + place * MODEL_ROW, *above = below + MODEL_ROW;
-    const float *noise = TABLE + (last + 1) * MODEL_ROW + (place + life.fine / 2) / life.fine * MODEL_CHANNELS;
+    uint64_t nearest = (place + life.fine / 2) / life.fine;
+    const float *noise = TABLE + (last + 1) * MODEL_ROW + nearest * MODEL_CHANNELS;
+    const float *command = TABLE + nearest * life.fine * MODEL_ROW;
     for (int i = 0; i < MODEL_CHANNELS; i++) {
         row[i] = below[i] + part * (above[i] - below[i]) + noise[i];
     }
     for (int i = MODEL_CHANNELS; i < MODEL_ROW; i++) {
-        row[i] = below[i];
+        row[i] = command[i];
     }
 }
 
@@ -155,11 +158,8 @@ static void live_paced(void)
 {
     start_timer();
     start_ticks();
-    for (int more = 1; more || taken < life.samples;) {
-        more = model_work(BUDGET);
-        if (!more) {
-            wait_for_interrupt();
-        }
+    while (taken < life.samples) { /* never wfi: QEMU's SysTick then takes twice its time */
+        (void)model_work(BUDGET);
     }
     while (model_work(BUDGET)) { /* the last sample */
     }
