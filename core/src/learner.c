@@ -51,8 +51,8 @@ static int is_consistent(tu_learner *l)
 {
     const tu_setup *setup = &l->setup;
     const tu_fusion_part *fusion = l->known.fusion;
-    int agree = !fusion || fusion->consistent(l->config, &setup->window, l->noise.sigma, setup->sigma_scale,
-                                              &l->targets.fit);
+    int agree =
+        !fusion || fusion->consistent(l->config, &setup->window, l->noise.sigma, setup->sigma_scale, &l->targets.fit);
     if (l->checked < CHECKED) {
         l->checked++;
         l->agreed += agree;

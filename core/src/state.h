@@ -49,9 +49,9 @@ enum tu_setting_up { TU_SET_UP = 0, TU_FIND_WINDOW = 1, TU_PLACE_PHYSICS = 2, TU
 
 /* What a sample has brought that is not done yet, in this order. */
 typedef struct {
-    int sample;     /* it has not been looked at */
-    int setup;      /* of windows, when a calibration ends: tu_setting_up */
-    int compare;    /* in a trial: the window with its stored neighbour */
+    int sample;  /* it has not been looked at */
+    int setup;   /* of windows, when a calibration ends: tu_setting_up */
+    int compare; /* in a trial: the window with its stored neighbour */
     tu_search search;
     int solve;      /* of the library: tu_solving */
     uint32_t index; /* of the stored target next */

@@ -27,6 +27,6 @@ static void add_answer(tu_learner *l, const tu_real *x, const tu_real *u, tu_rea
 }
 
 const tu_network_part tu_network = {
-    start, tu_learner_train_slice, tu_holdout_watch_slice, tu_holdout_judge, tu_last_layer_finish, add_answer,
+    start,      tu_learner_train_slice, tu_holdout_watch_slice, tu_holdout_judge, tu_last_layer_finish, add_answer,
     tu_mlp_run,
 };

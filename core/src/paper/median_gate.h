@@ -12,10 +12,10 @@ typedef int (*tu_median_gate_test)(tu_median_gate *gate, const tu_window *window
 
 struct tu_median_gate {
     int channels;
-    int kept;        /* norms in `recent` */
-    int next;        /* slot written next */
-    tu_real *recent; /* channels x RECENT misfit norms, oldest overwritten */
-    uint8_t *order;  /* channels x RECENT: their slots, the smallest first */
+    int kept;                   /* norms in `recent` */
+    int next;                   /* slot written next */
+    tu_real *recent;            /* channels x RECENT misfit norms, oldest overwritten */
+    uint8_t *order;             /* channels x RECENT: their slots, the smallest first */
     tu_median_gate_test accept; /* tu_median_gate_accept, where it is used */
 };
 

@@ -200,8 +200,7 @@ int tu_image_load(tu_image_writer *writer, tu_learner *l, const tu_storage *stor
     }
     find_spans(l, &start, &kept, spans);
     for (uint32_t at = 0; at < bytes; at += PIECE) {
-        if (storage->read(storage->context, (uint32_t)writer->newest * storage->slot_bytes + at, piece,
-                          PIECE) != 0) {
+        if (storage->read(storage->context, (uint32_t)writer->newest * storage->slot_bytes + at, piece, PIECE) != 0) {
             return TU_STORAGE_FAILED;
         }
         transfer(spans, at, piece, PIECE, 0);
