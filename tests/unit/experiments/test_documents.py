@@ -11,6 +11,7 @@ from tinyude.experiments.documents import fill_block, fill_blocks, read_blocks, 
 ROOT = Path(__file__).parents[3]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 TEXT = "# Title\n\n<!-- begin: device#0 -->\nold\n<!-- end: device#0 -->\n\nafter\n"
+BENCHES = ("fleet-scale", "session-physics", "session-size", "session-export", "life", "paced")  # `tinyude bench`
 
 
 @pytest.fixture
@@ -39,5 +40,5 @@ def test_blocks_of_the_documents_name_what_writes_them(path: Path) -> None:
     assert text.count("<!-- begin: ") == len(blocks) == text.count("<!-- end: ")
     for name, block in blocks.items():
         source = name.split("#")[0]
-        assert source in (*NAMES, "fleet-scale") or (ROOT / "examples" / f"{source}.py").is_file(), name
+        assert source in (*NAMES, *BENCHES) or (ROOT / "examples" / f"{source}.py").is_file(), name
         assert block, f"{name} is empty: run the command that writes it"
