@@ -27,7 +27,7 @@ SANITIZERS = ["-fsanitize=address,undefined,float-cast-overflow", "-fno-sanitize
 PRECISIONS = {"float": [], "double": ["-DTU_REAL_DOUBLE"]}
 ARM = ["-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16"]
 HOSTILE_SAMPLES = 1_000_000
-LEAST_LINES, LEAST_BRANCHES = 95.0, 89.0
+LEAST_LINES, LEAST_BRANCHES = 95.0, 90.0
 Record = Callable[[str, object], None]
 
 

@@ -74,6 +74,35 @@ static void follow_a_change(void)
     guarded_free(&g);
 }
 
+/* The sensor of the rate shows too much for a while: what was learned before it comes back. */
+static void return_to_the_last_good_model(int hidden_count)
+{
+    tu_config config = base_config();
+    config.judged = 1;
+    config.hidden_count = hidden_count;
+    config.network_nodes = config.physics_nodes = 1;
+    config.follow = 0;
+    guarded g = guarded_learner(&config);
+    plant p;
+    tu_view view;
+    tu_real row[MAX_ROW];
+    plant_start(&p, config.states, 8);
+    push_stream(&g, &p, 4 * SAMPLES, 0.002);
+    for (int i = 0; i < 2 * SAMPLES; i++) {
+        plant_row(&p, &config, 0.002, row);
+        row[1] *= (tu_real)1.6;
+        tu_learner_push(g.learner, row);
+    }
+    CHECK(field_error(&g, DAMPING) > 0.2);
+    push_stream(&g, &p, 2 * SAMPLES, 0.002);
+    tu_learner_view(g.learner, &view);
+    CHECK(view.returned > 0);
+    CHECK(field_error(&g, DAMPING) < 0.2);
+    check_weights(&g);
+    check_canaries(&g);
+    guarded_free(&g);
+}
+
 /* Gaps, a rewind and a shortened calibration: what a recorded stream in pieces asks for. */
 static void recorded_runs(void)
 {
@@ -358,6 +387,8 @@ int main(void)
         train(&SETUPS[i]);
     }
     follow_a_change();
+    return_to_the_last_good_model(0);
+    return_to_the_last_good_model(2);
     recorded_runs();
     coloured_noise();
     dead_sensor();
