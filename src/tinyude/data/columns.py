@@ -24,5 +24,5 @@ def same_length(lengths: Mapping[str, int], longest_only: bool, path: Path) -> t
     longest = max(lengths.values(), default=0)
     if not longest_only and len(set(lengths.values())) > 1:
         told = ", ".join(f"{name} {length}" for name, length in lengths.items())
-        raise TinyUDEError(f"{path}: the columns differ in length ({told}); they must be of one recording.")
+        raise TinyUDEError(f"{path}: the columns differ in length ({told}); take columns of one length, or resample.")
     return [name for name, length in lengths.items() if length == longest], longest

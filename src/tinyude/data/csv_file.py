@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import re
+import sys
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -63,8 +64,12 @@ def _opened(path: Path) -> Iterator[IO[str]]:
             with gzip.open(path, "rt", encoding="utf-8-sig", errors="replace") as file:
                 yield file
         elif ending == ".zst":
-            with needed("zstandard", "zstd").open(path, "rt", encoding="utf-8-sig", errors="replace") as file:
-                yield file
+            zstd = needed("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd", "zstd")
+            try:
+                with zstd.open(path, "rt", encoding="utf-8-sig", errors="replace") as file:
+                    yield file
+            except zstd.ZstdError as error:
+                raise TinyUDEError(f"{path} is no zstd file, or a damaged one: {error}.") from None
         else:
             with path.open(encoding="utf-8-sig", errors="replace") as file:
                 yield file

@@ -14,7 +14,7 @@ import numpy as np
 from tinyude.data.columns import chosen_columns
 from tinyude.data.extras import needed
 from tinyude.data.recordings import Table, aligned, base_of, in_step
-from tinyude.errors import TinyUDEError
+from tinyude.errors import TinyUDEError, listed
 
 ROWS = 20_000  # of a channel group, taken together
 
@@ -49,8 +49,9 @@ def _place(file: Any, column: str, path: Path) -> tuple[int, int]:
         chosen_columns(sorted(file.channels_db), [name], path, "channel")
     found = [place for place in file.whereis(name) if group is None or place[0] == group]
     if len(found) != 1:
-        groups = ", ".join(f"{place[0]}:{name}" for place in file.whereis(name))
-        raise TinyUDEError(f"{path}: the channel {column!r} is in {len(found)} groups; name one of {groups}.")
+        groups = listed([f"{place[0]}:{name}" for place in file.whereis(name)])
+        told = f"is in {len(found)} groups" if found else "is not there"
+        raise TinyUDEError(f"{path}: the channel {column!r} {told}; name one of {groups}.")
     return int(found[0][0]), int(found[0][1])
 
 
@@ -59,12 +60,18 @@ def _pieces(file: Any, group: int, channels: dict[str, int], path: Path) -> Iter
     for start in range(0, count, ROWS):
         part = {"record_offset": start, "record_count": min(ROWS, count - start)}
         stamps = np.asarray(file.get_master(group, **part), dtype=np.float64)
-        values = {}
-        for column, index in channels.items():
-            samples = file.get(group=group, index=index, samples_only=True, **part)[0]
-            if samples.dtype.kind not in "fiub":  # a value with a text for it: the value
-                samples = file.get(group=group, index=index, samples_only=True, raw=True, **part)[0]
-            if samples.dtype.kind not in "fiub" or samples.ndim != 1:
-                raise TinyUDEError(f"{path}: the channel {column!r} is of type {samples.dtype}; choose one of numbers.")
-            values[column] = samples.astype(np.float64)
-        yield stamps, values
+        yield stamps, {column: _samples(file, group, index, part, column, path) for column, index in channels.items()}
+
+
+def _samples(file: Any, group: int, index: int, part: dict[str, int], column: str, path: Path) -> Any:
+    """Physical values of a channel; those that the file marks as invalid are NaN."""
+    wanted = {"group": group, "index": index, "ignore_invalidation_bits": True, **part}
+    signal = file.get(**wanted)
+    if signal.samples.dtype.kind not in "fiub":  # a value with a text for it: the value
+        signal = file.get(raw=True, **wanted)
+    if signal.samples.dtype.kind not in "fiub" or signal.samples.ndim != 1:
+        raise TinyUDEError(f"{path}: the channel {column!r} is of type {signal.samples.dtype}; choose one of numbers.")
+    samples = signal.samples.astype(np.float64)
+    if signal.invalidation_bits is not None:
+        samples[np.asarray(signal.invalidation_bits, dtype=bool)] = np.nan
+    return samples

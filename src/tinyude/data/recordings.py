@@ -16,13 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tinyude.data.grid import HOLE
+from tinyude.errors import TinyUDEError
 
 Array = NDArray[Any]
 Table = dict[str, Array]
 Batch = tuple[str, Array, Table]  # channel, stamps in seconds, values of its columns
 
 STEPS = 1000  # between samples, from which a channel's usual one is taken
-PATIENCE = 4  # pieces of rows that wait for a channel, before it counts as silent
+PATIENCE = 4  # pieces or batches of rows that wait for a channel, before it counts as silent
 
 
 def aligned(
@@ -56,9 +57,21 @@ def aligned(
             continue
         safe = min(float(track.stamps[-1]) if len(track.stamps) else -np.inf for track in tracks.values())
         ready = int(np.searchsorted(tracks[base].stamps, safe, side="right"))
-        if ready >= rows or waiting > PATIENCE * rows:
+        if ready >= rows or waiting > PATIENCE * max(rows, len(stamps)):
             yield from _pieces(tracks, channel_of, base, held, ready if ready >= rows else waiting, rows)
     yield from _pieces(tracks, channel_of, base, held, len(tracks[base].stamps), rows)
+    for column, name in channel_of.items():
+        _refuse_apart(column, tracks[name], tracks[base], column in held)
+
+
+def _refuse_apart(column: str, track: _Track, base: _Track, held: bool) -> None:
+    """A column without a value at any row: another clock, or another time of day."""
+    if base.first <= base.last and (base.last < track.first or (track.last < base.first and not held)):
+        told = f"runs from {track.first:.10g} to {track.last:.10g} s" if track.first <= track.last else "is empty"
+        raise TinyUDEError(
+            f"{column!r} {told}, the rows from {base.first:.10g} to {base.last:.10g} s, so it has no value at any of "
+            "them; choose another column, or check the clocks of the log."
+        )
 
 
 def in_step(readers: Mapping[str, Iterator[tuple[Array, Table]]]) -> Iterator[Batch]:

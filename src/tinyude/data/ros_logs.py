@@ -1,14 +1,16 @@
 """ROS 1 and ROS 2 bags and MCAP files: fields of topics as columns, e.g. `/joint_states.position[0]`.
 
-A sample's time is the stamp of its message's header, when it was measured; without one, when it was recorded.
+A sample's time is the stamp of its message's header, when it was measured; without one, when it was recorded. Stamps of
+another clock, such as simulated time, are moved to the recorder's by what the first of them differs.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +18,12 @@ import numpy as np
 
 from tinyude.data.extras import needed
 from tinyude.data.recordings import Batch, Table, aligned, base_of
-from tinyude.errors import TinyUDEError
+from tinyude.errors import TinyUDEError, listed
 
 MESSAGES = 5_000  # taken together
+ONE_CLOCK = 60_000_000_000  # ns: a stamp further from its recording is of another clock
 _STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
-Messages = Iterator[tuple[str, int, Any]]  # topic, time of recording in nanoseconds, message
+Messages = Iterator[tuple[str, int, Callable[[], Any]]]  # topic, time of recording in ns, what decodes the message
 
 
 def iter_ros_log(
@@ -28,7 +31,7 @@ def iter_ros_log(
 ) -> Iterator[Table]:
     """Columns of a bag or an MCAP file in pieces; `time` names the topic whose stamps make the rows."""
     with (_mcap if path.suffix.lower() == ".mcap" else _bag)(path) as (topics, start, messages):
-        channel_of = {column: _topic_of(column, topics, path) for column in columns}
+        channel_of = {column: _topic_of(column, topics, column == time, path) for column in columns}
         signals = {column: topic for column, topic in channel_of.items() if column != time}
         for table in aligned(
             _batches(messages(set(channel_of.values())), signals, start, path),
@@ -52,63 +55,124 @@ def _bag(path: Path) -> Iterator[tuple[list[str], int, Any]]:
             def messages(topics: set[str]) -> Messages:
                 chosen = [connection for connection in reader.connections if connection.topic in topics]
                 for connection, stamp, raw in reader.messages(connections=chosen):
-                    yield connection.topic, stamp, reader.deserialize(raw, connection.msgtype)
+                    yield connection.topic, stamp, partial(reader.deserialize, raw, connection.msgtype)
 
             yield sorted({connection.topic for connection in reader.connections}), reader.start_time, messages
     except highlevel.AnyReaderError as error:
-        raise TinyUDEError(f"{path} is not a readable bag: {error}.") from None
+        told = str(error).rstrip(".")
+        raise TinyUDEError(f"{path} is not a readable bag: {told}; see `rosbag reindex`, `ros2 bag reindex`.") from None
 
 
 @contextmanager
 def _mcap(path: Path) -> Iterator[tuple[list[str], int, Any]]:
-    """Topics, start and messages of an MCAP file: ROS 1, ROS 2 or JSON messages."""
+    """Topics, start and messages of an MCAP file: ROS 1, ROS 2, Protobuf or JSON messages."""
     reading, exceptions = needed("mcap.reader", "ros"), needed("mcap.exceptions", "ros")
+    checks = needed("mcap.stream_reader", "ros").CRCValidationError
     with path.open("rb") as file:
         try:
-            reader = reading.make_reader(file)
+            reader = reading.make_reader(file, validate_crcs=True)
             summary = reader.get_summary()
             if summary is None:
-                raise TinyUDEError(f"{path} has no summary: the recording was cut off; run `mcap recover` on it.")
+                raise TinyUDEError(f"{path} has no summary: the recording was cut off; see `mcap recover`.")
             decode = _Decoder(path)
 
             def messages(topics: set[str]) -> Messages:
                 for schema, channel, message in reader.iter_messages(topics=sorted(topics)):
-                    yield channel.topic, message.log_time, decode(schema, channel.message_encoding, message.data)
+                    encoding = channel.message_encoding
+                    yield channel.topic, message.log_time, partial(decode, schema, encoding, message.data)
 
             topics = sorted({channel.topic for channel in summary.channels.values()})
             yield topics, summary.statistics.message_start_time if summary.statistics else 0, messages
-        except exceptions.McapError as error:
-            raise TinyUDEError(f"{path} is not a readable MCAP file: {error}.") from None
+        except (exceptions.McapError, checks) as error:
+            raise TinyUDEError(f"{path} is not a readable MCAP file: {error}; see `mcap recover`.") from None
 
 
 class _Decoder:
     """Messages of an MCAP file by their schema, whose types are learned on the way."""
 
     def __init__(self, path: Path) -> None:
-        self.path, self.known = path, set[int]()
+        self.path = path
+        self.readers: dict[int, Callable[[bytes], Any]] = {}  # by the number of the schema
         self.typesys = needed("rosbags.typesys", "ros")
         self.store = self.typesys.get_typestore(self.typesys.Stores.EMPTY)
 
     def __call__(self, schema: Any, encoding: str, data: bytes) -> Any:
         if encoding == "json":
             return json.loads(data)
+        if schema.id not in self.readers:
+            self.readers[schema.id] = self.reader(schema, encoding)
+        return self.readers[schema.id](data)
+
+    def reader(self, schema: Any, encoding: str) -> Callable[[bytes], Any]:
+        """What decodes the messages of a schema."""
+        if encoding == "protobuf":
+            return _protobuf_reader(schema)
         if encoding not in ("cdr", "ros1"):
-            raise TinyUDEError(f"{self.path} holds {encoding} messages; cdr (ROS 2), ros1 and json can be read.")
+            raise TinyUDEError(
+                f"{self.path} holds {encoding} messages; cdr (ROS 2), ros1, protobuf and json can be read: convert it."
+            )
         name = schema.name if schema.name.count("/") == 2 else schema.name.replace("/", "/msg/")
-        if schema.id not in self.known:
-            self.store.register(self.typesys.get_types_from_msg(schema.data.decode(), name))
-            self.known.add(schema.id)
-        return (self.store.deserialize_cdr if encoding == "cdr" else self.store.deserialize_ros1)(data, name)
+        text = schema.data.decode()
+        idl = schema.encoding == "ros2idl"
+        self.store.register(
+            self.typesys.get_types_from_idl(text) if idl else self.typesys.get_types_from_msg(text, name)
+        )
+        decode = self.store.deserialize_cdr if encoding == "cdr" else self.store.deserialize_ros1
+        return lambda data: decode(data, name)
 
 
-def _topic_of(column: str, topics: list[str], path: Path) -> str:
+def _protobuf_reader(schema: Any) -> Callable[[bytes], Any]:
+    """What decodes the messages of a Protobuf schema, which is a set of files that import each other."""
+    protobuf = {name: needed(f"google.protobuf.{name}", "ros") for name in ("descriptor_pb2", "message_factory")}
+    pool = needed("google.protobuf.descriptor_pool", "ros").DescriptorPool()
+    files = {file.name: file for file in protobuf["descriptor_pb2"].FileDescriptorSet.FromString(schema.data).file}
+
+    def add(name: str) -> None:
+        file = files.pop(name, None)
+        if file is not None:
+            for other in file.dependency:
+                add(other)
+            pool.Add(file)
+
+    for name in list(files):
+        add(name)
+    message = protobuf["message_factory"].GetMessageClass(pool.FindMessageTypeByName(schema.name))
+    found: Callable[[bytes], Any] = message.FromString
+    return found
+
+
+def _topic_of(column: str, topics: list[str], time: bool, path: Path) -> str:
     found = [topic for topic in topics if column == topic or column.startswith(f"{topic}.")]
     if not found:
+        wanted = (
+            "[time] column names the topic whose stamps make the rows"
+            if time
+            else "write topic.field, e.g. /joint_states.position[0]"
+        )
         raise TinyUDEError(
-            f"{path} has no topic for the column {column!r}; write topic.field, e.g. /joint_states.position[0]. "
-            f"Its topics are {', '.join(topics)}."
+            f"{path} has no topic for the column {column!r}; {wanted}. Its topics are {listed(topics) or 'none'}."
         )
     return max(found, key=len)
+
+
+class _Clocks:
+    """Moves the stamps of every topic to the recorder's clock; topics of one other clock by the same amount."""
+
+    def __init__(self) -> None:
+        self.shifts = [0]
+        self.shift_of: dict[str, int] = {}
+
+    def time(self, topic: str, stamp: int, recorded: int) -> int:
+        """When a message was measured, in the recorder's nanoseconds; when it was recorded, if it has no stamp."""
+        if not stamp:
+            return recorded
+        if topic not in self.shift_of:
+            near = [shift for shift in self.shifts if abs(stamp + shift - recorded) <= ONE_CLOCK]
+            if not near:
+                near.append(recorded - stamp)
+                self.shifts += near
+            self.shift_of[topic] = near[0]
+        return stamp + self.shift_of[topic]
 
 
 def _batches(messages: Messages, channel_of: Mapping[str, str], start: int, path: Path) -> Iterator[Batch]:
@@ -117,9 +181,19 @@ def _batches(messages: Messages, channel_of: Mapping[str, str], start: int, path
         steps = [int(index) if index else name for name, index in _STEP.findall(column[len(topic) :])]
         fields.setdefault(topic, {})[column] = steps
     pending: dict[str, list[tuple[Any, ...]]] = {}
-    for count, (topic, recorded, message) in enumerate(messages, start=1):
+    clocks = _Clocks()
+    for count, (topic, recorded, decode) in enumerate(messages, start=1):
+        try:
+            message = decode()
+        except TinyUDEError:
+            raise
+        except Exception as error:  # decoders raise what they meet
+            raise TinyUDEError(
+                f"{path}: a message of {topic} cannot be decoded ({type(error).__name__}: {error}); of a ROS 2 bag, "
+                "give the folder, which says how its messages are packed."
+            ) from None
         values = [_number(message, steps, column, path) for column, steps in fields.get(topic, {}).items()]
-        pending.setdefault(topic, []).append(((_stamp(message) or recorded) - start, *values))
+        pending.setdefault(topic, []).append((clocks.time(topic, _stamp(message), recorded) - start, *values))
         if count % MESSAGES == 0:
             yield from _emptied(pending, fields)
     yield from _emptied(pending, fields)
@@ -135,11 +209,13 @@ def _emptied(pending: dict[str, list[tuple[Any, ...]]], fields: Mapping[str, Map
 def _stamp(message: Any) -> int:
     """The time in a message's header, in nanoseconds; 0 for none."""
     stamp = _entry(_entry(message, "header"), "stamp") or _entry(message, "timestamp")
-    seconds = _entry(stamp, "sec")
-    if seconds is None:
-        return 0
-    fraction = next((f for f in (_entry(stamp, name) for name in ("nanosec", "nsec", "nsecs")) if f is not None), 0)
-    return int(seconds) * 1_000_000_000 + int(fraction)
+    seconds, fraction = _first(stamp, "sec", "seconds"), _first(stamp, "nanosec", "nsec", "nsecs", "nanos")
+    return int(seconds or 0) * 1_000_000_000 + int(fraction or 0)
+
+
+def _first(value: Any, *names: str) -> Any:
+    """The first of these entries that is there."""
+    return next((found for found in (_entry(value, name) for name in names) if found is not None), None)
 
 
 def _entry(value: Any, name: str) -> Any:
@@ -153,14 +229,24 @@ def _number(message: Any, steps: Sequence[int | str], column: str, path: Path) -
             inner = value[step] if isinstance(step, int) else _entry(value, step)
         except (IndexError, TypeError, KeyError):
             inner = None
+        if inner is None and isinstance(value, dict) and step in value:
+            return np.nan  # null in JSON
         if inner is None:
-            names = value if isinstance(value, dict) else getattr(value, "__dataclass_fields__", ())
-            there = f"; there is {', '.join(names)}" if names else ""
-            raise TinyUDEError(f"{path}: a message has no {step!r} for the column {column!r}{there}.")
+            raise TinyUDEError(f"{path}: a message has no {step!r} for the column {column!r}{_there(value)}.")
         value = inner
     try:
+        if np.ndim(value):
+            raise ValueError("an array")
         return float(value)
     except (TypeError, ValueError):
-        raise TinyUDEError(
-            f"{path}: the column {column!r} is no number; write topic.field, e.g. /joint_states.position[0]."
-        ) from None
+        example = "write topic.field, e.g. /joint_states.position[0]"
+        raise TinyUDEError(f"{path}: the column {column!r} is no number; {example}{_there(value)}.") from None
+
+
+def _there(value: Any) -> str:
+    """What a column could name next."""
+    known = getattr(getattr(value, "DESCRIPTOR", None), "fields_by_name", getattr(value, "__dataclass_fields__", ()))
+    names = [name for name in (value if isinstance(value, dict) else known) if not name.startswith("__")]
+    if not names and not isinstance(value, str) and hasattr(value, "__len__") and len(value):
+        names = [f"[{place}]" for place in range(len(value))]
+    return f"; there is {listed(names)}" if names else ""

@@ -70,7 +70,7 @@ def iter_table(
             empty = False
             yield piece
     except OSError as error:
-        raise TinyUDEError(f"Cannot read {path}: {error.strerror or error}.") from None
+        raise TinyUDEError(f"Cannot read {path}: {(error.strerror or str(error)).rstrip('.')}.") from None
     if empty:
         raise TinyUDEError(f"{path} holds no rows; give a file with one row a sample.")
 
@@ -103,11 +103,11 @@ def _iter_csv(path: Path, columns: Sequence[str] | None, rows: int) -> Iterator[
 
 
 def _iter_parquet(path: Path, columns: Sequence[str] | None, rows: int) -> Iterator[Table]:
-    yield from _iter_scanned(path, columns, rows, pl.scan_parquet, "Parquet")
+    yield from _iter_scanned(path, columns, rows, pl.scan_parquet, "a Parquet file")
 
 
 def _iter_arrow(path: Path, columns: Sequence[str] | None, rows: int) -> Iterator[Table]:
-    yield from _iter_scanned(path, columns, rows, pl.scan_ipc, "Arrow or Feather")
+    yield from _iter_scanned(path, columns, rows, pl.scan_ipc, "an Arrow IPC file (Feather 2)")
 
 
 def _iter_scanned(
@@ -123,7 +123,8 @@ def _iter_scanned(
             yield _numbers(frame, path, start + 1)
             start += frame.height
     except pl.exceptions.PolarsError as error:
-        raise TinyUDEError(f"{path} is not a readable {kind} file: {str(error).splitlines()[0]}.") from None
+        told = str(error).splitlines()[0]
+        raise TinyUDEError(f"{path} cannot be read as {kind}: {told}; save it again as such.") from None
 
 
 def _iter_npz(path: Path, columns: Sequence[str] | None, rows: int) -> Iterator[Table]:

@@ -7,7 +7,10 @@ that are asked for are in memory.
 from __future__ import annotations
 
 import struct
+import sys
+import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +19,7 @@ import numpy as np
 from tinyude.data.columns import chosen_columns
 from tinyude.data.extras import needed
 from tinyude.data.recordings import Table, aligned, base_of, in_step
-from tinyude.errors import TinyUDEError
+from tinyude.errors import TinyUDEError, TinyUDEWarning
 
 ROWS = 20_000  # of a topic, taken together
 
@@ -29,13 +32,13 @@ def iter_ulog(
     channel_of = {column: column.partition(".")[0] for column in columns}
     try:
         log = _read(pyulog, path, sorted({channel.partition(":")[0] for channel in channel_of.values()}))
-        topics = {f"{d.name}:{d.multi_id}" if d.multi_id else d.name: d.data for d in log.data_list}
-        if not topics.keys() >= set(channel_of.values()):
-            everything = _read(pyulog, path, None).data_list
-            names = [f"{d.name}:{d.multi_id}" if d.multi_id else d.name for d in everything]
-            chosen_columns(sorted(names), list(channel_of.values()), path, "topic")
+        topics = _topics(log)
+        known = topics if topics.keys() >= set(channel_of.values()) else _topics(_read(pyulog, path, None))
     except (pyulog.exceptions.ULogException, TypeError, ValueError, IndexError, KeyError, struct.error) as error:
         raise TinyUDEError(f"{path} is not a readable ULog file: {error}.") from None
+    chosen_columns(sorted(known), list(channel_of.values()), path, "topic")
+    if log.file_corruption:
+        warnings.warn(f"{path} is damaged; what pyulog could not read is missing.", TinyUDEWarning, stacklevel=2)
     signals = {column: topic for column, topic in channel_of.items() if column != time}
     for column, topic in signals.items():
         chosen_columns([f"{topic}.{field}" for field in topics[topic]], [column], path)
@@ -49,8 +52,12 @@ def iter_ulog(
 
 
 def _read(pyulog: Any, path: Path, topics: list[str] | None) -> Any:
-    with path.open("rb") as file:
+    with path.open("rb") as file, redirect_stdout(sys.stderr):  # pyulog prints what it meets
         return pyulog.ULog(file, topics)
+
+
+def _topics(log: Any) -> dict[str, Any]:
+    return {f"{d.name}:{d.multi_id}" if d.multi_id else d.name: d.data for d in log.data_list}
 
 
 def _pieces(topic: Mapping[str, Any], columns: Sequence[str], start: int) -> Iterator[tuple[Any, Table]]:
