@@ -12,8 +12,8 @@ import pytest
 import sympy as sp
 
 from tinyude import native
-from tinyude.codegen import c_source
 from tinyude.errors import TinyUDEError
+from tinyude.export.codegen import c_source
 from tinyude.native.tape import OPERATIONS
 from tinyude.physics import Parameter, Physics
 from tinyude.physics.programs import program, program_numpy

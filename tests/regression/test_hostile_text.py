@@ -16,9 +16,9 @@ from safetensors.numpy import save as to_bytes
 
 import tinyude as tu
 from tinyude.cli.app import main
-from tinyude.codegen.templates import checked_value, source_environment
 from tinyude.errors import LONGEST_MESSAGE, TinyUDEError, one_line
 from tinyude.export import TARGETS, chip_of_model, export_files
+from tinyude.export.codegen.templates import checked_value, source_environment
 from tinyude.model.file import checksum
 from tinyude.physics.file import load_physics_file
 from tinyude.physics.parsing import parse_expression

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tinyude.boards import emulator
+from tinyude.experiments import emulator
 
 
 @pytest.fixture(scope="session")

@@ -14,12 +14,12 @@ import sympy as sp
 
 import tinyude as tu
 from tinyude import native
-from tinyude.boards import emulator
-from tinyude.boards.emulator import BoardRun, CoreLibrary
 from tinyude.boards.memory_presets import board_config
 from tinyude.boards.toolchains import compile_objects
-from tinyude.codegen import config_header
 from tinyude.errors import TinyUDEError
+from tinyude.experiments import emulator
+from tinyude.experiments.emulator import BoardRun, CoreLibrary
+from tinyude.export.codegen import config_header
 from tinyude.physics.library import default_terms
 from tinyude.reference.config import Config
 from tinyude.training.known import KnownPrograms, known_programs

@@ -11,7 +11,7 @@ import pytest
 
 import tinyude as tu
 from tinyude.boards.memory_presets import board_config
-from tinyude.codegen import c_source, config_header
+from tinyude.export.codegen import c_source, config_header
 from tinyude.training.known import known_programs
 
 ROOT = Path(__file__).parents[2]

@@ -1,4 +1,4 @@
-"""Boards: tool chains, emulators, chipsets and their memory, learner settings for small memories.
+"""Boards: tool chains, chipsets and their memory, learner settings for small memories.
 
-Exports are built and sized with these tools; tests run firmware on the emulators.
+Exports are built and sized with these tools; experiments/emulator.py runs firmware.
 """

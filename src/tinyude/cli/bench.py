@@ -42,7 +42,7 @@ def bench(
     if life is not None:
         return _life(life, json)
     from tinyude.baselines import diffrax_shooting
-    from tinyude.boards import emulator
+    from tinyude.experiments import emulator
     from tinyude.experiments.benchmark import measure, over_budget
     from tinyude.experiments.cost_curve import plot_cost_curve
 

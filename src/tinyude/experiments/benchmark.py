@@ -19,8 +19,8 @@ from tinyude import native
 from tinyude.baselines import MultipleShooting
 from tinyude.baselines.diffrax_shooting import DiffraxShooting
 from tinyude.baselines.diffrax_shooting import missing as missing_for_diffrax
-from tinyude.boards import emulator
 from tinyude.boards.memory_presets import board_config
+from tinyude.experiments import emulator
 from tinyude.experiments.cost_curve import cost_curve
 from tinyude.physics.library import default_terms
 from tinyude.reference.config import Config

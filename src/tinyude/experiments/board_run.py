@@ -11,8 +11,8 @@ import numpy as np
 import sympy as sp
 
 from tinyude import native
-from tinyude.boards import emulator
 from tinyude.boards.memory_presets import SMALL_STACK_BYTES, board_config
+from tinyude.experiments import emulator
 from tinyude.experiments.experiment import Config, Result
 from tinyude.experiments.fits import make_system
 from tinyude.physics.library import linear_terms

@@ -11,8 +11,8 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tinyude.boards import emulator
 from tinyude.boards.memory_presets import SMALL
+from tinyude.experiments import emulator
 from tinyude.experiments.board_run import CORE, kilobytes, run_device
 from tinyude.experiments.cycles import MICROAMPERE_A_MEGAHERTZ, MICROJOULE_A_CYCLE, VOLT, run_cycles
 from tinyude.experiments.drawing import LOOKS, bars, caption_of, curve, noise_ticks, panels, styled

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from tinyude import __version__
-from tinyude.codegen.c_source import c_function
 from tinyude.data.whole_file import write_whole
 from tinyude.errors import TinyUDEError
+from tinyude.export.codegen.c_source import c_function
 from tinyude.export.core_files import core_files
 from tinyude.export.sources import check_prefix, environment
 from tinyude.model.model import Model

@@ -13,10 +13,10 @@ import sympy as sp
 from jinja2 import Environment, FileSystemLoader
 
 from tinyude import native
-from tinyude.codegen import c_literal, c_source, check_c_name, config_header
-from tinyude.codegen.templates import source_environment
 from tinyude.errors import TinyUDEError
 from tinyude.export.chip import Chip
+from tinyude.export.codegen import c_literal, c_source, check_c_name, config_header
+from tinyude.export.codegen.templates import source_environment
 from tinyude.export.core_files import core_files
 from tinyude.export.wire import fifo_depth, fingerprint, parameter_base
 from tinyude.model.equations import interval_factor

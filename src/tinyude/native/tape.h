@@ -8,7 +8,7 @@
 
 #include "tinyude.h"
 
-/* In the order of tinyude.codegen.tape.OPERATIONS. */
+/* In the order of OPERATIONS in native/tape.py. */
 enum tu_operation {
     TU_ADD,
     TU_SUB,

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tinyude.boards import emulator
-from tinyude.experiments import cycles, device
+from tinyude.experiments import cycles, device, emulator
 from tinyude.experiments.experiment import Config, Result, plain
 
 TRACE = """\

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from tinyude.codegen import c_source
 from tinyude.errors import TinyUDEError
+from tinyude.export.codegen import c_source
 from tinyude.native.tape import OPERATIONS, tape_arrays
 from tinyude.physics.programs import BINARY, program
 from tinyude.systems import double_pendulum, pendulum

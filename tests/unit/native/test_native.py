@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from tinyude.codegen.c_source import API_VERSION
 from tinyude.errors import TinyUDEError
+from tinyude.export.codegen.c_source import API_VERSION
 from tinyude.native import core as native
 from tinyude.native.tape import in_runs
 from tinyude.physics.programs import program as make_program

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from tinyude.codegen.templates import source_environment
 from tinyude.errors import TinyUDEError
+from tinyude.export.codegen.templates import source_environment
 from tinyude.native.tape import rounded
 from tinyude.physics.programs import Program
 from tinyude.reference.config import Config

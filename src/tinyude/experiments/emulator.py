@@ -27,8 +27,8 @@ from tinyude.boards.toolchains import (
     linked_bytes,
     missing_tools,
 )
-from tinyude.codegen import c_source, config_header
 from tinyude.errors import TinyUDEError
+from tinyude.export.codegen import c_source, config_header
 from tinyude.reference.config import Config
 from tinyude.training.known import KnownPrograms
 

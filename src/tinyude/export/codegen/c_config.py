@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from tinyude.codegen.c_source import API_VERSION, check_c_name
-from tinyude.codegen.templates import source_environment
+from tinyude.export.codegen.c_source import API_VERSION, check_c_name
+from tinyude.export.codegen.templates import source_environment
 from tinyude.reference.config import Config
 
 _COUNTED = ("on", "sees", "hidden")  # arrays whose length is a field of its own

@@ -4,7 +4,7 @@
 the same bits.
 """
 
-from tinyude.codegen.c_config import c_literal, config_header
-from tinyude.codegen.c_source import c_source, check_c_name
+from tinyude.export.codegen.c_config import c_literal, config_header
+from tinyude.export.codegen.c_source import c_source, check_c_name
 
 __all__ = ["c_literal", "c_source", "check_c_name", "config_header"]
