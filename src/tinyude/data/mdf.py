@@ -22,13 +22,7 @@ ROWS = 20_000  # of a channel group, taken together
 def iter_mdf(path: Path, columns: Sequence[str], rows: int, time: str | None, held: Collection[str]) -> Iterator[Table]:
     """Columns of an MDF file in pieces; `time` names a channel whose stamps make the rows."""
     asammdf = needed("asammdf", "mdf")
-    try:
-        file = asammdf.MDF(path)
-    except Exception as error:  # asammdf raises what its parsers raise
-        if isinstance(error, OSError):
-            raise
-        raise TinyUDEError(f"{path} is not a readable MDF file: {error}.") from None
-    with file:
+    with path.open("rb") as handle, asammdf.MDF(handle) as file:
         places = {column: _place(file, column, path) for column in columns}
         channel_of = {column: str(group) for column, (group, _) in places.items()}
         signals = {column: group for column, group in channel_of.items() if column != time}

@@ -67,7 +67,6 @@ def _bag(path: Path) -> Iterator[tuple[list[str], int, Any]]:
 def _mcap(path: Path) -> Iterator[tuple[list[str], int, Any]]:
     """Topics, start and messages of an MCAP file: ROS 1, ROS 2, Protobuf or JSON messages."""
     reading, exceptions = needed("mcap.reader", "ros"), needed("mcap.exceptions", "ros")
-    checks = needed("mcap.stream_reader", "ros").CRCValidationError
     with path.open("rb") as file:
         try:
             reader = reading.make_reader(file, validate_crcs=True)
@@ -83,7 +82,7 @@ def _mcap(path: Path) -> Iterator[tuple[list[str], int, Any]]:
 
             topics = sorted({channel.topic for channel in summary.channels.values()})
             yield topics, summary.statistics.message_start_time if summary.statistics else 0, messages
-        except (exceptions.McapError, checks) as error:
+        except exceptions.McapError as error:
             raise TinyUDEError(f"{path} is not a readable MCAP file: {error}; see `mcap recover`.") from None
 
 

@@ -93,8 +93,20 @@ def _pieces_of(
     path.stat()  # a missing file is named as such
     module, function = _RECORDINGS[ending]
     reader = getattr(import_module(f"tinyude.data.{module}"), function)
-    pieces: Iterator[Table] = reader(path, columns, rows, time, held)
-    return pieces
+    return _by_another_library(reader(path, columns, rows, time, held), path)
+
+
+def _by_another_library(pieces: Iterator[Table], path: Path) -> Iterator[Table]:
+    """The pieces of a reader that raises whatever its library meets in a damaged file."""
+    try:
+        yield from pieces
+    except (TinyUDEError, OSError, ImportError):
+        raise
+    except Exception as error:
+        told = f"{type(error).__name__}: {error}".rstrip(".")
+        raise TinyUDEError(
+            f"{path} is damaged, or no {path.suffix} file ({told}); record or export it again."
+        ) from error
 
 
 def _iter_csv(path: Path, columns: Sequence[str] | None, rows: int) -> Iterator[Table]:
@@ -152,7 +164,7 @@ def cell_columns(path: Path) -> dict[str, dict[int, str]]:
 def _iter_hdf5(path: Path, columns: Sequence[str] | None, rows: int) -> Iterator[Table]:
     from tinyude.data.hdf5 import iter_hdf5
 
-    return iter_hdf5(path, columns, rows)
+    return _by_another_library(iter_hdf5(path, columns, rows), path)
 
 
 def _pieces(variables: Mapping[str, Any], path: Path, columns: Sequence[str] | None, rows: int) -> Iterator[Table]:

@@ -6,7 +6,6 @@ that are asked for are in memory.
 
 from __future__ import annotations
 
-import struct
 import sys
 import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -19,7 +18,7 @@ import numpy as np
 from tinyude.data.columns import chosen_columns
 from tinyude.data.extras import needed
 from tinyude.data.recordings import Table, aligned, base_of, in_step
-from tinyude.errors import TinyUDEError, TinyUDEWarning
+from tinyude.errors import TinyUDEWarning
 
 ROWS = 20_000  # of a topic, taken together
 
@@ -28,14 +27,11 @@ def iter_ulog(
     path: Path, columns: Sequence[str], rows: int, time: str | None, held: Collection[str]
 ) -> Iterator[Table]:
     """Columns of a ULog in pieces; `time` names the topic whose stamps make the rows."""
-    pyulog, _ = needed("pyulog", "px4"), needed("pyulog.exceptions", "px4")
+    pyulog = needed("pyulog", "px4")
     channel_of = {column: column.partition(".")[0] for column in columns}
-    try:
-        log = _read(pyulog, path, sorted({channel.partition(":")[0] for channel in channel_of.values()}))
-        topics = _topics(log)
-        known = topics if topics.keys() >= set(channel_of.values()) else _topics(_read(pyulog, path, None))
-    except (pyulog.exceptions.ULogException, TypeError, ValueError, IndexError, KeyError, struct.error) as error:
-        raise TinyUDEError(f"{path} is not a readable ULog file: {error}.") from None
+    log = _read(pyulog, path, sorted({channel.partition(":")[0] for channel in channel_of.values()}))
+    topics = _topics(log)
+    known = topics if topics.keys() >= set(channel_of.values()) else _topics(_read(pyulog, path, None))
     chosen_columns(sorted(known), list(channel_of.values()), path, "topic")
     if log.file_corruption:
         warnings.warn(f"{path} is damaged; what pyulog could not read is missing.", TinyUDEWarning, stacklevel=2)

@@ -423,6 +423,39 @@ def test_iter_table_names_missing_and_broken_files(name: str, tmp_path: Path) ->
         list(iter_table(path, ["theta"]))
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", ["mcap", "bag", "mf4", "h5"])
+def test_iter_table_refuses_damage_in_the_middle_of_a_file(kind: str, tmp_path: Path) -> None:
+    path, columns = tmp_path / f"log.{kind}", [ROS_COLUMNS[1]]
+    if kind == "mcap":
+        write_mcap_json(path)
+    elif kind == "bag":
+        write_ros1(path)
+    elif kind == "mf4":
+        asammdf = pytest.importorskip("asammdf", reason="needs asammdf: pip install tinyude[mdf]")
+        with asammdf.MDF(version="4.10") as file:
+            file.append([asammdf.Signal(angle(ANGLE_TIMES), ANGLE_TIMES, name="Angle")])
+            file.save(path, compression=2)
+        columns = ["Angle"]
+    else:
+        h5py = pytest.importorskip("h5py", reason="needs h5py: pip install tinyude[hdf5]")
+        with h5py.File(path, "w") as file:
+            file.create_dataset("theta", data=angle(ANGLE_TIMES), compression="gzip")
+        columns = ["theta"]
+    content = bytearray(path.read_bytes())
+    refused = 0
+    for place in range(len(content) // 20, len(content), len(content) // 10):
+        damaged = content.copy()
+        damaged[place : place + 40] = bytes(byte ^ 0xA5 for byte in damaged[place : place + 40])
+        path.write_bytes(damaged)
+        try:
+            list(iter_table(path, columns))
+        except TinyUDEError as error:
+            refused += 1
+            assert path.name in str(error)
+    assert refused
+
+
 # Channels of different rates.
 
 
