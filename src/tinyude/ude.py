@@ -191,11 +191,12 @@ class UDE(Predicting, Fitted, BaseEstimator):  # type: ignore[misc]
         y : float or array_like, optional
             The same as t, second by position.
         u : array_like of shape (samples, inputs), or list, optional
-            The inputs of physics that has some.
+            The inputs of physics that has some. May be left out where they are columns of the data frame Y.
         progress : bool or callable, optional
             True for percentages on stderr; a function is called with what is done and the total.
-        t : float or array_like of shape (samples,), or list
-            Seconds between samples, or time stamps. Through a Pipeline with a step named `ude`, pass `ude__t`.
+        t : float, array_like of shape (samples,), str, or list
+            Seconds between samples, time stamps, or the name of their column in the data frame Y. Through a Pipeline
+            with a step named `ude`, pass `ude__t`.
 
         Returns
         -------

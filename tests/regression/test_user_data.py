@@ -8,13 +8,16 @@ from pathlib import Path
 
 import joblib
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
+import xarray as xr
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 import tinyude as tu
 from tinyude.data.frames import numbers, seconds
+from tinyude.data.streams import as_stream
 from tinyude.errors import TinyUDEError
 from tinyude.training.seed import seed_of
 
@@ -30,20 +33,11 @@ def frames(names: tuple[str, ...], table: np.ndarray) -> dict[str, object]:
         "mapping": columns,
         "structured": np.array(list(map(tuple, table)), dtype=[(name, float) for name in names]),
     }
-    try:
-        import pandas as pd
-
-        found["pandas"] = pd.DataFrame(columns)
-        found["pandas nullable"] = pd.DataFrame(columns).astype("Float64")
-    except ImportError:
-        pass
-    try:
-        import xarray as xr
-
-        found["xarray Dataset"] = xr.Dataset({name: ("row", column) for name, column in columns.items()})
-        found["xarray DataArray"] = xr.DataArray(table, dims=("row", "signal"), coords={"signal": list(names)})
-    except ImportError:
-        pass
+    found["pandas"] = pd.DataFrame(columns)
+    found["pandas nullable"] = pd.DataFrame(columns).astype("Float64")
+    found["polars, lazy"] = pl.LazyFrame(columns)
+    found["xarray Dataset"] = xr.Dataset({name: ("row", column) for name, column in columns.items()})
+    found["xarray DataArray"] = xr.DataArray(table, dims=("row", "signal"), coords={"signal": list(names)})
     return found
 
 
@@ -129,6 +123,29 @@ def test_fit_takes_dates_and_a_span_as_the_period(
     fits = [tu.UDE(pendulum.physics, hidden=(), engine=quick_engine).fit(samples, t=t) for t in given]
     for other in fits[1:]:
         np.testing.assert_allclose(other.predict(TABLE), fits[0].predict(TABLE), rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "polars, lazy", "xarray Dataset", "mapping"])
+def test_a_frame_holds_its_times_and_inputs(kind: str) -> None:
+    table = np.column_stack([np.arange(100) * 0.01, np.sin(np.arange(100.0)), np.ones(100)])
+    frame = frames(("time", "x", "force"), table)[kind]
+    stream = as_stream(frame, "time", None, ["x"], ["force"])
+    assert stream.period == pytest.approx(0.01) and stream.count == 100
+    np.testing.assert_array_equal(stream.longest.inputs[:, 0], 1.0)
+    with pytest.raises(TinyUDEError, match="no such column"):
+        as_stream(frame, "clock", None, ["x"], ["force"])
+
+
+def test_a_coordinate_of_xarray_gives_the_times() -> None:
+    x = xr.Dataset({"x": ("time", np.sin(np.arange(100.0)))}, coords={"time": np.arange(100) * 0.01})
+    assert as_stream(x, "time", None, ["x"], []).period == pytest.approx(0.01)
+
+
+def test_a_list_of_rows_is_one_run_and_a_list_of_tables_several() -> None:
+    table = np.random.default_rng(0).normal(size=(128, 2))
+    assert as_stream(table.tolist(), 0.01, None, NAMES, []).count == 128
+    assert len(list(as_stream([table[:64], table[64:].tolist()], 0.01, None, NAMES, []).runs)) == 2
+    assert len(list(as_stream([table[:64, 0], table[64:, 0]], 0.01, None, NAMES[:1], []).runs)) == 2
 
 
 def test_pipeline_fits_scores_and_takes_the_period(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tinyude.data.frames import has_columns, numbers, seconds
+from tinyude.data.frames import column_named, has_columns, numbers, seconds
 from tinyude.data.grid import MOSTLY_BAD, SHORTEST, Faults, Piece, Run, find_period, on_grid
 from tinyude.errors import TinyUDEError
 from tinyude.reference.signal.ring import usable
@@ -19,6 +19,7 @@ Array = NDArray[Any]
 SHORTEST_PERIOD, LONGEST_PERIOD = 1e-9, 1e6  # s; beyond, powers of it leave float32
 LEAST_SPAN = 1e-30  # of a channel: squares of less vanish
 TURNS = (2.0 * np.pi, 360.0)
+TIMES = "the sample period in seconds or one time stamp for each row"
 IN_MEMORY = 1_000_000  # rows: a longer record is read again whenever it is needed
 
 
@@ -74,11 +75,12 @@ def as_stream(
     wraps: Mapping[str, float] | None = None,
     several_rates: bool = False,
 ) -> Stream:
-    """One record or a list of them, with a sample period or time stamps, as a Stream.
+    """One record or a list of them, with a sample period, time stamps or the name of their column, as a Stream.
 
+    u: may be left out where the inputs are columns of Y.
     several_rates: runs may have other sample rates than most; they are then in `sources` alone.
     """
-    several = isinstance(Y, list | tuple) and len(Y) > 0 and (has_columns(Y[0]) or np.ndim(Y[0]) >= 1)
+    several = _several(Y, len(channels))
     records = list(Y) if several else [Y]
     times = list(t) if several and isinstance(t, list | tuple) else [t] * len(records)
     controls = list(u) if several and isinstance(u, list | tuple) else [u] * len(records)
@@ -89,13 +91,25 @@ def as_stream(
     sources = []
     for record, time, control in zip(records, times, controls, strict=True):
         samples = _table(record, channels, "Y", "measured state", shortest)
+        if inputs and control is None and column_named(record, inputs[0]) is not None:
+            control = record
         held = _table(control, inputs, "u", "input", shortest) if inputs else np.empty((len(samples), 0))
         if not inputs and control is not None:
             raise TinyUDEError("u was given, but this physics has no inputs; name them in Physics(inputs=...).")
         if len(held) != len(samples):
             raise TinyUDEError(f"u has {len(held)} rows and Y has {len(samples)}; they must be sampled together.")
-        sources.append(_array_source(samples, held, time, [(wraps or {}).get(name, 0.0) for name in channels]))
+        stamps = column_named(record, time) if isinstance(time, str) else time
+        if isinstance(time, str) and stamps is None:
+            raise TinyUDEError(f"t is {time!r}, and Y has no such column; give {TIMES}.")
+        sources.append(_array_source(samples, held, stamps, [(wraps or {}).get(name, 0.0) for name in channels]))
     return make_stream(sources, channels, live=shortest is not None, several_rates=several_rates)
+
+
+def _several(Y: Any, channels: int) -> bool:
+    """Whether Y is a list of runs; a list of rows, one number for each channel, is one run."""
+    if not isinstance(Y, list | tuple) or not Y:
+        return False
+    return has_columns(Y[0]) or np.ndim(Y[0]) > 1 or (np.ndim(Y[0]) == 1 and len(Y[0]) != channels)
 
 
 def turns(wraps: Sequence[str] | Mapping[str, float] | None, channels: Sequence[str]) -> dict[str, float]:
@@ -270,9 +284,7 @@ def _period(value: Any) -> float:
     try:
         period = float("none" if value is None else seconds(value))
     except (TypeError, ValueError):
-        raise TinyUDEError(
-            f"t is {value!r}; give the sample period in seconds or one time stamp for each row."
-        ) from None
+        raise TinyUDEError(f"t is {value!r}; give {TIMES}.") from None
     if not SHORTEST_PERIOD <= period <= LONGEST_PERIOD:
         raise TinyUDEError(
             f"The sample period is {period:g}; it must be a positive number of seconds, from {SHORTEST_PERIOD:g} to "
