@@ -26,8 +26,15 @@ source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
 exclude_patterns = ["images"]
 html_theme = "pydata_sphinx_theme"
 html_title = "TinyUDE"
-html_theme_options = {"show_toc_level": 2, "navigation_with_keys": False, "show_prev_next": False}
-html_sidebars = {"index": []}
+html_theme_options = {
+    "header_links_before_dropdown": 7,
+    "navigation_with_keys": False,
+    "show_prev_next": False,
+    "show_toc_level": 2,
+}
+html_sidebars = {name: [] for name in ("index", "install", "tutorial", "examples")}
+html_static_path = ["static"]
+html_css_files = ["site.css"]
 html_show_copyright = False
 
 myst_enable_extensions = ["attrs_inline", "colon_fence", "deflist", "dollarmath"]
@@ -58,16 +65,3 @@ suppress_warnings = [
     "config.cache",
     "duplicate_declaration.c",  # Breathe gives a C struct and its typedef one name, as the header does
 ]
-
-
-def setup(app):
-    app.connect("source-read", list_other_pages)
-
-
-def list_other_pages(app, name, source):
-    """Pages that the index does not name go under More, so that none is out of reach."""
-    if name == "index":
-        others = [path.stem for path in sorted(DOCS.glob("*.md")) if path.stem not in source[0].split()]
-        others.remove("index")
-        if others:
-            source[0] += "\n".join(["\n```{toctree}", ":hidden:", ":caption: More\n", *others, "```\n"])

@@ -6,7 +6,11 @@ Known: the frictionless equations of motion. Measured: the cart's position and t
 Missing: friction of the wheels and of the pivot. It reaches both accelerations through the mass matrix. Which shapes it
 can have there is physics, so they are given as the library; which are there, and how strong, is learned.
 
+.. code-block:: sh
+
     python examples/cart_pole.py [PICTURE.png]
+
+.. image:: /images/example_cart_pole.png
 """
 
 # sphinx_gallery_thumbnail_path = "images/example_cart_pole.png"

@@ -5,7 +5,11 @@ A DC motor with unknown friction and an unbalanced load, from its encoder and th
 Known: the motor's constants. Measured: the shaft's angle alone, 500 Hz; the speed is its rate. Missing: viscous and dry
 friction, and the weight that hangs on the shaft. A soft and a sharp tanh together make the dry friction.
 
+.. code-block:: sh
+
     python examples/dc_motor.py [PICTURE.png]
+
+.. image:: /images/example_dc_motor.png
 """
 
 # sphinx_gallery_thumbnail_path = "images/example_dc_motor.png"

@@ -7,7 +7,11 @@ hour in four experiments. Missing: where there is plenty, a predator eats less t
 that form, so the first fit takes the nearest ones and a network. Its picture suggests a form, and the second fit learns
 the constant in it.
 
+.. code-block:: sh
+
     python examples/lotka_volterra.py [PICTURE.png]
+
+.. image:: /images/example_lotka_volterra.png
 """
 
 # sphinx_gallery_thumbnail_path = "images/example_lotka_volterra.png"

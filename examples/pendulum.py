@@ -4,7 +4,11 @@ A pendulum with damping that nobody wrote down: the smallest example
 
 Known: gravity. Measured: angle and rate, 1 % noise, 20 seconds. Missing: -0.4 omega.
 
+.. code-block:: sh
+
     python examples/pendulum.py [PICTURE.png]
+
+.. image:: /images/example_pendulum.png
 """
 
 # sphinx_gallery_thumbnail_path = "images/example_pendulum.png"

@@ -5,7 +5,11 @@ A quadrotor's vertical axis with unknown drag, and a mass that is only roughly k
 Known: gravity and thrust. Measured: the altitude alone, 100 Hz, 2 cm of noise, and the thrust commanded. Missing: the
 drag. The mass is written down as 1 kg and learned along with it; the report gives its interval.
 
+.. code-block:: sh
+
     python examples/quadrotor_altitude.py [PICTURE.png]
+
+.. image:: /images/example_quadrotor_altitude.png
 """
 
 # sphinx_gallery_thumbnail_path = "images/example_quadrotor_altitude.png"

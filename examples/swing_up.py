@@ -3,9 +3,13 @@ Swing a pendulum up with model predictive control: with the learned friction, an
 ==============================================================================================================
 
 Known: gravity, inertia and the torque, too weak to lift the pendulum at once. Missing: friction, -1.5 omega.
-The model goes to do-mpc as a CasADi function. Needs `pip install tinyude[casadi] do-mpc`.
+The model goes to do-mpc as a CasADi function. Needs ``pip install tinyude[casadi] do-mpc``.
+
+.. code-block:: sh
 
     python examples/swing_up.py [PICTURE.png]
+
+.. image:: /images/example_swing_up.png
 """
 
 # sphinx_gallery_thumbnail_path = "images/example_swing_up.png"
