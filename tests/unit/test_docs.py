@@ -1,7 +1,7 @@
 """Documents that cannot rot: their Python runs, their commands parse, their links lead somewhere.
 
 Python blocks run in order, in one namespace a document, in a folder of its own; a text block right after one is what it
-prints. A block that cannot run in seconds without data says so: ```python no-run.
+prints. A block that cannot run in seconds without data says so: ```python no-run. Physics files are read.
 """
 
 import re
@@ -21,6 +21,7 @@ from typer.testing import CliRunner
 from tinyude import native
 from tinyude.cli import app as app_module
 from tinyude.cli.app import app, load_command
+from tinyude.experiments.simulated_fleet import SimulatedFleet
 from tinyude.physics.file import load_physics_file
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -65,10 +66,23 @@ def with_blocks(language: str) -> list[Path]:
     return [path for path in DOCUMENTS if blocks(path, language)]
 
 
+def write_small_plant() -> None:
+    """Logs of three machines and their physics file, where docs/fleet.md has them."""
+    for module in ("distributed", "duckdb"):
+        pytest.importorskip(module)
+    SimulatedFleet(machines=3, weeks=2, seconds=8.0).write(Path())
+    Path("logs/arm-0002").rename("logs/arm-087")
+
+
+PREPARED = {"fleet.md": write_small_plant}
+
+
 @needs_core
+@pytest.mark.filterwarnings("ignore::ResourceWarning")  # sockets of a cluster that has stopped
 @of_each([path for path in with_blocks("python") if path.parent.name != "firmware"])  # tests/target runs that one
 def test_python_blocks_run_and_print_what_is_shown(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    PREPARED.get(path.name, lambda: None)()
     namespace: dict[str, object] = {"__name__": "__main__"}
     for block in blocks(path, "python"):
         printed = StringIO()
@@ -81,6 +95,18 @@ def test_python_blocks_run_and_print_what_is_shown(path: Path, tmp_path: Path, m
 
 def test_readme_shows_what_its_first_lines_print() -> None:
     assert "residual of omega" in (blocks(ROOT / "README.md", "python")[0].printed or "")
+
+
+@of_each(with_blocks("toml"))
+def test_physics_files_are_read(path: Path, tmp_path: Path) -> None:
+    for block in blocks(path, "toml"):
+        (tmp_path / "rig.toml").write_text(block.text)
+        assert load_physics_file(tmp_path / "rig.toml").measured
+
+
+def test_reference_names_every_command() -> None:
+    listed = re.findall(r"^\| `tinyude (\w+)` \|", (ROOT / "docs" / "reference.md").read_text(), re.MULTILINE)
+    assert sorted(listed) == sorted(COMMANDS)
 
 
 @of_each(with_blocks("sh"))
