@@ -96,6 +96,27 @@ def missing_tools(core: str) -> list[str]:
     return [tool for tool in board(core).toolchain.builders if shutil.which(tool) is None]
 
 
+def missing_emulator(core: str) -> list[str]:
+    """The emulator that has the board, where it is not installed."""
+    qemu = board(core).toolchain.qemu
+    return [] if shutil.which(qemu) else [qemu]
+
+
+def emulator_command(core: str, icount: str, program: Path) -> list[str | Path]:
+    """QEMU with a program that opens files and prints by semihosting; icount as QEMU takes it, an instruction's time.
+
+    Machines without a table of vectors are told to start at the program's entry.
+    """
+    chosen = board(core)
+    bare = ("-bios", "none", "-device", f"loader,file={program},cpu-num=0")
+    return [
+        chosen.toolchain.qemu, "-machine", chosen.machine, *(("-cpu", chosen.cpu) if chosen.cpu else ()),
+        "-icount", icount, *(("-kernel", program) if chosen.toolchain is ARM else bare),
+        "-chardev", "stdio,id=out", "-semihosting-config", "enable=on,target=native,chardev=out",
+        "-display", "none", "-monitor", "none", "-serial", "none",
+    ]  # fmt: skip
+
+
 def compile_objects(core: str, sources: Sequence[Path], options: Sequence[str | Path], folder: Path) -> list[Path]:
     """The sources as object files for a board, in the folder given, with what call_graph reads beside them."""
     chosen = board(core)

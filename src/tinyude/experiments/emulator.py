@@ -6,7 +6,6 @@ counts instructions, never cycles.
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,14 +16,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from tinyude import native
 from tinyude.boards.toolchains import (
-    ARM,
     BOARDS,
     Board,
     board,
     call,
     compile_objects,
+    emulator_command,
     link,
     linked_bytes,
+    missing_emulator,
     missing_tools,
 )
 from tinyude.errors import TinyUDEError
@@ -80,8 +80,7 @@ class BoardRun:
 
 def missing(core: str = "cortex-m4") -> list[str]:
     """What a run on that board needs and does not find here."""
-    qemu = board(core).toolchain.qemu
-    found = missing_tools(core) + ([] if shutil.which(qemu) else [qemu])
+    found = missing_tools(core) + missing_emulator(core)
     if not (ROOT / "firmware" / "main.c").is_file():
         found.append("firmware/ and core/ of a source tree")
     return found if native.available() else [*found, "the compiled core"]
@@ -152,24 +151,12 @@ def run(firmware: Firmware, rows: ArrayLike, seconds: float = 300.0, options: Se
     """
     folder, chosen = firmware.elf.parent, board(firmware.core)
     np.ascontiguousarray(rows, np.float32).tofile(folder / "stream.bin")
-    command: list[str | Path] = [
-        chosen.toolchain.qemu, "-machine", chosen.machine, *(("-cpu", chosen.cpu) if chosen.cpu else ()),
-        "-icount", "shift=6", *_start(firmware),
-        "-chardev", "stdio,id=out", "-semihosting-config", "enable=on,target=native,chardev=out",
-        "-display", "none", "-monitor", "none", "-serial", "none", *options,
-    ]  # fmt: skip
+    command = [*emulator_command(firmware.core, "shift=6", firmware.elf), *options]
     learner, machine = call(command, folder, seconds).split("\n\n")
     state: dict[str, Any] = {**_printed(learner), **_arrays(firmware.config, folder)}
     state["changed_at"] = state["changed_at"][: state["changes"]]
     figures = {name: int(n) for name, n in _printed(machine).items() if chosen.counts or not name.endswith(_COUNTED)}
     return BoardRun(state, figures)
-
-
-def _start(firmware: Firmware) -> list[str | Path]:
-    """How QEMU is told the program; machines without a table of vectors are told to start at its entry, too."""
-    if board(firmware.core).toolchain is ARM:
-        return ["-kernel", firmware.elf]
-    return ["-bios", "none", "-device", f"loader,file={firmware.elf},cpu-num=0"]
 
 
 def _arrays(config: Config, folder: Path) -> dict[str, NDArray[Any]]:

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tinyude.boards.toolchains import board, call
+from tinyude.boards.toolchains import call, emulator_command, missing_emulator
 from tinyude.errors import TinyUDEError
 from tinyude.export.chip import Chip
 from tinyude.export.core_files import firmware_file
@@ -64,8 +64,7 @@ class Life:
 
 def missing_for_life() -> list[str]:
     """The tools that an emulated life needs and that are not installed."""
-    qemu = board(CORE).toolchain.qemu
-    return missing_for(CORE) + ([] if shutil.which(qemu) else [qemu])
+    return missing_for(CORE) + missing_emulator(CORE)
 
 
 def build_life(chip: Chip, folder: Path) -> Path:
@@ -146,18 +145,11 @@ def _images(flash: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _run(elf: Path, head: tuple[int, ...], tables: bytes, shift: int) -> Life:
-    folder, chosen = elf.parent, board(CORE)
+    folder = elf.parent
     (folder / "life.bin").write_bytes(struct.pack("<6I", *head) + tables)
     if head[0] != RESUMED:
         (folder / "flash.bin").unlink(missing_ok=True)
-    said = call(
-        [
-            chosen.toolchain.qemu, "-machine", chosen.machine, "-icount", f"shift={shift},sleep=off", "-kernel", elf,
-            "-chardev", "stdio,id=out", "-semihosting-config", "enable=on,target=native,chardev=out",
-            "-display", "none", "-monitor", "none", "-serial", "none",
-        ],
-        folder,
-    )  # fmt: skip
+    said = call(emulator_command(CORE, f"shift={shift},sleep=off", elf), folder)
     lines = [line.split() for line in said.splitlines()]
     columns = [int(value) for name, value in lines if name == "column"]
     values, widths = (_reals(lines, name) for name in ("value", "half_width"))
