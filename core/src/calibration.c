@@ -13,20 +13,6 @@ void tu_learner_recalibrate(tu_learner *l)
     l->until = l->tick + (uint32_t)l->config->calibration / RECALIBRATION_SHARE;
 }
 
-/* Window and factor on sigma; scales the first time only, because the model is in units of them. */
-static void find_window(tu_learner *l)
-{
-    if (l->calibrated && !tu_calibrate_signal(&l->calibration, l->config, &l->noise, &l->setup.scales)) {
-        tu_noise_restore(&l->noise);
-        tu_count(&l->counters.no_signal);
-    } else if (l->calibrated) {
-        tu_calibrate_choose(&l->calibration, l->config, &l->setup);
-        tu_count(&l->counters.recalibrations);
-    } else {
-        tu_calibrate_finish(&l->calibration, l->config, &l->noise, &l->setup);
-    }
-}
-
 /* Compact entries span +-8 scales of each column. */
 static void set_entry_scale(tu_learner *l)
 {
@@ -62,12 +48,62 @@ static void go_on(tu_learner *l, int stage)
     l->job.nodes.output = l->job.nodes.done = 0;
 }
 
+/* Takes the candidate that nearly always passed. */
+static void choose_window(tu_learner *l)
+{
+    int index = tu_calibrate_choose(&l->calibration, l->config, &l->setup.sigma_scale);
+    tu_calibrate_candidate(&l->calibration, l->config, index, l->targets.candidate);
+    go_on(l, TU_MAKE_WINDOW);
+}
+
+/* The longest candidate tells whether there is a signal at all: where a window is at hand, it stays if there is none.
+ */
+static void look_for_signal(tu_learner *l)
+{
+    if (tu_calibrate_signal(l->config, &l->noise, &l->setup.scales, &l->targets.candidate->window)) {
+        choose_window(l);
+        return;
+    }
+    tu_noise_restore(&l->noise);
+    tu_count(&l->counters.no_signal);
+    go_on(l, TU_PLACE_PHYSICS);
+}
+
+/* Scales the first time only, because the model is in units of them. */
+static void take_window(tu_learner *l)
+{
+    l->setup.window = l->targets.candidate->window;
+    if (l->calibrated) {
+        tu_count(&l->counters.recalibrations);
+    } else {
+        tu_calibrate_finish(&l->calibration, l->config, &l->noise, l->targets.candidate->index, &l->setup);
+    }
+    go_on(l, TU_PLACE_PHYSICS);
+}
+
+/* A slice of the window that a calibration ends with. */
+static void window_slice(tu_learner *l)
+{
+    tu_candidate *candidate = l->targets.candidate;
+    if (l->job.setup == TU_FIND_WINDOW && l->calibrated) {
+        tu_calibrate_candidate(&l->calibration, l->config, -1, candidate);
+        go_on(l, TU_MAKE_LONGEST);
+    } else if (l->job.setup == TU_FIND_WINDOW) {
+        choose_window(l);
+    } else if (tu_window_make_slice(&candidate->window, &candidate->work)) {
+        return;
+    } else if (l->job.setup == TU_MAKE_LONGEST) {
+        look_for_signal(l);
+    } else {
+        take_window(l);
+    }
+}
+
 int tu_learner_setup_slice(tu_learner *l)
 {
     const tu_config *config = l->config;
-    if (l->job.setup == TU_FIND_WINDOW) {
-        find_window(l);
-        go_on(l, TU_PLACE_PHYSICS);
+    if (l->job.setup < TU_PLACE_PHYSICS) {
+        window_slice(l);
     } else if (l->job.setup == TU_PLACE_PHYSICS) {
         if (!place_nodes(l, &l->physics_nodes, config->physics_nodes, config->inputs > 0)) {
             go_on(l, TU_PLACE_NETWORK);
@@ -88,6 +124,13 @@ static void set_up(tu_learner *l, int stage)
     go_on(l, stage);
     while (tu_learner_setup_slice(l)) {
     }
+}
+
+void tu_learner_apply_setup_begin(tu_learner *l)
+{
+    l->calibrated = 1;
+    l->calibrating = 0;
+    go_on(l, TU_PLACE_PHYSICS);
 }
 
 void tu_learner_apply_setup(tu_learner *l) { set_up(l, TU_PLACE_PHYSICS); }

@@ -86,23 +86,13 @@ static int is_quiet(const tu_learner *l)
     return quiet;
 }
 
-/* Fits the newest window and, where it passes the acceptance test, adds its regression target. quiet: it leaves far
- * less than the noise explains.
- */
-static int try_window(tu_learner *l, int *quiet)
+/* Whether the window that was fitted passes the acceptance test; else the reason. */
+static int accept_window(tu_learner *l)
 {
     const tu_config *config = l->config;
     const tu_setup *setup = &l->setup;
     const tu_fit *fit = &l->targets.fit;
-    int reach = 2 * tu_window_reach(&setup->window), reason = TU_ACCEPTED;
-    if (l->ring.held <= reach) {
-        return TU_GAP;
-    }
-    if (l->clean <= reach) {
-        return l->bad_reason;
-    }
-    tu_window_fit(&setup->window, &l->ring, config->channels, fit);
-    *quiet = l->counters.recalibrations && is_quiet(l);
+    int reason = TU_ACCEPTED;
     if (config->dense) {
         reason = tu_gates_accept(&setup->window, fit, &l->noise, setup->sigma_scale);
     } else if (config->gated) {
@@ -114,20 +104,24 @@ static int try_window(tu_learner *l, int *quiet)
     if (config->repair && !is_consistent(l)) {
         return TU_INCONSISTENT;
     }
-    if (config->dense && config->repair && is_still(l)) {
-        return TU_STILL;
-    }
-    if (l->known.fusion) {
-        l->known.fusion->fuse(&l->kinematics, config, &setup->window, l->noise.sigma, fit);
-    }
-    tu_angle_wrap_window(config->wrap, config->channels, config->poly, fit);
-    return tu_targets_add(l) ? TU_ACCEPTED : TU_NONFINITE;
+    return config->dense && config->repair && is_still(l) ? TU_STILL : TU_ACCEPTED;
 }
 
-static void process_window(tu_learner *l)
+/* What a sample asks for beyond its window. */
+static void end_sample(tu_learner *l)
 {
-    tu_count(&l->counters.windows);
-    int quiet = 0, reason = try_window(l, &quiet);
+    uint32_t every = (uint32_t)l->config->train_every;
+    l->job.sample = TU_SAMPLED;
+    if (l->calibrating && (int32_t)(l->tick - l->until) >= 0) {
+        l->job.setup = TU_FIND_WINDOW;
+    } else if (l->calibrated && every && l->tick % every == 0) {
+        l->job.update = 1;
+    }
+}
+
+/* Counts what became of a window. */
+static void end_window(tu_learner *l, int reason)
+{
     if (reason == TU_ACCEPTED) {
         tu_count(&l->counters.accepted);
     } else {
@@ -137,12 +131,54 @@ static void process_window(tu_learner *l)
     if (reason == TU_MISFIT || reason == TU_JUMP) { /* a kick: the angle carried so far is of another motion */
         tu_kinematics_clear(&l->kinematics, l->config);
     }
-    if (l->job.astray) {
-        tu_learner_go_back(l);
-    }
-    if (tu_calibrate_watch(&l->calibration, reason, quiet) && l->config->dense) {
+    if (tu_calibrate_watch(&l->calibration, reason, l->job.quiet) && l->config->dense) {
         tu_learner_recalibrate(l);
     }
+    end_sample(l);
+}
+
+/* Fits the newest window; where it passes, its physics is to be filtered. */
+static void fit_slice(tu_learner *l)
+{
+    const tu_config *config = l->config;
+    const tu_fit *fit = &l->targets.fit;
+    if (tu_window_fit_slice(&l->setup.window, &l->ring, config->channels, fit)) {
+        return;
+    }
+    l->job.quiet = l->counters.recalibrations && is_quiet(l);
+    int reason = accept_window(l);
+    if (reason != TU_ACCEPTED) {
+        end_window(l, reason);
+        return;
+    }
+    if (l->known.fusion) {
+        l->known.fusion->fuse(&l->kinematics, config, &l->setup.window, l->noise.sigma, fit);
+    }
+    tu_angle_wrap_window(config->wrap, config->channels, config->poly, fit);
+    tu_targets_filter_begin(l);
+    l->job.sample = TU_FILTERING;
+}
+
+/* Begins with the newest window: one that is tried in a calibration, or one to learn from. */
+static void begin_window(tu_learner *l)
+{
+    int reach = 2 * tu_window_reach(&l->setup.window);
+    l->job.quiet = 0;
+    if (l->calibrating) {
+        if (tu_calibrate_begin(&l->calibration, l->config, l->clean, l->targets.candidate)) {
+            l->job.sample = TU_TRYING;
+        } else {
+            end_sample(l);
+        }
+        return;
+    }
+    tu_count(&l->counters.windows);
+    if (l->ring.held <= reach || l->clean <= reach) {
+        end_window(l, l->ring.held <= reach ? TU_GAP : l->bad_reason);
+        return;
+    }
+    tu_window_fit_begin(&l->targets.fit);
+    l->job.sample = TU_FITTING;
 }
 
 /* Carries angles on to the newest sample, or starts anew where samples are missing since the last window. */
@@ -157,10 +193,9 @@ static void carry_angles(tu_learner *l)
     }
 }
 
-/* Algorithm 1, lines 3 to 14, for a repaired sample: learner->row. */
+/* Algorithm 1, lines 3 to 14, for a repaired sample, learner->row, as far as its window. */
 static void process_sample(tu_learner *l)
 {
-    const tu_config *config = l->config;
     int usable = hold_last(l), stuck = is_stuck(l);
     tu_ring_push(&l->ring, l->row);
     l->clean = usable && !stuck ? l->clean + (l->clean < l->ring.span) : 0;
@@ -169,19 +204,11 @@ static void process_sample(tu_learner *l)
     }
     tu_noise_update(&l->noise, &l->ring, l->calibrating || !l->doubted || !tu_noise_ready(&l->noise));
     l->tick++;
-    if (l->tick % (uint32_t)config->stride == 0) {
+    if (l->tick % (uint32_t)l->config->stride == 0) {
         carry_angles(l);
-        if (!l->calibrating) {
-            process_window(l);
-        } else {
-            tu_calibrate_window(&l->calibration, config, &l->ring, &l->noise, &l->median_gate, l->clean,
-                                &l->targets.fit, l->targets.jets);
-        }
-    }
-    if (l->calibrating && (int32_t)(l->tick - l->until) >= 0) {
-        l->job.setup = TU_FIND_WINDOW;
-    } else if (l->calibrated && config->train_every && l->tick % (uint32_t)config->train_every == 0) {
-        l->job.update = 1;
+        begin_window(l);
+    } else {
+        end_sample(l);
     }
 }
 
@@ -189,13 +216,13 @@ void tu_learner_begin(tu_learner *l, const tu_real *row)
 {
     tu_count(&l->counters.samples);
     memcpy(l->row, row, (size_t)l->ring.columns * sizeof(tu_real));
-    l->job.sample = 1;
+    l->job.sample = TU_TAKEN;
 }
 
-/* A sample as far as its window: repair holds it back for some ticks. */
-static void advance_sample(tu_learner *l)
+/* Repair holds a sample back for some ticks. */
+static void take_sample(tu_learner *l)
 {
-    l->job.sample = 0;
+    l->job.sample = TU_SAMPLED;
     if (l->config->repair) {
         const tu_real *sigma = tu_noise_ready(&l->noise) ? l->noise.sigma : NULL;
         int done = tu_repair_push(&l->repair, sigma, l->setup.sigma_scale, l->config->channels, l->row);
@@ -212,36 +239,60 @@ static void advance_sample(tu_learner *l)
     process_sample(l);
 }
 
-int tu_learner_advance(tu_learner *l)
+static void sample_slice(tu_learner *l)
 {
-    if (l->job.sample) {
-        advance_sample(l);
-    } else if (l->job.compare) {
-        l->job.compare = tu_targets_compare_slice(l);
-    } else if (l->job.setup != TU_SET_UP) {
-        tu_learner_setup_slice(l);
-    } else if (l->job.solve != TU_SOLVED) {
-        tu_targets_solve_slice(l);
-    } else if (l->job.judge) {
-        l->job.judge = l->known.network->watch_slice(l);
-    } else if (l->job.update) {
-        l->job.update = tu_learner_update_slice(l);
+    tu_targets *targets = &l->targets;
+    if (l->job.sample == TU_TAKEN) {
+        take_sample(l);
+    } else if (l->job.sample == TU_FITTING) {
+        fit_slice(l);
+    } else if (l->job.sample == TU_FILTERING) {
+        if (!tu_targets_filter_slice(l)) {
+            end_window(l, tu_targets_add(l) ? TU_ACCEPTED : TU_NONFINITE);
+        }
+    } else if (!tu_calibrate_window_slice(&l->calibration, l->config, &l->ring, &l->noise, &l->median_gate,
+                                          targets->candidate, &targets->fit, targets->jets)) {
+        end_sample(l);
     }
-    return l->job.compare || l->job.setup != TU_SET_UP || l->job.solve != TU_SOLVED || l->job.judge || l->job.update;
 }
 
-/* By operations that dominate a slice; instructions on a Cortex-M4F, measured: about 8 a weight and row of a block, 5 a
- * sample, channel and coefficient of a window.
+int tu_learner_advance(tu_learner *l)
+{
+    tu_job *job = &l->job;
+    if (job->sample) {
+        sample_slice(l);
+    } else if (job->compare) {
+        job->compare = tu_targets_compare_slice(l);
+    } else if (job->astray) {
+        tu_learner_go_back(l);
+    } else if (job->prior) {
+        tu_learner_prior_slice(l);
+    } else if (job->setup != TU_SET_UP) {
+        tu_learner_setup_slice(l);
+    } else if (job->solve != TU_SOLVED) {
+        tu_targets_solve_slice(l);
+    } else if (job->judge) {
+        job->judge = l->known.network->watch_slice(l);
+    } else if (job->update) {
+        job->update = tu_learner_update_slice(l);
+    }
+    return job->sample || job->compare || job->astray || job->prior || job->setup || job->solve || job->judge ||
+           job->update;
+}
+
+/* By operations that dominate a slice; instructions on a Cortex-M4F, measured: about 8 a weight and row of a block, 250
+ * a sample of a window and 400 a pair of them.
  */
 int32_t tu_learner_cost(const tu_learner *l)
 {
     const tu_config *config = l->config;
-    int32_t window = (2 * config->max_half + 1) * config->channels * (config->poly + 1) * 5;
-    int32_t block = TU_CHIP_BLOCK * (l->adam.count * 8 + 500);
-    if (l->job.sample) {
-        return (l->tick + 1) % (uint32_t)config->stride == 0 ? window / 1000 : 1;
+    const tu_job *job = &l->job;
+    int32_t half = l->calibrated && !l->calibrating ? l->setup.window.half : config->max_half;
+    int32_t piece = half < 100 ? 1 + half / 4 : 25, block = TU_CHIP_BLOCK * (l->adam.count * 8 + 500);
+    if (job->sample) {
+        return job->sample == TU_TAKEN ? 1 : piece;
     }
-    return l->job.compare ? 20 : l->job.setup != TU_SET_UP ? 32 : l->job.solve != TU_SOLVED ? 8 : block / 1000;
+    return job->compare || job->astray || job->prior ? 20 : job->setup ? 32 : job->solve ? 8 : block / 1000;
 }
 
 void tu_learner_push(tu_learner *l, const tu_real *row)

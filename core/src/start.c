@@ -39,26 +39,31 @@ static void copy(tu_real *to, const tu_real *from, int count)
     }
 }
 
-/* Fills the library's sums with half a block a group as the model predicts it, in the range it was fitted in: without
- * that prior the first still stretch of a stream would wipe the model out.
+enum { PRIOR_A_SLICE = 8 }; /* windows */
+
+/* Windows of the prior: half a block a group as the model predicts it, in the range it was fitted in. Without them the
+ * first still stretch of a stream would wipe the model out.
  */
-static void add_prior(tu_learner *l)
+static void begin_prior(tu_learner *l)
 {
-    const tu_config *config = l->config;
-    tu_library *library = &l->library;
-    for (int group = 0; library->columns && group < library->groups; group++) {
-        for (int window = 0; window < config->block / 2; window++) {
-            for (int i = 0; i < config->states + config->inputs; i++) {
-                l->targets.node[i] = l->setup.scales.x[i] * tu_rng_normal(&l->rng);
-            }
-            tu_targets_add_prior(l);
-        }
-        library->blocks++;
-    }
-    library->windows = 0;
+    l->job.prior = l->library.columns ? (uint32_t)(l->library.groups * (l->config->block / 2)) : 0;
+    l->library.blocks += l->library.columns && !l->job.prior ? (uint32_t)l->library.groups : 0;
 }
 
-int tu_learner_start(tu_learner *l, const tu_model *model)
+void tu_learner_prior_slice(tu_learner *l)
+{
+    const tu_config *config = l->config;
+    for (int i = 0; i < PRIOR_A_SLICE && l->job.prior; i++) {
+        for (int k = 0; k < config->states + config->inputs; k++) {
+            l->targets.node[k] = l->setup.scales.x[k] * tu_rng_normal(&l->rng);
+        }
+        tu_targets_add_prior(l);
+        l->library.blocks += --l->job.prior % (uint32_t)(config->block / 2) == 0;
+    }
+    l->library.windows = l->job.prior ? l->library.windows : 0;
+}
+
+int tu_learner_start_begin(tu_learner *l, const tu_model *model)
 {
     const tu_config *config = l->config;
     tu_setup *setup = &l->setup;
@@ -81,11 +86,19 @@ int tu_learner_start(tu_learner *l, const tu_model *model)
     copy(l->library.coefficients, model->coefficients, l->library.columns);
     copy(l->library.errors, model->errors, l->library.columns);
     l->since_change = (uint32_t)config->updates;
-    tu_learner_apply_setup(l);
+    tu_learner_apply_setup_begin(l);
     l->library.solved = l->library.columns > 0;
-    add_prior(l);
+    begin_prior(l);
     tu_last_good_trust(l);
     return TU_OK;
+}
+
+int tu_learner_start(tu_learner *l, const tu_model *model)
+{
+    int status = tu_learner_start_begin(l, model);
+    while (status == TU_OK && tu_learner_advance(l)) {
+    }
+    return status;
 }
 
 void tu_learner_go_back(tu_learner *l)
@@ -94,7 +107,7 @@ void tu_learner_go_back(tu_learner *l)
     tu_last_good_restore(l);
     tu_targets_forget(l);
     l->since_change = (uint32_t)l->config->updates;
-    add_prior(l);
+    begin_prior(l);
     tu_count(&l->counters.rolled_back);
     tu_count(&l->counters.returned);
 }

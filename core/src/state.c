@@ -11,9 +11,9 @@
 
 /* What the learner's struct takes on a 32-bit chip: the size of an arena is the same wherever it is asked for. */
 #ifdef TU_REAL_DOUBLE
-enum { STATE_BYTES = 1400 };
+enum { STATE_BYTES = 1416 };
 #else
-enum { STATE_BYTES = 1120 };
+enum { STATE_BYTES = 1144 };
 #endif
 typedef char tu_state_must_fit[sizeof(tu_learner) <= STATE_BYTES || sizeof(void *) > 4 ? 1 : -1];
 
@@ -21,6 +21,7 @@ static void carve_targets(tu_targets *targets, tu_arena *arena, const tu_config 
 {
     int on = config->on_count, width = config->parameters + config->library_terms;
     tu_fit_carve(&targets->fit, arena, config->channels, config->poly);
+    targets->candidate = tu_arena_take(arena, sizeof *targets->candidate);
     targets->jets = tu_arena_reals(arena, 3 * config->states);
     targets->node = tu_arena_reals(arena, config->states + config->inputs);
     targets->field = tu_arena_reals(arena, config->states);

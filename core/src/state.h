@@ -16,15 +16,16 @@
 /* Working memory of one window's regression target. */
 typedef struct {
     tu_fit fit;
-    tu_real *jets;        /* 3 x states */
-    tu_real *node;        /* states, then inputs */
-    tu_real *field;       /* states */
-    tu_real *terms;       /* library terms */
-    tu_real *sensitivity; /* residual states x parameters */
-    tu_real *row;         /* parameters + terms: one row of the design at one node */
-    tu_real *design;      /* residual states x (parameters + terms): the rows of the window */
-    tu_real *target;      /* residual states */
-    tu_real *entry;       /* for the reservoir, and a tag for the holdout */
+    tu_candidate *candidate; /* of a calibration */
+    tu_real *jets;           /* 3 x states */
+    tu_real *node;           /* states, then inputs */
+    tu_real *field;          /* states */
+    tu_real *terms;          /* library terms */
+    tu_real *sensitivity;    /* residual states x parameters */
+    tu_real *row;            /* parameters + terms: one row of the design at one node */
+    tu_real *design;         /* residual states x (parameters + terms): the rows of the window */
+    tu_real *target;         /* residual states */
+    tu_real *entry;          /* for the reservoir, and a tag for the holdout */
 } tu_targets;
 
 typedef struct {
@@ -45,19 +46,32 @@ typedef struct {
 
 enum tu_solving { TU_SOLVED = 0, TU_SOLVING = 1, TU_REMOVING = 2 };
 
-enum tu_setting_up { TU_SET_UP = 0, TU_FIND_WINDOW = 1, TU_PLACE_PHYSICS = 2, TU_PLACE_NETWORK = 3 };
+/* What becomes of a sample: a window in a calibration is tried, any other is fitted, then its physics is filtered. */
+enum tu_sampling { TU_SAMPLED = 0, TU_TAKEN = 1, TU_TRYING = 2, TU_FITTING = 3, TU_FILTERING = 4 };
+
+enum tu_setting_up {
+    TU_SET_UP = 0,
+    TU_FIND_WINDOW = 1,
+    TU_MAKE_LONGEST = 2,
+    TU_MAKE_WINDOW = 3,
+    TU_PLACE_PHYSICS = 4,
+    TU_PLACE_NETWORK = 5
+};
 
 /* What a sample has brought that is not done yet, in this order. */
 typedef struct {
-    int sample;  /* it has not been looked at */
-    int setup;   /* of windows, when a calibration ends: tu_setting_up */
+    int sample;  /* tu_sampling */
+    int quiet;   /* the window's fit leaves far less than the noise explains */
+    int node;    /* of its physics, the one next */
     int compare; /* in a trial: the window with its stored neighbour */
     tu_search search;
+    int astray;     /* the last good model predicts better */
+    uint32_t prior; /* windows of the prior that are still to be added */
+    int setup;      /* of windows, when a calibration ends: tu_setting_up */
     int solve;      /* of the library: tu_solving */
     uint32_t index; /* of the stored target next */
     int update;     /* of the network: 1: it is due */
     int judge;      /* the network is to be judged */
-    int astray;     /* the last good model predicts better */
     int first;      /* of the minibatch, the window next */
     tu_real loss;   /* summed so far */
     tu_nodes_work nodes;
@@ -152,8 +166,12 @@ int32_t tu_learner_cost(const tu_learner *learner);
 int tu_learner_update_slice(tu_learner *learner);
 int tu_learner_train_slice(tu_learner *learner);
 
-/* Back to the last good model: what came since is forgotten. */
+/* tu_learner_start, but for what tu_learner_advance then does. */
+int tu_learner_start_begin(tu_learner *learner, const tu_model *model);
+
+/* Back to the last good model: what came since is forgotten. prior: what the library's sums begin with, in slices. */
 void tu_learner_go_back(tu_learner *learner);
+void tu_learner_prior_slice(tu_learner *learner);
 
 /* Finds noise and window once more; the model stays. */
 void tu_learner_recalibrate(tu_learner *learner);
@@ -161,7 +179,8 @@ void tu_learner_recalibrate(tu_learner *learner);
 /* The end of a calibration in slices: while they return 1. */
 int tu_learner_setup_slice(tu_learner *learner);
 
-/* From here on windows are used: what follows from the window and scales found. */
+/* From here on windows are used: what follows from the window and scales found, all at once or in slices of setup. */
 void tu_learner_apply_setup(tu_learner *learner);
+void tu_learner_apply_setup_begin(tu_learner *learner);
 
 #endif

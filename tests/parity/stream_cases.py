@@ -95,7 +95,9 @@ def made_window(core: Core, shape: tuple[int, int, int]) -> Any:
 def fitted(core: Core, made: Any, samples: Any) -> Any:
     fit = core.new("tu_fit")
     core.lib.tu_fit_carve(fit, core.arena(), 2, made.poly)
-    core.lib.tu_window_fit(made, samples, 2, fit)
+    core.lib.tu_window_fit_begin(fit)
+    while core.lib.tu_window_fit_slice(made, samples, 2, fit):
+        pass
     return fit
 
 
@@ -298,14 +300,22 @@ def core_calibrate(core: Core) -> Outcome:
     config.channels, config.states, config.poly, config.dense, config.max_half = 2, 2, CONFIG.poly, 1, CONFIG.max_half
     config.channel, config.sample_period = list(CONFIG.channel), PERIOD
     state, samples = core_noise_state(core)
-    gate, fit = core.new("tu_median_gate"), core.new("tu_fit")
+    gate, fit, tried = core.new("tu_median_gate"), core.new("tu_fit"), core.new("tu_candidate")
     core.lib.tu_median_gate_carve(gate, core.arena(), 2, 0)
     core.lib.tu_fit_carve(fit, core.arena(), 2, CONFIG.poly)
     core.lib.tu_calibrate_carve(cal, setup, core.arena(), config)
     for row in STREAM:
         core.lib.tu_ring_push(samples, core.pointer(row))
-        core.lib.tu_calibrate_window(cal, config, samples, state, gate, 101, fit, core.pointer(jets))
-    core.lib.tu_calibrate_finish(cal, config, state, setup)
+        more = core.lib.tu_calibrate_begin(cal, config, 101, tried)
+        while more:
+            more = core.lib.tu_calibrate_window_slice(cal, config, samples, state, gate, tried, fit, core.pointer(jets))
+    sigma_scale = core.array([0.0])
+    index = core.lib.tu_calibrate_choose(cal, config, core.pointer(sigma_scale))
+    core.lib.tu_calibrate_candidate(cal, config, index, tried)
+    while core.lib.tu_window_make_slice(core.ffi.addressof(tried, "window"), core.ffi.addressof(tried, "work")):
+        pass
+    setup.window, setup.sigma_scale = tried.window, sigma_scale[0]
+    core.lib.tu_calibrate_finish(cal, config, state, index, setup)
     scales = [core.read(part, 2) for part in (setup.scales.x, setup.scales.dx, setup.scales.ddx)]
     return {"half": setup.window.half, "scales": scales, "sigma_scale": setup.sigma_scale, "snr2": setup.snr2}
 

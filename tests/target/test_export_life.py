@@ -22,20 +22,23 @@ Record = Callable[[str, object], None]
 KILOBYTE = 1024
 
 
-def test_push_and_slice_are_bounded_over_a_whole_life(tmp_path: Path, record_property: Record) -> None:
+@pytest.mark.parametrize("network", [True, False], ids=["network", "no network"])
+def test_push_and_slice_are_bounded_over_a_whole_life(network: bool, tmp_path: Path, record_property: Record) -> None:
     """Calibration, a full reservoir, a judged network, a change, a recalibration, observer, telemetry and saves."""
     chip, rows = changing_life()
+    chip = chip if network else chip.without_network()
     life = count_life(build_life(chip, tmp_path), rows, save_every=8000)
     found = life.figures
     assert (found["samples"], found["lost"], found["saves"]) == (len(rows), 0, 2)
-    assert (found["changes"], found["recalibrations"], found["reservoir"]) == (1, 1, 2048)
+    assert (found["changes"], found["recalibrations"], found["reservoir"]) == (1, 1, chip.config.reservoir)
     push, piece = life.cost("push"), life.cost("slice")
     assert push.longest <= 2_000
     assert piece.longest <= 120_000
     record_property(
         "figure",
-        f"emulated M4F, a whole life of an export: push {push.mean:.0f} instructions on average, {push.longest:,} at "
-        f"most; a slice of work {piece.mean:.0f}, {piece.longest:,} at most",
+        f"emulated M4F, a whole life of an export, {'with' if network else 'without'} a network: "
+        f"push {push.mean:.0f} instructions on average, {push.longest:,} at most; "
+        f"a slice of work {piece.mean:.0f}, {piece.longest:,} at most",
     )
 
 

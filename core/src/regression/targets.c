@@ -9,6 +9,7 @@ enum { HOLDOUT_EVERY = 8 };    /* one block in so many is held out */
 enum { PARTS = 4 };            /* of a block, each one observation where the network or a change is tested */
 enum { TAGS = 32768 };         /* parts that a compact entry can tell apart */
 enum { REMOVED_A_SLICE = 16 }; /* stored targets */
+enum { NODES_A_SLICE = 16 };   /* of a window's physics */
 enum { SOLVE_EVERY = 8 };      /* blocks between two solutions of the library */
 
 /* States from the window's polynomial and inputs from the ring, at one node. */
@@ -76,36 +77,47 @@ void tu_targets_library_at(tu_learner *l, const tu_real *coefficients, const tu_
     }
 }
 
-/* The window's target and design: derivative minus filtered physics, and the filtered library. */
-static void filter_physics(tu_learner *l)
+/* Adds a node's share to the window's target and design. */
+static void add_node(tu_learner *l, int q)
 {
     const tu_config *config = l->config;
-    const tu_nodes *nodes = &l->physics_nodes;
     tu_targets *targets = &l->targets;
     int on = config->on_count, width = config->parameters + config->library_terms;
+    const tu_real *weights = l->physics_nodes.weights + q * on;
+    node_at(l, &l->physics_nodes, q);
+    l->known.field(l->known.context, targets->node, targets->node + config->states, targets->field);
+    evaluate_library(l);
     for (int i = 0; i < on; i++) {
-        targets->target[i] = 0;
-    }
-    for (int k = 0; k < on * width; k++) {
-        targets->design[k] = 0;
-    }
-    for (int q = 0; q < nodes->count; q++) {
-        const tu_real *weights = nodes->weights + q * on;
-        node_at(l, nodes, q);
-        l->known.field(l->known.context, targets->node, targets->node + config->states, targets->field);
-        evaluate_library(l);
-        for (int i = 0; i < on; i++) {
-            targets->target[i] += weights[i] * targets->field[config->on[i]];
-            const tu_real *row = width ? design_row(l, i) : NULL;
-            for (int k = 0; k < width; k++) {
-                targets->design[i * width + k] += weights[i] * row[k];
-            }
+        targets->target[i] += weights[i] * targets->field[config->on[i]];
+        const tu_real *row = width ? design_row(l, i) : NULL;
+        for (int k = 0; k < width; k++) {
+            targets->design[i * width + k] += weights[i] * row[k];
         }
     }
-    for (int i = 0; i < on; i++) {
-        int state = config->on[i];
-        targets->target[i] = (derivative_of(l, state, 1) - targets->target[i]) / l->setup.scales.dx[state];
+}
+
+void tu_targets_filter_begin(tu_learner *l)
+{
+    const tu_config *config = l->config;
+    tu_clear(l->targets.target, config->on_count);
+    tu_clear(l->targets.design, config->on_count * (config->parameters + config->library_terms));
+    l->job.node = 0;
+}
+
+int tu_targets_filter_slice(tu_learner *l)
+{
+    const tu_config *config = l->config;
+    for (int i = 0; i < NODES_A_SLICE && l->job.node < l->physics_nodes.count; i++) {
+        add_node(l, l->job.node++);
     }
+    if (l->job.node < l->physics_nodes.count) {
+        return 1;
+    }
+    for (int i = 0; i < config->on_count; i++) {
+        int state = config->on[i];
+        l->targets.target[i] = (derivative_of(l, state, 1) - l->targets.target[i]) / l->setup.scales.dx[state];
+    }
+    return 0;
 }
 
 /* An entry: scaled nodes, what the library leaves of the target, second derivatives, the block's tag. Its length. */
@@ -257,7 +269,6 @@ int tu_targets_add(tu_learner *l)
 {
     const tu_config *config = l->config;
     const tu_targets *targets = &l->targets;
-    filter_physics(l);
     int length = write_entry(l);
     int width = config->on_count * (config->parameters + config->library_terms);
     if (!all_usable(targets->design, width) || !all_usable(targets->target, config->on_count) ||

@@ -4,8 +4,13 @@
 
 #include "state.h"
 
-/* Adds the window whose fit is in learner->targets: its target, the derivative minus the known physics, both filtered
- * alike, goes to the library's sums and to the reservoir. 0: something of it is not finite, and nothing was added.
+/* The window whose fit is in learner->targets: its target is the derivative minus the known physics, both filtered
+ * alike. In slices of some nodes: while they return 1.
+ */
+void tu_targets_filter_begin(tu_learner *learner);
+int tu_targets_filter_slice(tu_learner *learner);
+
+/* Adds that target to the library's sums and to the reservoir. 0: something of it is not finite, and nothing was added.
  */
 int tu_targets_add(tu_learner *learner);
 

@@ -83,6 +83,7 @@ void tu_kept_restore(tu_learner *l, const tu_kept *k)
     }
     REGRESSION(RESTORE)
     TRAINING(RESTORE)
+    memset(&l->job, 0, sizeof l->job);
     tu_learner_gap(l);
 }
 

@@ -48,9 +48,10 @@ int tu_service_restart(tu_service *s, const tu_model *model)
     const tu_plan *plan = s->plan;
     int status = tu_learner_init(&s->learner, plan->config, plan->known, s->learner_arena, s->learner_bytes);
     if (status == TU_OK && model) {
-        status = tu_learner_start(s->learner, model);
+        status = tu_learner_start_begin(s->learner, model);
     }
-    s->busy = 0;
+    s->busy = status == TU_OK && model; /* the start's own slices */
+    s->waiting = 0;
     s->snapshot.whole =
         model ? s->snapshot.whole : 0; /* predictions go on with the old model until there is a new one */
     s->snapshot.begun = s->snapshot.whole;
@@ -104,21 +105,26 @@ int tu_service_due(const tu_service *s, uint32_t *left, uint32_t every)
     return past == 0;
 }
 
-/* Ticks are missing before this sample: one that the learner can fill, or a gap. */
-static void interrupt_stream(tu_service *s, uint32_t missing)
+/* Ticks are missing before this sample: one that the learner can fill, or a gap. 1: it is the former. */
+static int interrupt_stream(tu_service *s, uint32_t missing)
 {
-    const tu_config *config = s->plan->config;
-    tu_real nothing[TU_MAX_STATES + TU_MAX_INPUTS];
     s->gaps++;
     tu_observer_clear(&s->observer);
-    if (missing > 1 || !config->repair) {
+    if (missing > 1 || !s->plan->config->repair) {
         tu_learner_gap(s->learner);
-        return;
+        return 0;
     }
-    for (int i = 0; i < config->channels + config->inputs; i++) {
+    return 1;
+}
+
+/* A sample that is missing, for the learner to fill. */
+static void begin_missing(tu_service *s)
+{
+    tu_real nothing[TU_MAX_STATES + TU_MAX_INPUTS];
+    for (int i = 0; i < s->learner->ring.columns; i++) {
         nothing[i] = (tu_real)NAN;
     }
-    tu_learner_push(s->learner, nothing);
+    tu_learner_begin(s->learner, nothing);
 }
 
 static void count_missing(tu_service *s)
@@ -145,13 +151,15 @@ static int take_sample(tu_service *s)
     s->tick += (uint64_t)missing + (s->tick || s->due ? 1u : 0u);
     s->due = tick + 1;
     s->elapsed = missing + 1;
-    if (missing) {
-        interrupt_stream(s, missing);
-    }
+    s->waiting = missing && interrupt_stream(s, missing);
     count_missing(s);
     int due = tu_service_due(s, &s->step_left, (uint32_t)s->observer.every);
     s->predicted = tu_observer_push(&s->observer, &s->snapshot, s->learner->noise.sigma, s->row, due);
-    tu_learner_begin(s->learner, s->row);
+    if (s->waiting) {
+        begin_missing(s);
+    } else {
+        tu_learner_begin(s->learner, s->row);
+    }
     s->busy = 1;
     return 1;
 }
@@ -172,6 +180,11 @@ static int32_t slice(tu_service *s)
     if (s->busy) {
         cost += tu_learner_cost(s->learner);
         s->busy = tu_learner_advance(s->learner);
+        if (!s->busy && s->waiting) {
+            s->waiting = 0;
+            tu_learner_begin(s->learner, s->row);
+            s->busy = 1;
+        }
         if (!s->busy && model_changed(s)) {
             tu_service_publish(s);
         }

@@ -53,6 +53,7 @@ struct tu_service {
     uint32_t elapsed;   /* ticks from the sample before to this one */
     uint32_t step_left; /* ticks to the next step of the observer */
     int busy;           /* the learner is at work on a sample */
+    int waiting;        /* the sample at hand waits for one that is missing before it */
     int predicted;      /* the observer made a step with this sample */
     uint32_t gaps, saves, save_errors, restarts;
     uint32_t published_updates, published_blocks,

@@ -30,6 +30,9 @@ int tu_service_load(tu_service *s, const tu_storage *storage)
     if (status == TU_STORAGE_FAILED) { /* half a state is none */
         tu_service_restart(s, s->plan->model);
     }
+    if (status == TU_OK) {
+        s->busy = s->waiting = 0;
+    }
     if (status == TU_OK && s->learner->calibrated) {
         tu_service_publish(s);
     }

@@ -32,13 +32,16 @@ static int count_candidates(const tu_config *config)
     return count;
 }
 
-static void candidate(const tu_config *config, int index, tu_window *window)
+void tu_calibrate_candidate(const tu_calibration *cal, const tu_config *config, int index, tu_candidate *candidate)
 {
     int half = config->dense ? SMALLEST : config->taps;
-    for (int i = 0; i < index; i++) {
+    candidate->index = index < 0 ? cal->candidates - 1 : index;
+    candidate->made = 0;
+    for (int i = 0; i < candidate->index; i++) {
         half = longer(half);
     }
-    tu_window_make(window, half, config->dense ? 1 : config->spacing, config->poly, config->sample_period);
+    tu_window_begin(&candidate->window, &candidate->work, half, config->dense ? 1 : config->spacing, config->poly,
+                    config->sample_period);
 }
 
 void tu_calibrate_carve(tu_calibration *cal, tu_setup *setup, tu_arena *arena, const tu_config *config)
@@ -117,20 +120,21 @@ static tu_real scatter(const tu_calibration *cal)
     return UNEVEN < cal->level && cal->level < MOTION ? tu_exp(TU_R(0.5) * cal->level) : 1;
 }
 
-void tu_calibrate_window(tu_calibration *cal, const tu_config *config, const tu_ring *ring, const tu_noise *noise,
-                         tu_median_gate *gate, int clean, const tu_fit *fit, tu_real *jets)
+int tu_calibrate_begin(tu_calibration *cal, const tu_config *config, int clean, tu_candidate *candidate)
 {
-    int index = cal->next, rejected = 0;
-    tu_window window;
-    candidate(config, index, &window);
-    cal->next = index + 1 < cal->candidates ? index + 1 : 0;
-    if (clean <= 2 * tu_window_reach(&window)) {
-        return;
-    }
-    tu_window_fit(&window, ring, config->channels, fit);
+    tu_calibrate_candidate(cal, config, cal->next, candidate);
+    cal->next = cal->next + 1 < cal->candidates ? cal->next + 1 : 0;
+    return clean > 2 * tu_window_reach(&candidate->window);
+}
+
+/* Counts how a candidate's fit fared. */
+static void judge(tu_calibration *cal, const tu_config *config, const tu_ring *ring, const tu_noise *noise,
+                  tu_median_gate *gate, int index, const tu_window *window, const tu_fit *fit, tu_real *jets)
+{
+    int rejected = 0;
     if (config->dense) {
-        rejected = tu_gates_accept(&window, fit, noise, scatter(cal)) != TU_ACCEPTED;
-        tu_real now = excess(&window, noise, fit);
+        rejected = tu_gates_accept(window, fit, noise, scatter(cal)) != TU_ACCEPTED;
+        tu_real now = excess(window, noise, fit);
         if (index == 0) {
             cal->excess += (now - cal->excess) / (tu_real)(cal->tried[0] + 1);
         }
@@ -138,7 +142,7 @@ void tu_calibrate_window(tu_calibration *cal, const tu_config *config, const tu_
             learn_level(cal, config, now);
         }
     } else if (config->gated) {
-        rejected = gate->accept(gate, &window, ring, fit, noise, 1) != TU_ACCEPTED;
+        rejected = gate->accept(gate, window, ring, fit, noise, 1) != TU_ACCEPTED;
     }
     for (int i = 0; i < config->inputs; i++) {
         tu_real input = tu_ring_at(ring, config->channels + i, 0);
@@ -148,11 +152,27 @@ void tu_calibrate_window(tu_calibration *cal, const tu_config *config, const tu_
     if (!rejected) {
         cal->passed[index]++;
         tu_angle_wrap_window(config->wrap, config->channels, config->poly, fit);
-        tu_window_jets(config, &window, fit->coefficients, jets);
+        tu_window_jets(config, window, fit->coefficients, jets);
         for (int i = 0; i < 3 * config->states; i++) {
             cal->squares[index * 3 * config->states + i] += jets[i] * jets[i];
         }
     }
+}
+
+int tu_calibrate_window_slice(tu_calibration *cal, const tu_config *config, const tu_ring *ring, const tu_noise *noise,
+                              tu_median_gate *gate, tu_candidate *candidate, const tu_fit *fit, tu_real *jets)
+{
+    const tu_window *window = &candidate->window;
+    if (!candidate->made) {
+        candidate->made = !tu_window_make_slice(&candidate->window, &candidate->work);
+        tu_window_fit_begin(fit);
+        return 1;
+    }
+    if (tu_window_fit_slice(window, ring, config->channels, fit)) {
+        return 1;
+    }
+    judge(cal, config, ring, noise, gate, candidate->index, window, fit, jets);
+    return 0;
 }
 
 static tu_real share(uint32_t part, uint32_t whole) { return (tu_real)part / (tu_real)(whole > 1 ? whole : 1); }
@@ -181,7 +201,7 @@ static void find_scales(const tu_calibration *cal, const tu_config *config, cons
     }
 }
 
-int tu_calibrate_choose(const tu_calibration *cal, const tu_config *config, tu_setup *setup)
+int tu_calibrate_choose(const tu_calibration *cal, const tu_config *config, tu_real *sigma_scale)
 {
     tu_real best = 0, wanted = NEARLY_ALL;
     int index = 0;
@@ -196,14 +216,13 @@ int tu_calibrate_choose(const tu_calibration *cal, const tu_config *config, tu_s
         index = share(cal->passed[i], cal->tried[i]) >= wanted * best ? i : index;
     }
     int coloured = config->dense && best < TU_R(0.5) && cal->excess > 0;
-    setup->sigma_scale = coloured ? tu_exp(TU_R(0.5) * cal->excess) : scatter(cal);
-    candidate(config, index, &setup->window);
+    *sigma_scale = coloured ? tu_exp(TU_R(0.5) * cal->excess) : scatter(cal);
     return index;
 }
 
-void tu_calibrate_finish(const tu_calibration *cal, const tu_config *config, const tu_noise *noise, tu_setup *setup)
+void tu_calibrate_finish(const tu_calibration *cal, const tu_config *config, const tu_noise *noise, int index,
+                         tu_setup *setup)
 {
-    int index = tu_calibrate_choose(cal, config, setup);
     find_scales(cal, config, noise, index, &setup->window, &setup->scales);
     tu_taps_finish(config, noise, setup);
 }
@@ -220,17 +239,15 @@ int tu_calibrate_watch(tu_calibration *cal, int reason, int quiet)
     return wrong;
 }
 
-int tu_calibrate_signal(const tu_calibration *cal, const tu_config *config, const tu_noise *noise,
-                        const tu_scales *scales)
+int tu_calibrate_signal(const tu_config *config, const tu_noise *noise, const tu_scales *scales,
+                        const tu_window *longest)
 {
     int signal = 1;
-    tu_window longest;
-    candidate(config, cal->candidates - 1, &longest);
     for (int i = 0; i < config->states; i++) {
         int order = config->order[i];
         tu_real sigma = noise->sigma[config->channel[i]], rate = scales->dx[i];
         signal &= order > 0 || sigma < MOST_NOISE * scales->x[i];
-        signal &= !config->dense || sigma * sigma * tu_window_derivative_gain(&longest, order + 1) < rate * rate;
+        signal &= !config->dense || sigma * sigma * tu_window_derivative_gain(longest, order + 1) < rate * rate;
     }
     return signal;
 }

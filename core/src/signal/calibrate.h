@@ -20,25 +20,38 @@ typedef struct {
     int quiet;              /* and those with hardly any */
 } tu_calibration;
 
+/* A window that is tried. */
+typedef struct {
+    int index;
+    int made;
+    tu_window window;
+    tu_window_work work;
+} tu_candidate;
+
 void tu_calibrate_carve(tu_calibration *cal, tu_setup *setup, tu_arena *arena, const tu_config *config);
 
 /* x_hat, dx_hat, ddx_hat of every state at the window's centre (eqs. x_hat to ddx_hat): 3 x states. */
 void tu_window_jets(const tu_config *config, const tu_window *window, const tu_real *coefficients, tu_real *jets);
 
-/* Tries one candidate on the newest samples, a different one at each call; the newest `clean` samples have nothing bad.
- * fit and jets (3 x states) are working memory.
+/* Begins with a candidate: its window is made by tu_window_make_slice. -1: the longest. */
+void tu_calibrate_candidate(const tu_calibration *cal, const tu_config *config, int index, tu_candidate *candidate);
+
+/* Tries one candidate on the newest samples, a different one each time: begin, where it returns 1 slices, while they
+ * do. The newest `clean` samples have nothing bad. fit and jets (3 x states) are working memory.
  */
-void tu_calibrate_window(tu_calibration *cal, const tu_config *config, const tu_ring *ring, const tu_noise *noise,
-                         tu_median_gate *gate, int clean, const tu_fit *fit, tu_real *jets);
+int tu_calibrate_begin(tu_calibration *cal, const tu_config *config, int clean, tu_candidate *candidate);
+int tu_calibrate_window_slice(tu_calibration *cal, const tu_config *config, const tu_ring *ring, const tu_noise *noise,
+                              tu_median_gate *gate, tu_candidate *candidate, const tu_fit *fit, tu_real *jets);
 
 /* Forgets what was tried. */
 void tu_calibrate_clear(tu_calibration *cal, const tu_config *config);
 
-/* Chooses the longest window that nearly always passes, and the factor on sigma. The candidate's number. */
-int tu_calibrate_choose(const tu_calibration *cal, const tu_config *config, tu_setup *setup);
+/* The number of the longest window that nearly always passes, and the factor on sigma. */
+int tu_calibrate_choose(const tu_calibration *cal, const tu_config *config, tu_real *sigma_scale);
 
-/* The same, and the scales. */
-void tu_calibrate_finish(const tu_calibration *cal, const tu_config *config, const tu_noise *noise, tu_setup *setup);
+/* The scales, seen through the candidate chosen, which is made. */
+void tu_calibrate_finish(const tu_calibration *cal, const tu_config *config, const tu_noise *noise, int index,
+                         tu_setup *setup);
 
 /* Counts how a window fared. 1: nearly all were rejected for long, so the stream needs another window: the motion is
  * faster, or the sensor worse; or nearly all were `quiet`, with far less misfit than the noise explains. Scales are
@@ -49,7 +62,7 @@ int tu_calibrate_watch(tu_calibration *cal, int reason, int quiet);
 /* Whether the motion that the scales stand for rises above the noise: in every channel of a sensed state, and in the
  * derivative of every state by the longest window.
  */
-int tu_calibrate_signal(const tu_calibration *cal, const tu_config *config, const tu_noise *noise,
-                        const tu_scales *scales);
+int tu_calibrate_signal(const tu_config *config, const tu_noise *noise, const tu_scales *scales,
+                        const tu_window *longest);
 
 #endif

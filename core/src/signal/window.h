@@ -18,17 +18,45 @@ typedef struct {
     tu_real inverse[(TU_MAX_POLY + 1) * (TU_MAX_POLY + 2) / 2]; /* of the basis' Gram matrix, lower triangle by rows */
 } tu_window;
 
+/* A window whose Gram matrix is being summed. */
+typedef struct {
+    int next; /* sample from the centre on */
+    tu_real sums[(TU_MAX_POLY + 1) * (TU_MAX_POLY + 2) / 2];
+} tu_window_work;
+
+/* A channel on its way through a fit. */
+typedef struct {
+    tu_real centre;                 /* the middle sample: taken off, so that float32 sums keep their digits */
+    tu_real terms[TU_MAX_POLY + 1]; /* moments, then coefficients of the powers of tau */
+    tu_real misfit;
+    tu_real sums[TU_SEGMENTS];
+} tu_track;
+
+/* A fit that is under way: two walks over the pairs of samples, moments, then residuals. */
+typedef struct {
+    int channel; /* first of those at hand, */
+    int count;   /* and how many; 0: not begun with them */
+    int residuals;
+    int next; /* pair */
+    tu_track tracks[2];
+} tu_fit_work;
+
 /* What a fit tells of each channel. */
 typedef struct {
     tu_real *coefficients; /* channels x (poly + 1) */
     tu_real *misfit;       /* squared residual norm */
     tu_real *segments;     /* sum over segments of squared residual sum / length: both in units of the noise variance */
+    tu_fit_work *work;
 } tu_fit;
 
 /* L_0 .. L_{count-1} at tau, or their derivative of the given order. */
 void tu_legendre(tu_real tau, int count, int derivative, tu_real *values);
 
 void tu_window_make(tu_window *window, int half, int spacing, int poly, tu_real period);
+
+/* The same in slices of at most 128 samples: while they return 1. */
+void tu_window_begin(tu_window *window, tu_window_work *work, int half, int spacing, int poly, tu_real period);
+int tu_window_make_slice(tu_window *window, tu_window_work *work);
 
 /* Half width in ticks. */
 TU_INLINE int tu_window_reach(const tu_window *window) { return window->half * window->spacing; }
@@ -38,8 +66,11 @@ TU_INLINE tu_real tu_window_freedom(const tu_window *window) { return (tu_real)(
 
 void tu_fit_carve(tu_fit *fit, tu_arena *arena, int channels, int poly);
 
-/* Fits the newest window of the ring's first `channels` columns. */
-void tu_window_fit(const tu_window *window, const tu_ring *ring, int channels, const tu_fit *fit);
+/* Fits the newest window of the ring's first `channels` columns, in slices of at most 128 pairs of samples of one or
+ * two channels: while they return 1.
+ */
+void tu_window_fit_begin(const tu_fit *fit);
+int tu_window_fit_slice(const tu_window *window, const tu_ring *ring, int channels, const tu_fit *fit);
 
 /* The basis at tau, or its time derivative: coefficients to the polynomial's value there. */
 void tu_window_basis(const tu_window *window, tu_real tau, int derivative, tu_real *basis);

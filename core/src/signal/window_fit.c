@@ -2,6 +2,7 @@
 #include "signal/window.h"
 
 enum { MAX_TERMS = TU_MAX_POLY + 1 };
+enum { SLICE = 128 }; /* samples, or pairs of them, walked over at a time: about 30,000 instructions of a Cortex-M4F */
 
 /* Moments are taken with monic Legendre polynomials, P_{j+1} = tau P_j - BETA_j P_{j-1}: the cheapest recurrence. */
 static const tu_real BETA[MAX_TERMS] = {0,
@@ -31,12 +32,13 @@ TU_INLINE void monic(tu_real tau, int poly, tu_real *basis)
     }
 }
 
-/* Sums of products of the monic polynomials over the window's samples: of two even or two odd ones, the rest are 0. */
-TU_INLINE void gram(int half, int poly, tu_real *products)
+static int smaller(int a, int b) { return a < b ? a : b; }
+
+/* Adds samples to the sums of products of the monic polynomials: of two even or two odd ones, the rest are 0. */
+TU_INLINE void add_products(int half, int poly, int first, int count, tu_real *sums)
 {
-    tu_real basis[MAX_TERMS], sums[MAX_TERMS * (MAX_TERMS + 1) / 2] = {0};
-    tu_real step = TU_R(1.0) / (tu_real)half, k = 1;
-    for (int n = half; n > 0; n--, k += 1) {
+    tu_real basis[MAX_TERMS], step = TU_R(1.0) / (tu_real)half, k = (tu_real)first;
+    for (; count > 0; count--, k += 1) {
         monic(k * step, poly, basis);
         for (int i = 0; i <= poly; i++) {
             for (int j = i & 1; j <= i; j += 2) {
@@ -44,25 +46,18 @@ TU_INLINE void gram(int half, int poly, tu_real *products)
             }
         }
     }
+}
+
+/* The inverse of the Gram matrix, from the sums over one half of the window. */
+static void invert_gram(tu_window *window, tu_real *factor)
+{
+    tu_real basis[MAX_TERMS];
+    int poly = window->poly;
     monic(0, poly, basis);
     for (int i = 0; i <= poly; i++) {
         for (int j = 0; j <= i; j++) {
-            products[tu_packed(i) + j] = 2 * sums[tu_packed(i) + j] + basis[i] * basis[j]; /* k, -k and the centre */
+            factor[tu_packed(i) + j] = 2 * factor[tu_packed(i) + j] + basis[i] * basis[j]; /* k, -k and the centre */
         }
-    }
-}
-
-void tu_window_make(tu_window *window, int half, int spacing, int poly, tu_real period)
-{
-    tu_real factor[MAX_TERMS * (MAX_TERMS + 1) / 2];
-    window->half = half;
-    window->spacing = spacing;
-    window->poly = poly;
-    window->seconds = (tu_real)(half * spacing) * period;
-    if (poly == 4) { /* the usual one is worth registers of its own */
-        gram(half, 4, factor);
-    } else {
-        gram(half, poly, factor);
     }
     tu_cholesky_factor(poly + 1, factor);
     for (int i = 0; i <= poly; i++) {
@@ -76,11 +71,48 @@ void tu_window_make(tu_window *window, int half, int spacing, int poly, tu_real 
     }
 }
 
+void tu_window_begin(tu_window *window, tu_window_work *work, int half, int spacing, int poly, tu_real period)
+{
+    window->half = half;
+    window->spacing = spacing;
+    window->poly = poly;
+    window->seconds = (tu_real)(half * spacing) * period;
+    work->next = 1;
+    for (int i = 0; i < tu_packed(poly + 1); i++) {
+        work->sums[i] = 0;
+    }
+}
+
+int tu_window_make_slice(tu_window *window, tu_window_work *work)
+{
+    int count = smaller(SLICE, window->half - work->next + 1);
+    if (window->poly == 4) { /* the usual one is worth registers of its own */
+        add_products(window->half, 4, work->next, count, work->sums);
+    } else {
+        add_products(window->half, window->poly, work->next, count, work->sums);
+    }
+    work->next += count;
+    if (work->next <= window->half) {
+        return 1;
+    }
+    invert_gram(window, work->sums);
+    return 0;
+}
+
+void tu_window_make(tu_window *window, int half, int spacing, int poly, tu_real period)
+{
+    tu_window_work work;
+    tu_window_begin(window, &work, half, spacing, poly, period);
+    while (tu_window_make_slice(window, &work)) {
+    }
+}
+
 void tu_fit_carve(tu_fit *fit, tu_arena *arena, int channels, int poly)
 {
     fit->coefficients = tu_arena_reals(arena, channels * (poly + 1));
     fit->misfit = tu_arena_reals(arena, channels);
     fit->segments = tu_arena_reals(arena, channels);
+    fit->work = tu_arena_take(arena, sizeof *fit->work);
 }
 
 /* Sample pairs (k, -k), `count` of them from `k` on, that neither the ring's end nor the caller's limit parts. */
@@ -90,8 +122,6 @@ typedef struct {
     int up; /* slots of samples k and -k */
     int down;
 } stretch;
-
-static int smaller(int a, int b) { return a < b ? a : b; }
 
 TU_INLINE stretch next_stretch(const tu_ring *ring, int middle, int spacing, int k, int last)
 {
@@ -103,23 +133,15 @@ TU_INLINE stretch next_stretch(const tu_ring *ring, int middle, int spacing, int
     return s;
 }
 
-/* A channel on its way through a fit. */
-typedef struct {
-    const tu_real *samples;
-    tu_real centre;           /* the middle sample: taken off, so that float32 sums keep their digits */
-    tu_real terms[MAX_TERMS]; /* moments, then coefficients of the powers of tau */
-    tu_real misfit;
-    tu_real sums[TU_SEGMENTS];
-} track;
-
 /* Adds a stretch to the moments: even polynomials see the sum of a pair, odd ones its difference. */
-TU_INLINE void add_moments(const stretch *s, int half, int spacing, int poly, int tracks, track *t)
+TU_INLINE void add_moments(const stretch *s, const tu_real *samples, int span, int half, int spacing, int poly,
+                           int tracks, tu_track *t)
 {
     tu_real moments[2][MAX_TERMS], basis[MAX_TERMS], step = TU_R(1.0) / (tu_real)half, k = (tu_real)s->k;
     const tu_real *up[2], *down[2];
     for (int c = 0; c < tracks; c++) {
-        up[c] = t[c].samples + s->up;
-        down[c] = t[c].samples + s->down;
+        up[c] = samples + c * span + s->up;
+        down[c] = samples + c * span + s->down;
         for (int j = 0; j <= poly; j++) {
             moments[c][j] = t[c].terms[j];
         }
@@ -154,15 +176,15 @@ TU_INLINE tu_real horner(const tu_real *terms, int power, tu_real square)
 }
 
 /* Adds a stretch of residuals to the misfit and to the sums of the two segments it runs through. */
-TU_INLINE void add_residuals(const stretch *s, int after, int before, int half, int spacing, int poly, int tracks,
-                             track *t)
+TU_INLINE void add_residuals(const stretch *s, const tu_real *samples, int span, int after, int before, int half,
+                             int spacing, int poly, int tracks, tu_track *t)
 {
     tu_real step = TU_R(1.0) / (tu_real)half, k = (tu_real)s->k;
     tu_real misfit[2], sum_up[2], sum_down[2];
     const tu_real *up[2], *down[2];
     for (int c = 0; c < tracks; c++) {
-        up[c] = t[c].samples + s->up;
-        down[c] = t[c].samples + s->down;
+        up[c] = samples + c * span + s->up;
+        down[c] = samples + c * span + s->down;
         misfit[c] = t[c].misfit;
         sum_up[c] = t[c].sums[after];
         sum_down[c] = t[c].sums[before];
@@ -189,9 +211,8 @@ TU_INLINE void add_residuals(const stretch *s, int after, int before, int half, 
 }
 
 /* The samples of a channel, nothing added up yet. */
-static void start(const tu_window *window, const tu_ring *ring, int channel, track *t)
+static void start(const tu_window *window, const tu_ring *ring, int channel, tu_track *t)
 {
-    t->samples = ring->values + channel * ring->span;
     t->centre = tu_ring_at(ring, channel, tu_window_reach(window));
     for (int j = 0; j <= window->poly; j++) {
         t->terms[j] = 0; /* the centre itself adds nothing */
@@ -202,7 +223,7 @@ static void start(const tu_window *window, const tu_ring *ring, int channel, tra
 }
 
 /* Moments to coefficients: of the Legendre polynomials for the caller, of the powers of tau for the residuals. */
-TU_INLINE void solve(const tu_window *window, int poly, track *t, tu_real *coefficients)
+TU_INLINE void solve(const tu_window *window, int poly, tu_track *t, tu_real *coefficients)
 {
     for (int i = 0; i <= poly; i++) {
         coefficients[i] = 0;
@@ -224,57 +245,88 @@ static int segment_start(int segment, int samples) { return segment * samples / 
 /* The segment that a sample (0: the oldest) lies in. */
 static int segment_of(int position, int samples) { return (TU_SEGMENTS * (position + 1) - 1) / samples; }
 
-/* Two walks over the pairs: moments, then residuals. */
-TU_INLINE void fit_tracks(const tu_window *window, const tu_ring *ring, int first, int tracks, int spacing, int poly,
-                          const tu_fit *fit)
+/* A slice of the walk for moments; behind the last pair, they become coefficients. */
+TU_INLINE void walk_moments(const tu_window *window, const tu_ring *ring, int tracks, int spacing, int poly,
+                            const tu_fit *fit)
 {
+    tu_fit_work *w = fit->work;
+    int half = window->half, middle = tu_ring_slot(ring, half * spacing), last = smaller(w->next + SLICE - 1, half);
+    for (stretch s; w->next <= last; w->next += s.count) {
+        s = next_stretch(ring, middle, spacing, w->next, last);
+        add_moments(&s, ring->values + w->channel * ring->span, ring->span, half, spacing, poly, tracks, w->tracks);
+    }
+    if (w->next <= half) {
+        return;
+    }
+    for (int c = 0; c < tracks; c++) {
+        tu_track *t = w->tracks + c;
+        solve(window, poly, t, fit->coefficients + (w->channel + c) * (poly + 1));
+        tu_real residual = t->centre - t->terms[0];
+        t->misfit = residual * residual;
+        t->sums[segment_of(half, 2 * half + 1)] = residual;
+    }
+    w->residuals = w->next = 1;
+}
+
+/* A slice of the walk for residuals; behind the last pair, what they tell of the channels. */
+TU_INLINE void walk_residuals(const tu_window *window, const tu_ring *ring, int tracks, int spacing, int poly,
+                              const tu_fit *fit)
+{
+    tu_fit_work *w = fit->work;
     int half = window->half, samples = 2 * half + 1, middle = tu_ring_slot(ring, half * spacing);
-    track t[2];
-    stretch s;
-    for (int c = 0; c < tracks; c++) {
-        start(window, ring, first + c, &t[c]);
+    int last = smaller(w->next + SLICE - 1, half);
+    for (stretch s; w->next <= last; w->next += s.count) {
+        int after = segment_of(half + w->next, samples), before = segment_of(half - w->next, samples);
+        int end = smaller(segment_start(after + 1, samples) - 1 - half, half - segment_start(before, samples));
+        s = next_stretch(ring, middle, spacing, w->next, smaller(end, last));
+        add_residuals(&s, ring->values + w->channel * ring->span, ring->span, after, before, half, spacing, poly,
+                      tracks, w->tracks);
     }
-    for (int k = 1; k <= half; k += s.count) {
-        s = next_stretch(ring, middle, spacing, k, half);
-        add_moments(&s, half, spacing, poly, tracks, t);
-    }
-    for (int c = 0; c < tracks; c++) {
-        solve(window, poly, &t[c], fit->coefficients + (first + c) * (poly + 1));
-        tu_real residual = t[c].centre - t[c].terms[0];
-        t[c].misfit = residual * residual;
-        t[c].sums[segment_of(half, samples)] = residual;
-    }
-    for (int k = 1; k <= half; k += s.count) {
-        int after = segment_of(half + k, samples), before = segment_of(half - k, samples);
-        int last = smaller(segment_start(after + 1, samples) - 1 - half, half - segment_start(before, samples));
-        s = next_stretch(ring, middle, spacing, k, last);
-        add_residuals(&s, after, before, half, spacing, poly, tracks, t);
+    if (w->next <= half) {
+        return;
     }
     for (int c = 0; c < tracks; c++) {
-        fit->misfit[first + c] = t[c].misfit;
-        fit->segments[first + c] = 0;
-    }
-    for (int i = 0; i < TU_SEGMENTS; i++) {
-        tu_real length = (tu_real)(segment_start(i + 1, samples) - segment_start(i, samples));
-        for (int c = 0; c < tracks; c++) {
-            fit->segments[first + c] += t[c].sums[i] * t[c].sums[i] / length;
+        tu_real segments = 0;
+        for (int i = 0; i < TU_SEGMENTS; i++) {
+            tu_real length = (tu_real)(segment_start(i + 1, samples) - segment_start(i, samples));
+            segments += w->tracks[c].sums[i] * w->tracks[c].sums[i] / length;
         }
+        fit->misfit[w->channel + c] = w->tracks[c].misfit;
+        fit->segments[w->channel + c] = segments;
+    }
+    w->channel += tracks;
+    w->count = 0;
+}
+
+TU_INLINE void walk(const tu_window *window, const tu_ring *ring, int tracks, int spacing, int poly, const tu_fit *fit)
+{
+    if (fit->work->residuals) {
+        walk_residuals(window, ring, tracks, spacing, poly, fit);
+    } else {
+        walk_moments(window, ring, tracks, spacing, poly, fit);
     }
 }
 
-void tu_window_fit(const tu_window *window, const tu_ring *ring, int channels, const tu_fit *fit)
+void tu_window_fit_begin(const tu_fit *fit) { fit->work->channel = fit->work->count = 0; }
+
+int tu_window_fit_slice(const tu_window *window, const tu_ring *ring, int channels, const tu_fit *fit)
 {
+    tu_fit_work *w = fit->work;
     int usual = window->poly == 4 && window->spacing == 1; /* worth registers of its own */
-    for (int first = 0; first < channels;) {
-        if (usual && first + 1 < channels) {
-            fit_tracks(window, ring, first, 2, 1, 4, fit);
-            first += 2;
-        } else if (usual) {
-            fit_tracks(window, ring, first, 1, 1, 4, fit);
-            first += 1;
-        } else {
-            fit_tracks(window, ring, first, 1, window->spacing, window->poly, fit);
-            first += 1;
+    if (w->count == 0) {
+        w->count = usual && w->channel + 1 < channels ? 2 : 1;
+        w->residuals = 0;
+        w->next = 1;
+        for (int c = 0; c < w->count; c++) {
+            start(window, ring, w->channel + c, w->tracks + c);
         }
     }
+    if (w->count == 2) {
+        walk(window, ring, 2, 1, 4, fit);
+    } else if (usual) {
+        walk(window, ring, 1, 1, 4, fit);
+    } else {
+        walk(window, ring, 1, window->spacing, window->poly, fit);
+    }
+    return w->channel < channels;
 }

@@ -19,7 +19,7 @@ NO_TWIN = {
     r"^tu_reservoir_(gather|spread|add)$": "columns of entries; NumPy indexes them",
     r"^tu_mlp_(block|offset|pad|weights|transposed|run)$": "layout of a block of activations, or one sample without",
     r"^tu_nodes_(basis|ticks)$|^tu_loss_columns$|^tu_library_(column|dot)$": "index arithmetic; NumPy has whole arrays",
-    r"^tu_learner_(begin|advance|cost)$|_slice$|_solve_begin$": "slices of long operations, for a board's main loop",
+    r"^tu_learner_(advance|cost)$|_slice$|_begin$|^tu_calibrate_candidate$": "slices, for a board's main loop",
     r"^tu_count$": "integers of Python do not overflow",
     r"^tu_statistics_add$|^tu_calibrate_clear$": "running form of what the twin computes at once, or makes anew",
 }
