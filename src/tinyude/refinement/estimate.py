@@ -106,10 +106,8 @@ def estimate(
         before = now = replace(now, solution=_solve(setup, now))
         now = _with_noise(setup, _cut_anew(setup, now, whole))
         if _settled(before, now) or setup.spent():
-            break
-    else:
-        now = replace(now, solution=_solve(setup, now))
-    return now
+            return _passed_anew(setup, now)
+    return replace(now, solution=_solve(setup, now))
 
 
 def estimate_on(setup: Setup, field: Field, unknowns: Unknowns, like: Estimate, search: bool = True) -> Estimate:
@@ -163,7 +161,7 @@ def settled(setup: Setup, now: Estimate, rounds: int) -> Estimate:
     for _ in range(rounds):
         now = replace(now, solution=_solve(setup, now))
         ratio = mean_squares(now.solution.passed)
-        if not np.all(np.isfinite(ratio)):
+        if not np.isfinite(now.solution.passed.cost):
             return best
         best = now
         if setup.spent() or (now.solution.converged and np.all(np.abs(ratio - 1.0) < SAME_NOISE)):
@@ -178,6 +176,12 @@ def _settled(before: Estimate, now: Estimate) -> bool:
     same = now.kappa == before.kappa and np.array_equal(now.batch.offsets, before.batch.offsets)
     ratio = now.noise.measurement / before.noise.measurement
     return bool(same and before.solution.converged and np.all(np.abs(ratio - 1.0) < SAME_NOISE))
+
+
+def _passed_anew(setup: Setup, now: Estimate) -> Estimate:
+    """The same unknowns, with the pass under the noise and cuts found after them: sums and likelihood must agree."""
+    passed = setup.make(now.field, now.batch, setup.plan).run(now.unknowns.values, now.noise, now.gate)
+    return replace(now, solution=replace(now.solution, passed=passed))
 
 
 def _solve(setup: Setup, now: Estimate) -> Solution:

@@ -91,9 +91,9 @@ class Passed:
 
     @property
     def cost(self) -> float:
-        """Sum of e^2 / S; infinite when the model ran away."""
-        total = float(self.squares.sum())
-        return total if np.isfinite(total) else np.inf
+        """Sum of e^2 / S; infinite when the model ran away, or its sensitivities did."""
+        sums = self.squares, self.information, self.gradient
+        return float(self.squares.sum()) if all(np.isfinite(s).all() for s in sums) else np.inf
 
     @property
     def log_likelihood(self) -> float:

@@ -5,9 +5,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tinyude.physics.programs import Emitter
 from tinyude.refinement import estimate
-from tinyude.refinement.filter import Passed
-from tinyude.refinement.gauss_newton import Solution
+from tinyude.refinement.compiled import make_filter
+from tinyude.refinement.field import Field
+from tinyude.refinement.filter import Noise, Passed, Plan
+from tinyude.refinement.gauss_newton import Filter, Pass, Solution, gauss_newton
+from tinyude.refinement.starts import Sensing
+from tinyude.refinement.stretches import Stretch
+from tinyude.refinement.unknowns import Unknowns
 
 
 def test_polished_keeps_the_estimate_where_the_new_stretches_diverge(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -19,3 +25,42 @@ def test_polished_keeps_the_estimate_where_the_new_stretches_diverge(monkeypatch
     monkeypatch.setattr(estimate, "settled", lambda setup, now, rounds: now)  # as where no step is finite
     setup: Any = type("Setup", (), {"sensing": None})
     assert estimate.polished(setup, found, []) is found
+
+
+def decay_rate(start: float) -> Unknowns:
+    one, none = np.ones(1), np.zeros(1)
+    return Unknowns(("c",), start * one, -np.inf * one, np.inf * one, np.zeros(1, dtype=bool), none, np.zeros((1, 1)))
+
+
+def test_estimate_ends_with_the_pass_under_its_own_noise() -> None:
+    """Else its likelihood is compared with those of others under another noise."""
+    rng = np.random.default_rng(2)
+    times = 0.01 * np.arange(400)
+    samples = (np.exp(-0.7 * times) + 0.01 * rng.standard_normal(400))[:, None]
+    stretch = Stretch(times, samples, np.zeros((400, 0, 4)), np.zeros(1), np.zeros(1))
+    emitter = Emitter(2)  # dx/dt = -c x
+    field = Field(emitter.finish([emitter.write("neg", emitter.write("mul", 0, 1))]), 1, 0, 1)
+    sensing = Sensing((0,), (0,), np.array([0.0097]), np.ones(1), {})  # a little too small
+    plan = Plan((0,), 0.1, np.ones(1))
+    setup = estimate.Setup(sensing, plan, np.ones(1), np.array([1e-12]), make_filter)
+    found = estimate.estimate(setup, field, decay_rate(0.695), [stretch])
+    again = make_filter(field, found.batch, plan).run(found.unknowns.values, found.noise, found.gate)
+    assert found.unknowns.values[0] == pytest.approx(0.7, abs=0.01)
+    assert np.array_equal(found.solution.passed.variances, again.variances)
+    assert found.solution.passed.log_likelihood == again.log_likelihood
+
+
+class Overflowing(Filter):
+    """Passes whose states are finite and whose sensitivities are not."""
+
+    def run_pass(self, unknowns: Any, noise: Noise, asked: Pass) -> Passed:
+        one = np.ones((1, 1))
+        return Passed(np.full((1, 1, 1), np.inf), one, *[one] * 8)
+
+    def smooth(self, unknowns: Any, noise: Noise, gate: float = 0.0) -> Any:
+        raise NotImplementedError
+
+
+def test_gauss_newton_stays_where_sensitivities_overflow() -> None:
+    solution = gauss_newton(Overflowing(), decay_rate(0.6), Noise(np.ones(1), np.ones(1)))
+    assert solution.unknowns.values[0] == 0.6 and not solution.converged and solution.passed.cost == np.inf
