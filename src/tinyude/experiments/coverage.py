@@ -6,6 +6,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.stats import binom
 
 from tinyude.experiments.experiment import Config, Outcome, Result, Summary, Table, Unit, percent
 from tinyude.physics import Parameter, Physics
@@ -25,7 +26,7 @@ SETUPS: dict[str, dict[str, Any]] = {
         "stride": 4, "measured": ["theta", "omega"], "wave": 0.4, "options": {"library": ["omega"], "keep": True},
     },
 }  # fmt: skip
-PLANTS, SECONDS, NOISE = 40, 20.0, 0.01
+PLANTS, SECONDS, NOISE = 120, 20.0, 0.01
 FIRST = 7000  # seed of the first plant; no constant was set on these
 VISITED = 200  # states at which the residual's interval is looked at
 WANTED = (0.85, 0.95)
@@ -90,7 +91,13 @@ def summarise(outcomes: list[Outcome], quick: bool) -> Summary:
         for key in ("parameter", "term", "residual")
         if row[key] is not None and not low <= row[key] <= high
     ]
-    notes = [f"Between {percent(low)} and {percent(high)} is wanted; outside: {'; '.join(outside) or 'none'}."]
+    plants = max(row["plants"] for row in rows)
+    few, many = (int(count) for count in binom.interval(0.9, plants, 0.9))
+    notes = [
+        f"Between {percent(low)} and {percent(high)} is wanted; outside: {'; '.join(outside) or 'none'}.",
+        f"Exact intervals of {plants} plants hold {percent(round(few / plants, 3))} to "
+        f"{percent(round(many / plants, 3))} of the numbers nine times in ten, by chance alone.",
+    ]
     return {"rows": rows, "quick": quick, "quick_words": "six plants each", "notes": notes}
 
 

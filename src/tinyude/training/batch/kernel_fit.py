@@ -8,7 +8,7 @@ weights of the final units have a closed form.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,7 @@ IRRELEVANT = 4.0  # logarithm of a length beyond which an input plays no part
 HELD = 1e-6  # of a column: what may be left of it beside the terms that hold it
 ROUNDING = 1e-13  # of the largest squared feature: what its sums are exact to
 JITTER = 1e-6
+WIDER = 10.0  # times the likeliest prior variance of the units: for their intervals
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class KernelFit:
     inverse_lengths: Array  # (features,)
     root: Array  # (units, units): unit weights from standard normal ones
     linear: Array  # (features + 1,) prior spread of the constant and the slopes; 0: a term beside it has that column
-    posterior: Posterior  # of [extra columns, linear part, units], each with unit prior variance
+    posterior: Posterior  # of [extra columns, linear part, units], each with unit prior variance; see honest_covariance
     extra: int
 
     def network(self, state: int) -> tuple[KernelNetwork, Array]:
@@ -105,7 +106,29 @@ def fit_kernel(problem: Problem, inputs: Inputs, extra: Array | None = None) -> 
     seen = problem.design(kernel_values(inputs.z, centres, inverse))
     features = np.concatenate([more, linear * plain, seen @ root], axis=1)
     found = posterior(features, problem.y, np.sqrt(problem.whitener.expected))
+    found = replace(found, covariance=honest_covariance(found, features, more.shape[1], len(centres)))
     return KernelFit(inputs, centres, inverse, root, linear, found, more.shape[1])
+
+
+def honest_covariance(found: Posterior, features: Array, extra: int, units: int) -> Array:
+    """Covariance of the weights [extra columns, linear part, units], wider where the prior made the network smooth.
+
+    The likeliest size and lengths weigh bias against noise: the estimate is smooth, and the residual of a real plant is
+    not a draw from the prior. What it misses by is about the noise of a less smooth estimate, one under a wider prior.
+    The extra columns are taken as they are: else a wide network stands in for them, and nothing is known of either.
+    """
+    own, noise = features[:, extra:], found.noise**2
+    gram = own.T @ own
+
+    def inverse(units_precision: float) -> Array:
+        precision = np.ones(len(gram))
+        precision[len(gram) - units :] = units_precision
+        values, vectors = np.linalg.eigh(gram + noise * np.diag(precision))
+        return np.asarray((vectors / np.maximum(values, noise * units_precision)) @ vectors.T)
+
+    covariance = found.covariance.copy()
+    covariance[extra:, extra:] += noise * (inverse(1.0 / WIDER) - inverse(1.0))
+    return covariance
 
 
 def _missing(plain: Array, beside: Array) -> Array:

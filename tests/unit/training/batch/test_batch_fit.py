@@ -6,8 +6,9 @@ from tinyude.data.streams import as_stream
 from tinyude.physics import Parameter, Physics
 from tinyude.systems import pendulum
 from tinyude.training.batch.covariance import NoiseRows, Whitener, band_covariance, interleaved, noise_rows
+from tinyude.training.batch.evidence import posterior
 from tinyude.training.batch.fit import BatchResult, Options, batch_fit
-from tinyude.training.batch.kernel_fit import _missing, _Search, make_inputs
+from tinyude.training.batch.kernel_fit import _missing, _Search, honest_covariance, make_inputs
 from tinyude.training.batch.library import Factor, Offer, evaluate, expression, rich_library
 from tinyude.training.batch.problem import Problem, make_blocks
 from tinyude.training.batch.samples import mend, sensor_noise
@@ -218,3 +219,24 @@ def test_missing_leaves_out_slopes_that_terms_beside_the_network_hold() -> None:
     assert _missing(plain, np.zeros((50, 0))).tolist() == [1.0, 1.0, 1.0]
     assert _missing(plain, np.stack([x, np.sin(y)], axis=1)).tolist() == [1.0, 0.0, 1.0]
     assert _missing(plain, np.stack([np.full(50, 7.0), y], axis=1)).tolist() == [0.0, 1.0, 0.0]
+
+
+def test_honest_covariance_holds_a_kink_that_a_smooth_prior_rounds() -> None:
+    """90 % intervals at the likeliest length and size of the kernel."""
+    x, centres, rng = np.linspace(-2.0, 2.0, 120), np.linspace(-2.0, 2.0, 25), np.random.default_rng(8)
+    truth = 4.0 * np.tanh(3.0 * x)  # in units of the noise
+    bases = []
+    for length in (0.4, 0.55, 0.75, 1.0, 1.4, 2.0):
+        among = np.exp(-0.5 * ((centres[:, None] - centres) / length) ** 2)
+        root = np.linalg.inv(np.linalg.cholesky(among + 1e-6 * np.eye(25))).T
+        shapes = np.exp(-0.5 * ((x[:, None] - centres) / length) ** 2) @ root
+        bases += [size * shapes for size in np.exp(np.arange(9.0))]
+    held = []
+    for _ in range(40):
+        y = truth + rng.standard_normal(len(x))
+        features, found = max(((base, posterior(base, y)) for base in bases), key=lambda pair: pair[1].evidence)
+        miss = np.abs(features @ found.mean - truth)
+        both = found.covariance, honest_covariance(found, features, 0, 25)
+        held.append([np.mean(miss < 1.645 * np.sqrt(np.sum(features @ c * features, axis=1))) for c in both])
+    plain, wider = np.mean(held, axis=0)
+    assert plain < 0.85 < wider < 0.95
