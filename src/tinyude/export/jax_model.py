@@ -65,7 +65,8 @@ def to_jax(model: Model) -> JaxField:
         x = jnp.asarray(x, dtype=float)
         held = jnp.broadcast_to(jnp.asarray(u if inputs else [], dtype=float), (*x.shape[:-1], inputs))
         learned = fitted if unknowns is None else jnp.asarray(unknowns)
-        columns = [x[..., k] for k in range(x.shape[-1])] + [held[..., k] for k in range(inputs)] + list(learned)
+        columns = [x[..., k] for k in range(x.shape[-1])] + [held[..., k] for k in range(inputs)]
+        columns += [learned[k] for k in range(len(fitted))]  # list(learned) fails under jit beyond a hundred
         dx = program_walk(program, columns, operations)
         return jnp.stack([jnp.broadcast_to(value, x.shape[:-1]) for value in dx], axis=-1)
 

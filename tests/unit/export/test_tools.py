@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
+from scipy.integrate import solve_ivp
 
 import tinyude as tu
 from tinyude.data.extras import needed
@@ -31,7 +32,7 @@ X = RNG.normal(size=(40, 2)) * [5.0, 2.0]  # angles beyond half a turn
 U = RNG.normal(size=(40, 1))
 
 
-def whole_model(inputs: bool = True) -> Model:
+def whole_model(inputs: bool = True, hidden: tuple[int, ...] = (5, 4)) -> Model:
     """Everything at once: a learned parameter, terms, kernel network, perceptron, an angle that wraps, an input."""
     torque = " + tau/J" if inputs else ""
     physics = tu.Physics(
@@ -45,7 +46,7 @@ def whole_model(inputs: bool = True) -> Model:
         RNG.normal(size=(1, 6)), RNG.normal(size=(1, features + 1)),
     )  # fmt: skip
     return Model(
-        physics=physics, on=(1,), sees=sees, hidden=(5, 4), weights=RNG.normal(size=mlp_count((len(sees), 5, 4, 1))),
+        physics=physics, on=(1,), sees=sees, hidden=hidden, weights=RNG.normal(size=mlp_count((len(sees), *hidden, 1))),
         network_on=np.ones(1), x_scale=np.array([1.2, 2.5]), u_scale=np.array([0.8] if inputs else []),
         dx_scale=np.array([2.0, 3.0]), terms=(sp.tanh(4.0 * OMEGA), OMEGA * sp.Abs(OMEGA), sp.sin(THETA), THETA),
         coefficients=np.array([[-0.3, -0.2, 0.1, 0.05]]), errors=np.zeros((1, 4)), parameter_errors=np.zeros(1),
@@ -123,6 +124,15 @@ def test_to_jax_gives_gradients_by_what_was_learned() -> None:
     assert np.allclose(np.asarray(slope)[learned:], expected, rtol=1e-9)
 
 
+def test_to_jax_compiles_a_large_network() -> None:
+    jax = pytest.importorskip("jax", reason="needs jax: pip install tinyude[jax]")
+    model = whole_model(hidden=(12, 9))
+    assert len(model.unknowns) > 100
+    with jax.enable_x64(True):
+        found = jax.jit(to_jax(model).field)(X, U)
+    assert np.allclose(found, model.field(X, U), rtol=1e-11)
+
+
 def test_needed_says_how_to_install() -> None:
     with pytest.raises(TinyUDEError, match=r"pip install 'tinyude\[casadi\]'"):
         needed("a_module_that_nobody_has", "casadi")
@@ -171,6 +181,24 @@ def test_fmu_simulates_as_the_model_does(kind: str, exported: Path, fitted: tu.U
     states = fitted.simulate([1.0, 0.0], run["time"])
     assert np.allclose(run["theta"], states[:, 0], atol=1e-6)
     assert np.allclose(run["omega"], states[:, 1], atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["CoSimulation", "ModelExchange"])
+def test_fmu_follows_its_input(kind: str, exported: Path) -> None:
+    """A torque that steps: the event is a stamp that is there twice."""
+    fmpy = pytest.importorskip("fmpy", reason="needs fmpy: pip install fmpy")
+    torque = np.array([(0.0, 0.5), (0.2, 0.5), (0.2, -0.7), (0.4, -0.7)], dtype=[("time", "f8"), ("tau", "f8")])
+    run = fmpy.simulate_fmu(
+        str(exported), fmi_type=kind, start_values={"theta": 0.4}, input=torque, stop_time=0.4, output_interval=0.02,
+        relative_tolerance=1e-9, record_events=False,
+    )  # fmt: skip
+    state = np.array([0.4, 0.0])
+    for begin, tau in ((0.0, 0.5), (0.2, -0.7)):
+        span = (begin, begin + 0.2)
+        state = solve_ivp(lambda _, x, u=tau: MODEL.field(x, np.array([u])), span, state, rtol=1e-10, atol=1e-10).y[
+            :, -1
+        ]
+    assert np.allclose([run["theta"][-1], run["omega"][-1]], state, atol=1e-6)
 
 
 def test_write_fmu_is_the_same_every_time_and_whole_without_a_compiler(
