@@ -1,4 +1,4 @@
-"""What an installed package must be able to do: fit, simulate, save, load, export, and its command.
+"""What an installed package must be able to do: fit, simulate, save, load, its command; with the compiled core, export.
 
 Run it where nothing else is installed, from any folder: python tools/try_installed.py
 """
@@ -28,12 +28,18 @@ def main() -> None:
         ude.save(folder / "pendulum.tinyude")
         again = tu.load(folder / "pendulum.tinyude")
         assert np.array_equal(again.simulate([1.0, 0.0], times), ude.simulate([1.0, 0.0], times))
-        command = [sys.executable, "-m", "tinyude", "export", "pendulum.tinyude", "--target", "c", "--out", "board"]
-        subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)
-        assert (folder / "board" / "src" / "pendulum.c").is_file()
-        assert (folder / "board" / "src" / "tinyude" / "learner.c").is_file()
+        run(folder, "report", "pendulum.tinyude", "--out", "pendulum.html")
+        assert (folder / "pendulum.html").is_file()
+        if native.available():
+            run(folder, "export", "pendulum.tinyude", "--target", "c", "--out", "board")
+            assert (folder / "board" / "src" / "pendulum.c").is_file()
+            assert (folder / "board" / "src" / "tinyude" / "learner.c").is_file()
     core = "the compiled core" if native.available() else "NumPy alone"
     print(f"tinyude {tu.__version__} works with {core}: damping {damping:.4f} of -0.4")
+
+
+def run(folder: Path, *words: str) -> None:
+    subprocess.run([sys.executable, "-m", "tinyude", *words], cwd=folder, check=True, stdout=subprocess.DEVNULL)
 
 
 if __name__ == "__main__":
