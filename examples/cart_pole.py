@@ -1,6 +1,6 @@
 """
-A cart with a pole hanging from it, and the friction of both: four states, two of them measured
-===============================================================================================
+A cart with a pole: four states, two of them measured
+=====================================================
 
 Known: the frictionless equations of motion. Measured: the cart's position and the pole's angle, 200 Hz, and the force.
 Missing: friction of the wheels and of the pivot. It reaches both accelerations through the mass matrix. Which shapes it

@@ -1,9 +1,9 @@
 """
-A DC motor with unknown friction and an unbalanced load, from its encoder and the voltage it was given
-======================================================================================================
+A DC motor by its encoder alone
+===============================
 
-Known: the motor's constants. Measured: the shaft's angle alone, 500 Hz; the speed is its rate. Missing: viscous and dry
-friction, and the weight that hangs on the shaft. A soft and a sharp tanh together make the dry friction.
+Known: the motor's constants and its voltage. Measured: the shaft's angle alone, 500 Hz; the speed is its rate. Missing:
+viscous and dry friction, and the weight that hangs on the shaft.
 
 .. code-block:: sh
 

@@ -1,6 +1,6 @@
 """
-Predators that get full: Lotka-Volterra's equations with a missing saturation, found and then named
-===================================================================================================
+Predators that get full
+=======================
 
 Known: growth, death, and predation in proportion to prey and predators. Measured: both in a tank, counted every half
 hour in four experiments. Missing: where there is plenty, a predator eats less than in proportion. No simple term has

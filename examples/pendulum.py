@@ -1,6 +1,6 @@
 """
-A pendulum with damping that nobody wrote down: the smallest example
-====================================================================
+A pendulum's forgotten damping
+==============================
 
 Known: gravity. Measured: angle and rate, 1 % noise, 20 seconds. Missing: -0.4 omega.
 

@@ -1,6 +1,6 @@
 """
-A quadrotor's vertical axis with unknown drag, and a mass that is only roughly known
-====================================================================================
+A quadrotor's drag and mass
+===========================
 
 Known: gravity and thrust. Measured: the altitude alone, 100 Hz, 2 cm of noise, and the thrust commanded. Missing: the
 drag. The mass is written down as 1 kg and learned along with it; the report gives its interval.

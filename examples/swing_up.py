@@ -1,8 +1,9 @@
 """
-Swing a pendulum up with model predictive control: with the learned friction, and with the known physics alone
-==============================================================================================================
+Swing-up with the learned friction
+==================================
 
-Known: gravity, inertia and the torque, too weak to lift the pendulum at once. Missing: friction, -1.5 omega.
+Model predictive control, once with the fitted model, once with the known physics alone. Known: gravity, inertia and the
+torque, too weak to lift the pendulum at once. Missing: friction, -1.5 omega.
 The model goes to do-mpc as a CasADi function. Needs ``pip install tinyude[casadi] do-mpc``.
 
 .. code-block:: sh
