@@ -85,13 +85,14 @@ def _life(document: Path, json: Path | None) -> None:
     from tinyude.experiments.board_life import measure, tables
     from tinyude.experiments.documents import fill_block
     from tinyude.experiments.export_session import sessions
+    from tinyude.experiments.optimisation import by_options
     from tinyude.export.life import missing_for_life
 
     if lacking := missing_for_life():
         raise TinyUDEError(f"An emulated board needs {', '.join(lacking)}; run tools/install_emulators.sh.")
     with progress_bar("living") as moved:
         figures = measure(moved)
-    for name, text in (tables(figures) | sessions()).items():
+    for name, text in (tables(figures) | sessions() | {"optimised": by_options().markdown()}).items():
         say(text)
         fill_block(document, name, text)
     write_json(json, figures)

@@ -29,6 +29,7 @@ from tinyude.boards.toolchains import (
 )
 from tinyude.errors import TinyUDEError
 from tinyude.export.codegen import c_source, config_header
+from tinyude.export.footprint import HOT
 from tinyude.reference.config import Config
 from tinyude.training.known import KnownPrograms
 
@@ -90,14 +91,18 @@ def available(core: str = "cortex-m4") -> bool:
     return not missing(core)
 
 
-def compile_core(core: str, folder: Path, optimise: str = "-O3") -> CoreLibrary:
-    """The core as a library for one of BOARDS, in the folder given."""
+def compile_core(core: str, folder: Path, optimise: str = "-O3", hot: str | None = None) -> CoreLibrary:
+    """The core as a library for one of BOARDS, in the folder given; `hot` optimises the files of HOT otherwise."""
     if lacking := missing(core):
         raise TinyUDEError(f"An emulated {core} needs {', '.join(lacking)}; run tools/install_emulators.sh.")
     folder = folder.resolve()  # tools run inside it
     objects = folder / f"{core}-objects"
     objects.mkdir(parents=True, exist_ok=True)
-    made = compile_objects(core, sorted((ROOT / "core" / "src").rglob("*.c")), [optimise, *includes()], objects)
+    sources = sorted((ROOT / "core" / "src").rglob("*.c"))
+    made = [
+        *compile_objects(core, [s for s in sources if s.name not in HOT], [optimise, *includes()], objects),
+        *compile_objects(core, [s for s in sources if s.name in HOT], [hot or optimise, *includes()], objects),
+    ]
     archive = folder / f"lib{core}.a"
     call([f"{board(core).toolchain.prefix}ar", "rcs", archive, *made], folder)
     return CoreLibrary(core, archive)

@@ -11,7 +11,8 @@ from tinyude.experiments.documents import fill_block, fill_blocks, read_blocks, 
 ROOT = Path(__file__).parents[3]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 TEXT = "# Title\n\n<!-- begin: device#0 -->\nold\n<!-- end: device#0 -->\n\nafter\n"
-BENCHES = ("fleet-scale", "session-physics", "session-size", "session-export", "life", "paced")  # `tinyude bench`
+# Written by `tinyude bench`.
+BENCHES = ("fleet-scale", "session-physics", "session-size", "session-export", "life", "paced", "optimised")
 
 
 @pytest.fixture
