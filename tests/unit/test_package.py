@@ -1,8 +1,11 @@
 """One version, and extras that can be installed as pinned."""
 
 import re
+import runpy
 import tomllib
 from pathlib import Path
+
+import pytest
 
 import tinyude
 
@@ -22,6 +25,21 @@ def test_version_has_one_source() -> None:
     assert re.search(r"^version: (.+)$", citation, re.MULTILINE)[1] == tinyude.__version__
     newest = re.search(r"^## \[(.+?)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
     assert newest[1] == tinyude.__version__
+
+
+def test_check_release_asks_for_tag_version_and_date() -> None:
+    wrong = runpy.run_path(str(ROOT / "tools" / "check_release.py"))["wrong"]
+    package = '__version__ = "1.2.0"\n'
+    assert wrong("v1.2.0", package, "## [1.2.0] - 2026-03-01\n") == []
+    assert wrong("v1.2.1", package, "## [1.2.0] - 2026-03-01\n") == ["the tag is v1.2.1, the package's version 1.2.0"]
+    assert len(wrong("v1.2.0", package, "## [1.1.0] - unreleased\n")) == 2
+
+
+def test_workflows_are_yaml_with_jobs() -> None:
+    yaml = pytest.importorskip("yaml")
+    for path in (ROOT / ".github" / "workflows").glob("*.yml"):
+        jobs = yaml.safe_load(path.read_text())["jobs"]
+        assert all(job["runs-on"] and job["steps"] for job in jobs.values()), path
 
 
 def test_constraints_pin_every_dependency() -> None:
