@@ -136,6 +136,10 @@ def test_links_lead_to_files(path: Path) -> None:
     assert not missing
 
 
+def test_moving_picture_is_small() -> None:
+    assert (ROOT / "docs" / "images" / "demo.gif").stat().st_size < 1_000_000
+
+
 def test_images_are_shown_somewhere() -> None:
     shown = {
         (path.parent / target).resolve()
