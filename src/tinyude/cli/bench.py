@@ -76,7 +76,8 @@ def _fleet(document: Path, json: Path | None) -> None:
 
     with progress_bar("measuring fleets") as moved:
         figures = measure(moved)
-    say(table(figures))
+    for line in table(figures).splitlines():
+        say(line)
     fill_block(document, "fleet-scale", table(figures))
     write_json(json, figures)
 

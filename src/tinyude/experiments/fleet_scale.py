@@ -1,15 +1,19 @@
 """What a fleet costs on this computer: CPU time a unit, what Dask adds to a loop, two workers against one, memory.
 
-Times are CPU times, which a loaded computer hardly changes; only threads and processes are compared by the clock, in
-turns. Memory is what the worker's process holds.
+Times are CPU times, which a loaded computer changes less than those of the clock. What is compared is measured in turns
+within one run: the plain loop, in a process that knows nothing of Dask, one worker, and two. Only threads and processes
+are compared by the clock. Memory is what the worker's process holds.
 """
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
@@ -19,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from tinyude.experiments.simulated_fleet import SimulatedFleet
-from tinyude.fleet.cluster import connected, results
+from tinyude.fleet.cluster import connected, one_thread_each, results
 from tinyude.fleet.paths import Unit, find_units
 from tinyude.fleet.run import OPTIONS
 from tinyude.fleet.store import Store
@@ -29,65 +33,83 @@ from tinyude.physics.file import load_physics_file
 Progress = Callable[[int, int], None]
 TERMS = ("omega", "tanh(20*omega)")
 FLEET = SimulatedFleet(machines=6, weeks=2, seconds=30.0)
+RUNS = 25  # logs of FLEET's length in a unit of about one second
+LONG = SimulatedFleet(machines=4 * RUNS, weeks=1, seconds=30.0, spread=0.0)
 SMALL = SimulatedFleet(machines=10, weeks=1, seconds=8.0)
-MANY = 150  # units over which memory must stay flat: minutes, not an hour
-SETTLED = 50  # units after which it is first looked at
+MANY = 1000  # units over which memory must stay flat
+LOOKS = (0.1, 0.25, 0.5, 1.0)  # shares of them after which it is looked at
 PLANNED = 10_000
 REFINED = 4  # units that are refined, too
-TURNS = 2  # of threads and processes
+ROUNDS = 5  # of loop, one worker and two
+TURNS = 5  # of threads and processes
 
 
-def measure(progress: Progress | None = None, many: int = MANY) -> dict[str, float]:
-    """All figures; `many` units for the memory."""
+def measure(progress: Progress | None = None, many: int = MANY, rounds: int = ROUNDS) -> dict[str, Any]:
+    """All figures; `many` units for the memory, `rounds` of loop, one worker and two."""
     moved = progress or (lambda done, total: None)
-    figures: dict[str, float] = {}
+    figures: dict[str, Any] = {}
     with tempfile.TemporaryDirectory(prefix="tinyude-") as folder:
-        units, recipe = _written(FLEET, Path(folder) / "large")
+        units, recipe = _written(FLEET, Path(folder) / "usual")
+        logs, _ = _written(LONG, Path(folder) / "long")
+        long = [_joined(logs[start : start + RUNS]) for start in range(0, len(logs), RUNS)]
         small, quick = _written(SMALL, Path(folder) / "small")
-        total = 4 * len(units) + many
-        figures |= _plain_loop(units, recipe, Store(f"{folder}/loop"), "fit")
-        refined = replace(recipe, options={"refine": True})
-        figures |= _plain_loop(units[:REFINED], refined, Store(f"{folder}/refined"), "refined fit")
-        moved(2 * len(units), total)
-        for workers in (1, 2):
-            figures |= _on_workers(units, recipe, Store(f"{folder}/workers-{workers}"), workers)
-            moved((2 + workers) * len(units), total)
-        figures["threads over processes"] = _threads_over_processes(small, quick)
-        figures |= _memory(small, quick, many, lambda done: moved(4 * len(units) + done, total))
-    one, two = figures["1 workers, CPU s a unit"], figures["2 workers, CPU s a unit"]
-    figures["efficiency of 2 workers"] = one / two
-    return figures
+        seconds = 30 * rounds  # roughly, of the comparison
+        total = seconds + many
+        figures |= _fits(units, recipe, "fit")
+        figures |= _fits(units[:REFINED], replace(recipe, options={"refine": True}), "refined fit")
+        done = 0
+        for number, arms in enumerate(_compared(long, recipe, rounds)):
+            figures = figures | arms
+            done = round(seconds * (number + 1) / rounds)
+            moved(done, total)
+        figures["threads over processes"] = _threads_over_processes(units, recipe)
+        figures["memory, MB"] = _memory(small, quick, many, lambda count: moved(done + count, total))
+    return figures | {"load": os.getloadavg()[2], "cores": os.cpu_count()}
 
 
-def table(figures: dict[str, float]) -> str:
+def table(figures: dict[str, Any]) -> str:
     """The figures as Markdown, with a fleet of ten thousand planned from them."""
-    fit, two = figures["fit, CPU s"], figures["2 workers, CPU s a unit"]
+    loop, two, usual = figures["loop, CPU s"], figures["2 workers, CPU s"], figures["fit, CPU s"]
+    unit = usual + figures["Dask, CPU s"]  # which does not depend on the fit
     rows = [
-        ("fit of a 30 s log at 200 Hz", f"{fit:.2f} CPU s, coefficients off by {figures['fit, error']:.2%}"),
+        ("fit of a 30 s log at 200 Hz", f"{usual:.2f} CPU s, coefficients off by {figures['fit, error']:.2%}"),
         (
             "the same, refined (`--refine`)",
             f"{figures['refined fit, CPU s']:.2f} CPU s, off by {figures['refined fit, error']:.2%}",
         ),
-        ("machines a second and core", f"{1.0 / figures['1 workers, CPU s a unit']:.2f}"),
+        ("machines a second and core, 30 s logs", f"{1.0 / unit:.2f}"),
+        (f"fit of {RUNS} such logs as one unit, in a plain loop", f"{loop:.2f} CPU s"),
+        ("the same on a cluster with one worker", f"{figures['1 workers, CPU s']:.2f} CPU s"),
+        ("overhead of the cluster for this fit", _with_error(figures["overhead"], "%")),
+        ("the same on two workers", f"{two:.2f} CPU s"),
+        ("Dask's own part of it: client, scheduler, workers' loops", f"{1000.0 * figures['Dask, CPU s']:.0f} CPU ms"),
+        ("efficiency of two workers against one, by CPU time", _with_error(figures["efficiency"], "")),
         (
-            "overhead of Dask a unit",
-            f"{1000.0 * figures['overhead, CPU s']:.1f} CPU ms, {figures['overhead']:.1%} of this fit",
+            f"two threads in one process against two processes, time, median of {TURNS} turns and range",
+            "{1:.2f} times ({0:.2f} to {2:.2f})".format(*figures["threads over processes"]),
         ),
-        ("efficiency of two workers against one, by CPU time", f"{figures['efficiency of 2 workers']:.2f}"),
-        ("two threads in one process against two processes, time", f"{figures['threads over processes']:.2f} times"),
-        (f"memory of a worker after {SETTLED} units", f"{figures['memory settled, MB']:.0f} MB"),
-        (
-            f"memory of a worker after {figures['memory units']:,.0f} units",
-            f"{figures['memory at the end, MB']:.0f} MB",
+        *(
+            (f"memory of a worker after {count:,} units", f"{value:.0f} MB")
+            for count, value in figures["memory, MB"].items()
         ),
-        (f"{PLANNED:,} machines on 2 cores, planned", _hours(PLANNED * two / 2)),
-        (f"{PLANNED:,} machines on 64 cores, planned", _hours(PLANNED * two / 64)),
+        (f"{PLANNED:,} machines on 2 cores, planned", _hours(PLANNED * unit / 2)),
+        (f"{PLANNED:,} machines on 64 cores, planned", _hours(PLANNED * unit / 64)),
+        ("processes that wanted to run meanwhile", f"{figures['load']:.0f} on {figures['cores']} cores"),
     ]
     return "\n".join(["| measured | |", "|---|---|", *(f"| {name} | {value} |" for name, value in rows)])
 
 
+def _with_error(figure: tuple[float, float], unit: str) -> str:
+    value, error = figure
+    return (
+        f"{100 * value:.1f} % (standard error {100 * error:.1f})"
+        if unit
+        else f"{value:.2f} (standard error {error:.2f})"
+    )
+
+
 def _hours(seconds: float) -> str:
-    return f"{seconds / 3600.0:.1f} h" if seconds > 3600.0 else f"{seconds / 60.0:.0f} min"
+    return f"{seconds / 3600.0:.1f} h" if seconds > 3600.0 else f"{seconds / 60.0:.1f} min"
 
 
 def _written(fleet: SimulatedFleet, folder: Path) -> tuple[list[Unit], Recipe]:
@@ -95,10 +117,15 @@ def _written(fleet: SimulatedFleet, folder: Path) -> tuple[list[Unit], Recipe]:
     return find_units(f"{folder}/logs/{{machine}}/{{date}}.parquet"), Recipe(rig, TERMS, OPTIONS)
 
 
-def _plain_loop(units: Sequence[Unit], recipe: Recipe, store: Store, name: str) -> dict[str, float]:
+def _joined(logs: Sequence[Unit]) -> Unit:
+    """One unit of several logs."""
+    return Unit(logs[0].machine, files=tuple(file for log in logs for file in log.files))
+
+
+def _fits(units: Sequence[Unit], recipe: Recipe, name: str) -> dict[str, float]:
     """CPU seconds of a fit, and the RMS of its coefficients' relative errors."""
     fit_unit(units[0], recipe, Store(""))  # imports and caches
-    rows = [fit_unit(unit, recipe, store) for unit in units]
+    rows = [fit_unit(unit, recipe, Store("")) for unit in units]
     errors = []
     for row, viscous, dry in zip(rows, *(part.ravel() for part in FLEET.coefficients()), strict=False):
         found = {entry["term"]: entry["coefficient"] for entry in row["terms"]}
@@ -107,8 +134,71 @@ def _plain_loop(units: Sequence[Unit], recipe: Recipe, store: Store, name: str) 
     return {f"{name}, CPU s": used, f"{name}, error": float(np.sqrt(np.mean(np.square(errors))))}
 
 
-def _threads_over_processes(units: Sequence[Unit], recipe: Recipe) -> float:
-    """Time that two threads of one process take, over that of two processes; in turns, median."""
+def _compared(units: Sequence[Unit], recipe: Recipe, rounds: int) -> Iterator[dict[str, Any]]:
+    """CPU seconds a unit in a plain loop, on one worker and on two, and their ratios; yields after each round."""
+    used: list[list[float]] = []
+    with tempfile.TemporaryDirectory(prefix="tinyude-") as folder, _plain_process() as plain:
+        plain.submit(_loop, units[:1], recipe, Store("")).result()
+        with connected(workers=2) as client:
+            client.run(fit_unit, units[0], recipe, Store(""))
+            for number in range(rounds):
+                stores = [Store(f"{folder}/{number}-{arm}") for arm in range(3)]
+                loop = plain.submit(_loop, units, recipe, stores[0]).result()
+                one, _ = _on_workers(client, units, recipe, stores[1], 1)
+                two, dask = _on_workers(client, units, recipe, stores[2], 2)
+                used.append([loop, one, two, dask])
+                seconds = np.array(used) / len(units)
+                loops, ones, twos, _ = seconds.T
+                names = ("loop, CPU s", "1 workers, CPU s", "2 workers, CPU s", "Dask, CPU s")
+                yield {
+                    **dict(zip(names, map(float, seconds.mean(axis=0)), strict=True)),
+                    "overhead": _ratio(ones, loops, -1.0),
+                    "efficiency": _ratio(ones, twos),
+                }
+
+
+def _ratio(above: Any, below: Any, more: float = 0.0) -> tuple[float, float]:
+    """Ratio of sums over the rounds, and its standard error."""
+    ratio = float(np.sum(above) / np.sum(below))
+    spread = np.std(above - ratio * below, ddof=1) / np.mean(below) if len(above) > 1 else np.nan
+    return ratio + more, float(spread / np.sqrt(len(above)))
+
+
+@contextmanager
+def _plain_process() -> Iterator[ProcessPoolExecutor]:
+    """A process of its own, started before Dask changes what processes inherit."""
+    with one_thread_each(), ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        pool.submit(time.process_time).result()
+        yield pool
+
+
+def _loop(units: Sequence[Unit], recipe: Recipe, store: Store) -> float:
+    """CPU seconds of a plain loop."""
+    before = time.process_time()
+    for unit in units:
+        fit_unit(unit, recipe, store)
+    return time.process_time() - before
+
+
+def _on_workers(client: Any, units: Sequence[Unit], recipe: Recipe, store: Store, count: int) -> tuple[float, float]:
+    """CPU seconds of client, scheduler and the workers that are used, and what of them is no fit."""
+    workers = sorted(client.scheduler_info()["workers"])[:count]
+    used = partial(client.run, time.process_time, workers=workers)
+    before = time.process_time() + sum(used().values())
+    rows = [row for _, row, _ in results(client, partial(_timed, recipe=recipe, store=store), units, workers=workers)]
+    all_of_it = time.process_time() + sum(used().values()) - before
+    return all_of_it, all_of_it - sum(rows)
+
+
+def _timed(unit: Unit, recipe: Recipe, store: Store) -> float:
+    """CPU seconds of a fit in its thread, which the worker's own loop is no part of."""
+    before = time.thread_time()
+    fit_unit(unit, recipe, store)
+    return time.thread_time() - before
+
+
+def _threads_over_processes(units: Sequence[Unit], recipe: Recipe) -> list[float]:
+    """Time that two threads of one process take, over that of two processes, in turns: least, median and most."""
     distributed: Any = import_module("distributed")
     ratios = []
     with (
@@ -119,7 +209,7 @@ def _threads_over_processes(units: Sequence[Unit], recipe: Recipe) -> float:
         for turn in range(1 + TURNS):
             took = [_elapsed(client, units, recipe) for client in (threads, processes)]
             ratios += [took[0] / took[1]] if turn else []  # the first is imports
-    return float(np.median(ratios))
+    return [float(np.quantile(ratios, share)) for share in (0.0, 0.5, 1.0)]
 
 
 def _elapsed(client: Any, units: Sequence[Unit], recipe: Recipe) -> float:
@@ -128,36 +218,18 @@ def _elapsed(client: Any, units: Sequence[Unit], recipe: Recipe) -> float:
     return time.perf_counter() - started
 
 
-def _on_workers(units: Sequence[Unit], recipe: Recipe, store: Store, workers: int) -> dict[str, float]:
-    """CPU seconds a unit of client, scheduler and workers together, and what of it is no fit."""
-    with connected(workers=workers) as client:
-        client.run(fit_unit, units[0], recipe, Store(""))
-        before = time.process_time() + sum(client.run(time.process_time).values())
-        work = partial(fit_unit, recipe=recipe, store=store)
-        fits = sum(row["cpu_seconds"] for _, row, _ in results(client, work, units))
-        used = time.process_time() + sum(client.run(time.process_time).values()) - before
-    figures = {f"{workers} workers, CPU s a unit": used / len(units)}
-    if workers == 1:
-        figures |= {"overhead, CPU s": (used - fits) / len(units), "overhead": (used - fits) / fits}
-    return figures
-
-
-def _memory(units: Sequence[Unit], recipe: Recipe, many: int, moved: Callable[[int], None]) -> dict[str, float]:
-    """Resident memory of one worker early and late; nothing is kept, so that every unit is fitted anew."""
+def _memory(units: Sequence[Unit], recipe: Recipe, many: int, moved: Callable[[int], None]) -> dict[int, float]:
+    """Resident memory of one worker by units done; nothing is kept, so that every unit is fitted anew."""
+    looks = [round(share * many) for share in LOOKS]
+    held = {}
     with connected(workers=1) as client:
-        settled = 0.0
         turns = [units[i % len(units)] for i in range(many)]
         for done, _ in enumerate(results(client, partial(fit_unit, recipe=recipe, store=Store("")), turns), start=1):
             moved(done)
-            if done == min(SETTLED, many // 2):
-                settled = _resident(client)
-        return {"memory settled, MB": settled, "memory at the end, MB": _resident(client), "memory units": float(many)}
-
-
-def _resident(client: Any) -> float:
-    return max(client.run(_own_memory).values())
+            if done in looks:
+                held[done] = max(client.run(_own_memory).values())
+    return held
 
 
 def _own_memory() -> float:
-    with open("/proc/self/statm", encoding="ascii") as file:
-        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+    return float(import_module("psutil").Process().memory_info().rss) / 1e6

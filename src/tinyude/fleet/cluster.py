@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import Any
 
 from tinyude.errors import TinyUDEError
+from tinyude.fleet.allocator import keep_freed_memory
 
 IN_FLIGHT = 4  # units handed out for each thread: enough that none waits, few enough that memory stays flat
 RETRIES = 2  # of a unit whose worker was lost or whose result did not arrive
@@ -57,7 +58,7 @@ def connected(scheduler: str | None = None, workers: int | None = None, client: 
             yield made
         return
     count = workers or len(os.sched_getaffinity(0))
-    with _one_thread_each(), import_module("dask.config").set(QUIET), warnings.catch_warnings():
+    with one_thread_each(), import_module("dask.config").set(QUIET), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Port .* is already in use")
         cluster = distributed.LocalCluster(
             n_workers=count, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=logging.ERROR
@@ -67,9 +68,22 @@ def connected(scheduler: str | None = None, workers: int | None = None, client: 
 
 
 def results(
-    client: Any, work: Callable[[Any], Any], items: Sequence[Any], name: str = "fit"
+    client: Any,
+    work: Callable[[Any], Any],
+    items: Sequence[Any],
+    name: str = "fit",
+    workers: Sequence[str] | None = None,
 ) -> Iterator[tuple[Any, Any, BaseException | None]]:
     """Each item with its result, or with the error that its worker could not tell of, as they come.
+
+    Parameters
+    ----------
+    client, work, items
+        A Dask client, what its workers do, and with what.
+    name
+        Of this work on Dask's dashboard.
+    workers
+        Addresses of the workers to use; all by default.
 
     Raises
     ------
@@ -96,7 +110,8 @@ def results(
             number, item = next(waiting, (None, None))
             if number is None:
                 return
-            running[client.submit(work, item, key=f"{name}-{number:06d}-{id(items):x}", retries=RETRIES)] = item
+            key = f"{name}-{number:06d}-{id(items):x}"
+            running[client.submit(_on_worker, work, item, key=key, retries=RETRIES, workers=workers)] = item
 
     try:
         hand_out()
@@ -118,6 +133,11 @@ def results(
         raise _lost(type(error).__name__) from None
 
 
+def _on_worker(work: Callable[[Any], Any], item: Any) -> Any:
+    keep_freed_memory()
+    return work(item)
+
+
 def _check(client: Any, distributed: Any, running: dict[Any, Any]) -> None:
     if client.status != "running" or all(future.status in ("cancelled", "lost") for future in running):
         raise _lost(client.status)
@@ -130,7 +150,7 @@ def _lost(reason: Any) -> TinyUDEError:
 
 
 @contextmanager
-def _one_thread_each() -> Iterator[None]:
+def one_thread_each() -> Iterator[None]:
     """Worker processes start with one thread for linear algebra: a process a core is all there is to share."""
     names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS")
     before = {name: os.environ.get(name) for name in names}
