@@ -142,7 +142,7 @@ def _summary(found: Any) -> None:
     if len(reasons) > FLAGS_SHOWN:
         print_lines([f"and {len(reasons) - FLAGS_SHOWN:,} more on the page"])
     if failed:
-        say(f"{len(failed):,} logs without a result, e.g.")
+        say(f"{len(failed):,} {'log' if len(failed) == 1 else 'logs'} without a result, e.g.")
         print_lines([f"{row['machine']} {row['period']}: {row['error']}" for row in failed[:FAILURES_SHOWN]])
     console.print()
 

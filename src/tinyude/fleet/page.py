@@ -64,6 +64,7 @@ def collect(found: FleetResult) -> dict[str, Any]:
     shown = max(coefficients, key=lambda n: (flagged.count(names[n]), -n), default=0)
     told = sorted(coefficients, key=lambda n: (-flagged.count(names[n]), n))
     plane = [shown, *(n for n in told if n != shown), *(n for n in range(len(quantities)) if n not in coefficients)]
+    reports = set(found.store.names("reports"))
     return {
         "quantities": quantities or [_NOTHING],
         "periods": list(found.clock.periods),
@@ -72,7 +73,7 @@ def collect(found: FleetResult) -> dict[str, Any]:
         "shown": shown,
         "plane": plane[:3],
         "folder": f"{found.plan.get('folder', '')}",
-        "machines": [_machine(found, name, rank) for rank, name in enumerate(found.states)],
+        "machines": [_machine(found, name, rank, reports) for rank, name in enumerate(found.states)],
     }
 
 
@@ -102,7 +103,7 @@ def _quantity(quantity: Quantity, found: Findings) -> dict[str, Any]:
     }
 
 
-def _machine(found: FleetResult, name: str, rank: int) -> dict[str, Any]:
+def _machine(found: FleetResult, name: str, rank: int, reports: set[str]) -> dict[str, Any]:
     state, reasons = found.states[name]
     rows = found.rows_of(name)
     entry: dict[str, Any] = {
@@ -125,7 +126,7 @@ def _machine(found: FleetResult, name: str, rank: int) -> dict[str, Any]:
     entry["health"] = _number(good[-1]["health"])
     entry["model"] = good[-1]["model"]
     report = report_path(good[-1]["model"])
-    entry["report"] = report if report and found.store.has(report) else ""
+    entry["report"] = report if report in reports else ""
     return entry
 
 

@@ -45,7 +45,7 @@ class Unit:
     content: bytes | None = field(default=None, repr=False)
 
 
-def find_units(template: str | Iterable[str]) -> list[Unit]:
+def find_units(template: str | Iterable[str], results: str = "") -> list[Unit]:
     """The units of work that the files of a template make up, ordered by machine and period.
 
     Parameters
@@ -54,6 +54,8 @@ def find_units(template: str | Iterable[str]) -> list[Unit]:
         Path or address with `{machine}` and, where there are several logs a machine, `{date}` (or `{period}`, `{day}`,
         `{week}`, `{month}`, `{time}`, `{run}`). Other fields, e.g. `{site}`, become labels; `*` and `**` match
         anything. Several templates may be given.
+    results
+        Folder or address of the results, whose files are no logs although the template may fit them.
 
     Returns
     -------
@@ -69,7 +71,7 @@ def find_units(template: str | Iterable[str]) -> list[Unit]:
     >>> find_units("logs/{machine}/{date}.parquet")  # doctest: +SKIP
     """
     templates = [template] if isinstance(template, str) else list(template)
-    matches = [match for text in templates for match in _matches(text)]
+    matches = [match for text in templates for match in _matches(text, results)]
     places: dict[str, set[str]] = {}
     for _, _, values in matches:
         places.setdefault(values["machine"], set()).add(_place(values))
@@ -105,7 +107,7 @@ def _place(values: Mapping[str, str]) -> str:
     return "/".join(value for _, value in sorted(_labels(values).items()))
 
 
-def _matches(template: str) -> Iterable[tuple[str, str, dict[str, str]]]:
+def _matches(template: str, results: str) -> Iterable[tuple[str, str, dict[str, str]]]:
     """Address, stamp and field values of every file that fits."""
     if "machine" not in _FIELD.findall(template):
         raise TinyUDEError(
@@ -116,10 +118,13 @@ def _matches(template: str) -> Iterable[tuple[str, str, dict[str, str]]]:
         system, pattern = fsspec.url_to_fs(_FIELD.sub("*", template))
     except (ImportError, ValueError) as error:
         raise TinyUDEError(f"Cannot open {template}: {error}.") from None
+    system.invalidate_cache()  # logs come in while a program runs
     matcher = _matcher(_root(system, template))
+    there, folder = fsspec.url_to_fs(results) if results else (None, "")
+    own = f"{folder.rstrip('/')}/" if type(there) is type(system) else "\0"
     for path, info in sorted(system.glob(pattern, detail=True).items()):
         fits = matcher.fullmatch(path)
-        if fits and info.get("type") != "directory":
+        if fits and info.get("type") != "directory" and not path.startswith(own):
             stamp = f"{info.get('size')} {info.get('ETag') or info.get('mtime') or info.get('LastModified')}"
             values = {name: value for name, value in fits.groupdict().items() if not name.startswith("_")}
             yield system.unstrip_protocol(path) if "://" in template else path, stamp, values

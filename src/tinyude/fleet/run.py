@@ -92,7 +92,7 @@ def fit(
         raise TinyUDEError(f"false_alarms is {false_alarms}; give a share between 0 and 1, e.g. 0.001.")
     if reports not in (NO_REPORTS, FLAGGED_REPORTS, ALL_REPORTS):
         raise TinyUDEError(f"reports is {reports!r}; use 'none', 'flagged' or 'all'.")
-    units = frame_units(logs) if isinstance(logs, Mapping) else find_units(logs)
+    units = frame_units(logs) if isinstance(logs, Mapping) else find_units(logs, fspath(out))
     recipe = Recipe(rig_of(physics), options={**OPTIONS, **(options or {})})
     store = Store(_address(out))
     tell = progress or (lambda what, done, total: None)
@@ -102,14 +102,14 @@ def fit(
     todo = [unit for unit in units if (unit.machine, unit.period) not in done]
     rows: list[dict[str, Any]] = []
     tell("fitting", len(kept), len(units))
-    if todo or (reports != NO_REPORTS and store.keeps):
+    found = FleetResult(merge_rows(kept), store, store.plan(), false_alarms)
+    if todo or _unreported(found, reports):
         with _cluster(scheduler, workers, client, started) as dask:
             recipe = planned or recipe.with_terms(choice.choose_terms(dask, units, recipe, tell))
             store.write_plan(_plan(recipe, terms, store, command))
             rows = _fit_all(dask, todo, recipe, store, lambda count: tell("fitting", len(kept) + count, len(units)))
             found = FleetResult(merge_rows(kept, rows), store, store.plan(), false_alarms)
             _write_reports(dask, found, reports, tell)
-    found = FleetResult(merge_rows(kept, rows), store, store.plan(), false_alarms)
     if store.keeps:
         found.write()
     return found
@@ -178,13 +178,18 @@ def _plan(recipe: Recipe, terms: Sequence[str] | None, store: Store, command: st
     }  # fmt: skip
 
 
-def _write_reports(client: Any, found: FleetResult, which: str, tell: Progress) -> None:
-    """Report pages of the latest model of flagged machines, or of all, where there is none yet."""
+def _unreported(found: FleetResult, which: str) -> list[str]:
+    """Latest models of flagged machines, or of all, that have no report page yet."""
     if not found.store.keeps or which == NO_REPORTS:
-        return
+        return []
     names = set(found.machines) if which == ALL_REPORTS else {flag.machine for flag in found._flags}
     latest = [[row for row in found.rows_of(name) if row["status"] == OK][-1]["model"] for name in sorted(names)]
-    todo = [model for model in latest if not found.store.has(report_path(model))]
+    there = set(found.store.names("reports"))
+    return [model for model in latest if report_path(model) not in there]
+
+
+def _write_reports(client: Any, found: FleetResult, which: str, tell: Progress) -> None:
+    todo = _unreported(found, which)
     for count, _ in enumerate(results(client, partial(write_report, store=found.store), todo, "report")):
         tell("reports", count + 1, len(todo))
 

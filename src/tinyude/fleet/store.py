@@ -25,6 +25,7 @@ from tinyude.errors import TinyUDEError
 from tinyude.fleet.paths import Unit
 from tinyude.ude import UDE
 
+AT_ONCE = 1000  # results that are read together: some megabytes
 _TERM = pa.struct(
     [("kind", pa.string()), ("state", pa.string()), ("term", pa.string())]
     + [(name, pa.float64()) for name in ("coefficient", "error", "low", "high", "known")]
@@ -49,6 +50,12 @@ class Store:
     def keeps(self) -> bool:
         return bool(self.address)
 
+    def _place(self) -> tuple[Any, str]:
+        """The file system and the folder on it, as they are now: workers write there too."""
+        system, root = fsspec.url_to_fs(self.address)
+        system.invalidate_cache()  # of listings
+        return system, root
+
     def path(self, unit: Unit, key: str) -> str:
         name = f"{quote(unit.period, safe='')}.{key}.parquet" if unit.period else f"{key}.parquet"
         return f"units/machine={quote(unit.machine, safe='')}/{name}"
@@ -57,7 +64,7 @@ class Store:
         """The kept result of this content and recipe; None where there is none, or it failed for a passing reason."""
         if not self.keeps:
             return None
-        system, root = fsspec.url_to_fs(self.address)
+        system, root = self._place()
         try:
             rows = read_rows(system.cat_file(f"{root}/{self.path(unit, key)}"))
         except (FileNotFoundError, pa.ArrowInvalid):
@@ -82,7 +89,7 @@ class Store:
 
     def put(self, name: str, content: bytes) -> None:
         """Write a file whole or not at all."""
-        system, root = fsspec.url_to_fs(self.address)
+        system, root = self._place()
         path = f"{root}/{name}"
         try:
             if is_local(system):
@@ -97,31 +104,43 @@ class Store:
     def get(self, name: str) -> bytes | None:
         if not self.keeps:
             return None
-        system, root = fsspec.url_to_fs(self.address)
+        system, root = self._place()
         try:
             return bytes(system.cat_file(f"{root}/{name}"))
         except FileNotFoundError:
             return None
 
     def has(self, name: str) -> bool:
-        system, root = fsspec.url_to_fs(self.address)
+        system, root = self._place()
         return bool(self.keeps and system.exists(f"{root}/{name}"))
+
+    def names(self, folder: str) -> list[str]:
+        """Files below a folder of the store, from one listing."""
+        if not self.keeps:
+            return []
+        system, root = self._place()
+        try:
+            return [path.removeprefix(f"{root}/") for path in system.find(f"{root}/{folder}")]
+        except FileNotFoundError:
+            return []
 
     def kept(self, recipe: str) -> list[dict[str, Any]]:
         """Lasting results of a recipe."""
-        if not self.keeps:
-            return []
-        system, root = fsspec.url_to_fs(self.address)
-        if not system.exists(f"{root}/units"):
-            return []
+        names = [name for name in self.names("units") if name.endswith(".parquet")]
         rows = []
-        for path in system.find(f"{root}/units"):
-            if path.endswith(".parquet") and not os.path.basename(path).startswith("."):
+        for start in range(0, len(names), AT_ONCE):
+            for content in self._contents(names[start : start + AT_ONCE]):
                 try:
-                    rows += read_rows(system.cat_file(path))
+                    rows += read_rows(content)
                 except pa.ArrowInvalid:
                     continue  # not one of ours, or damaged: it is made anew
         return [row for row in rows if row["recipe"] == recipe and row["lasting"]]
+
+    def _contents(self, names: list[str]) -> list[bytes]:
+        """Files that are read together: a storage far away answers many requests at a time."""
+        system, root = self._place()
+        paths = [f"{root}/{name}" for name in names if not os.path.basename(name).startswith(".")]
+        return list(system.cat(paths, on_error="omit").values()) if paths else []
 
     def plan(self) -> dict[str, Any]:
         """What earlier runs decided for all machines."""

@@ -73,6 +73,7 @@ def fit_unit(unit: Unit, recipe: Recipe, store: Store) -> dict[str, Any]:
     started, used = time.perf_counter(), time.process_time()
     row: dict[str, Any] = {"machine": unit.machine, "period": unit.period, "recipe": recipe.key}
     row |= {"labels": dict(unit.labels), "files": list(unit.files), "stamps": list(unit.stamps)}
+    paths: list[Path] = []
     try:
         with local_logs(unit) as paths:
             row["key"] = unit_key(paths, recipe)
@@ -82,7 +83,7 @@ def fit_unit(unit: Unit, recipe: Recipe, store: Store) -> dict[str, Any]:
                 return kept
             row |= _fitted(unit, paths, recipe, store, row["key"])
     except TinyUDEError as error:
-        row |= _failure(str(error), lasting=True)
+        row |= _failure(_with_addresses(str(error), unit, paths), lasting=True)
     except (OSError, MemoryError) as error:
         row |= _failure(f"{type(error).__name__}: {error}", lasting=False)
     except Exception as error:
@@ -103,7 +104,8 @@ def _fitted(unit: Unit, paths: list[Path], recipe: Recipe, store: Store, key: st
     ude.diagnostics_["files"] = [_provenance(name, path) for name, path in zip(_names(unit), paths, strict=True)]
     ude.diagnostics_["columns"] = Columns.of(recipe.rig).to_dict()
     figures = unit_figures(ude)
-    figures["warnings"] = list(dict.fromkeys([*figures["warnings"], *(str(entry.message) for entry in told)]))
+    said = [*figures["warnings"], *(str(entry.message) for entry in told)]
+    figures["warnings"] = list(dict.fromkeys(_with_addresses(text, unit, paths) for text in said))
     return {
         "status": OK,
         "error": "",
@@ -146,6 +148,13 @@ def local_logs(unit: Unit) -> Iterator[list[Path]]:
                 system.get_file(path_there, str(here))
                 paths.append(here)
         yield paths
+
+
+def _with_addresses(text: str, unit: Unit, paths: list[Path]) -> str:
+    """What is said of copies here, said of the logs that were copied."""
+    for path, name in zip(map(str, paths), _names(unit), strict=False):
+        text = text.replace(path, name)
+    return text
 
 
 def _names(unit: Unit) -> list[str]:

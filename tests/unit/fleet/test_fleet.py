@@ -49,6 +49,12 @@ def test_find_units_puts_files_of_one_period_together(tmp_path: Path) -> None:
     assert len(unit.files) == 2 and len(unit.stamps) == 2
 
 
+def test_find_units_takes_no_result_for_a_log(tmp_path: Path) -> None:
+    make(tmp_path, "arm-1/2026-03-01.parquet", "fleet/terms.parquet", "fleet-2/2026-03-01.parquet")
+    logs = f"{tmp_path}/{{machine}}/{{date}}.parquet"
+    assert [unit.machine for unit in find_units(logs, f"{tmp_path}/fleet/")] == ["arm-1", "fleet-2"]
+
+
 def test_find_units_reads_any_storage() -> None:
     memory = fsspec.filesystem("memory")
     memory.pipe_file("/plant/arm-7/2026-03-01.csv", b"x")
