@@ -55,6 +55,7 @@ static const tu_config SMALL = {
     .block = 8,
     .threshold = (tu_real)4.5,
     .follow = 1,
+    .recalibrate = 1,
 };
 
 #endif

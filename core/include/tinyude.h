@@ -25,7 +25,7 @@
 extern "C" {
 #endif
 
-#define TU_API_VERSION 2 /* generated files that were made for another version refuse to compile */
+#define TU_API_VERSION 3 /* generated files that were made for another version refuse to compile */
 
 #ifdef TU_REAL_DOUBLE
 typedef double tu_real;
@@ -141,6 +141,8 @@ typedef struct tu_config {
     int32_t block;        /* windows in a block; blocks go to the groups one after the other [200]; 1 .. 1000000 */
     tu_real threshold;    /* |coefficient| / error for a library term to stay [4.5]; 0 .. 1e15; 0: all stay */
     int32_t follow;       /* flag [1]: start over when the dynamics change; 0: average over all that was seen */
+    int32_t recalibrate;  /* flag [1]: calibrate noise and window again when nearly all windows are rejected for long;
+                           * 0: once, at the start */
     int32_t judged;       /* flag [1 on a board, 0]: judge the model while streaming: keep its last good state, and the
                            * network off until it is of use; 0: the network alone, and only when training ends */
     int32_t forget; /* windows after which older ones count 1 / e in the library [0]; block .. 1e9; 0: all alike */

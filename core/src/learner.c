@@ -131,7 +131,7 @@ static void end_window(tu_learner *l, int reason)
     if (reason == TU_MISFIT || reason == TU_JUMP) { /* a kick: the angle carried so far is of another motion */
         tu_kinematics_clear(&l->kinematics, l->config);
     }
-    if (tu_calibrate_watch(&l->calibration, reason, l->job.quiet) && l->config->dense) {
+    if (tu_calibrate_watch(&l->calibration, reason, l->job.quiet) && l->config->dense && l->config->recalibrate) {
         tu_learner_recalibrate(l);
     }
     end_sample(l);

@@ -73,19 +73,22 @@ def test_engines_agree_on_a_second_start(residual: str, taken: bool) -> None:
 
 
 @pytest.mark.skipif(not native.available(), reason="the core is not compiled")
-def test_engines_agree_on_a_recalibration() -> None:
-    """The sensor gets eight times as noisy: both engines calibrate once more at the same moment."""
+@pytest.mark.parametrize("recalibrate", [True, False])
+def test_engines_agree_on_a_recalibration(recalibrate: bool) -> None:
+    """The sensor gets eight times as noisy: both engines calibrate once more at the same moment, unless told not to."""
     _, samples = PLANT.stream(noise=0.01, seed=0, seconds=10.0)
     worse = np.random.default_rng(0).standard_normal(samples.shape) * 0.08 * np.sqrt(np.mean(samples**2, axis=0))
     samples[2000:] += worse[2000:]
     terms = default_terms(PLANT.physics, {})
-    config = board_config(PLANT.physics, samples=len(samples), terms=terms, calibration=1500, stride=5, hidden=())
+    config = board_config(
+        PLANT.physics, samples=len(samples), terms=terms, calibration=1500, stride=5, hidden=(), recalibrate=recalibrate
+    )
     core = native.NativeLearner(config, known_programs(PLANT.physics, terms, config.on), "float64")
     reference = ReferenceLearner(config, known_functions(PLANT.physics, terms, config.on))
     for learner in (core, reference):
         learner.push(samples)
     found, expected = core.state(), reference.state()
-    assert found["recalibrations"] == expected["recalibrations"] == 1
+    assert found["recalibrations"] == expected["recalibrations"] == int(recalibrate)
     assert found["window_half"] == expected["window_half"] and found["accepted"] == expected["accepted"]
     np.testing.assert_allclose(found["sigma"], expected["sigma"], rtol=CLOSE)
 

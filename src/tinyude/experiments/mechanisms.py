@@ -34,6 +34,7 @@ Array = NDArray[Any]
 NAME = "mechanisms"
 TITLE = "What each mechanism of the streaming learner is worth"
 SEEDS, UPDATES, LEVEL = 3, 400, 0.01
+WORSE = 5.0  # times the noise
 ON = "on"
 # Off: fields of the configuration; the network alone where a library would hide what the network does.
 OFF: dict[str, dict[str, Any]] = {
@@ -41,6 +42,7 @@ OFF: dict[str, dict[str, Any]] = {
     "angle/rate fusion": {"rate_channel": ()},
     "angle wrapping": {"wrap": ()},
     "change detection": {"follow": False},
+    "recalibration": {"recalibrate": False},
     "hold-out test": {"holdout": 0},
     "nodes": {"physics_nodes": 1, "network_nodes": 1},
     "last-layer solve": {"last_layer": False},
@@ -62,6 +64,13 @@ def _dropouts(rows: Array, rng: np.random.Generator) -> Array:
     return rows
 
 
+def _worse(rows: Array, rng: np.random.Generator) -> Array:
+    """After a third of the record the sensors have WORSE times their noise."""
+    later = rows[len(rows) // 3 :]
+    later += rng.normal(size=later.shape) * np.sqrt(WORSE**2 - 1.0) * LEVEL * rows.std(axis=0)
+    return rows
+
+
 def _as_it_is(rows: Array, rng: np.random.Generator) -> Array:
     return rows
 
@@ -76,6 +85,8 @@ RECORDS: dict[str, tuple[Callable[[], System], float, int, Callable[[Array, np.r
     "outliers": (lambda: pendulum("A"), 24.0, 2, _outliers),
     "dropouts": (lambda: pendulum("A"), 24.0, 2, _dropouts),
     "a change": (lambda: pendulum("A", damping_change=(16.0, 1.6)), 40.0, 2, _as_it_is),
+    "a worse sensor": (lambda: pendulum("A"), 60.0, 2, _worse),
+    "a worse sensor, then a change": (lambda: pendulum("A", damping_change=(60.0, 1.6)), 90.0, 2, _worse),
     "slow sampling": (lambda: pendulum("A"), 60.0, 20, _as_it_is),
 }
 
@@ -141,9 +152,7 @@ def summarise(outcomes: list[Outcome], quick: bool) -> Summary:
     means = {name: [geometric_mean(values) for values in by_record] for name, by_record in ratios.items()}
     overall = {name: geometric_mean(values) for name, values in means.items()}
     spreads = {name: _spread([r for values in by_record for r in values]) for name, by_record in ratios.items()}
-    fired = [sum(result["recalibrations"] for result in select(outcomes, record=r, off=ON)) for r in records]
     notes = [f"{name}: {_worth(overall[name], means[name], records)}" for name in OFF]
-    notes.append(f"Recalibration ran {sum(fired)} times in the runs with everything on.")
     return {
         "records": records, "means": means, "overall": overall, "spreads": spreads, "notes": notes, "quick": quick,
         "quick_words": f"{len(QUICK)} records, one seed",

@@ -57,6 +57,7 @@ class Config:
     block: int = 200  # windows in a block
     threshold: float = 4.5  # |coefficient| / jackknife error for a term to stay
     follow: bool = True  # forget and start over when the dynamics change
+    recalibrate: bool = True  # noise and window again when nearly all windows are rejected for long
     judged: bool = False  # judge the model while streaming: keep its last good state, and the network off until useful
     forget: int = 0  # windows after which older ones count 1 / e in the library's sums; 0: all count alike
     seed: int = 0

@@ -130,7 +130,7 @@ def _process_window(learner: Learner) -> None:
         kinematics_clear(learner.kinematics)
     if learner.astray:
         learner_go_back(learner)
-    if calibrate_watch(learner.calibration, reason, quiet) and learner.config.dense:
+    if calibrate_watch(learner.calibration, reason, quiet) and learner.config.dense and learner.config.recalibrate:
         learner_recalibrate(learner)
 
 

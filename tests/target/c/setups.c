@@ -41,6 +41,7 @@ tu_config base_config(void)
         .block = 10,
         .threshold = (tu_real)4.5,
         .follow = 1,
+        .recalibrate = 1,
         .last_layer = 1,
         .seed = 7,
     };

@@ -8,6 +8,7 @@ import sympy as sp
 
 from tinyude.errors import TinyUDEError
 from tinyude.export.codegen import c_source
+from tinyude.export.codegen.c_source import API_VERSION
 from tinyude.native.tape import OPERATIONS, tape_arrays
 from tinyude.physics.programs import BINARY, program
 from tinyude.systems import double_pendulum, pendulum
@@ -78,7 +79,9 @@ def test_c_source_compiles_under_strict_flags(system, precision, tmp_path: Path)
 @needs_compiler
 def test_c_source_refuses_another_version_of_the_header(tmp_path: Path) -> None:
     header = (CORE / "include" / "tinyude.h").read_text()
-    (tmp_path / "tinyude.h").write_text(header.replace("#define TU_API_VERSION 2 ", "#define TU_API_VERSION 3 "))
+    (tmp_path / "tinyude.h").write_text(
+        header.replace(f"#define TU_API_VERSION {API_VERSION} ", "#define TU_API_VERSION 1 ")
+    )
     message = check_syntax(c_source(decay(), "decay"), tmp_path, header=tmp_path)
     assert "#error" in message
     assert "generate this file again" in message

@@ -15,7 +15,7 @@ from tinyude.physics.programs import Program
 from tinyude.reference.config import Config
 from tinyude.training.known import KnownPrograms
 
-API_VERSION = 2  # of the header that generated files are made for
+API_VERSION = 3  # of the header that generated files are made for
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 _RESULT = {"field": "dx", "jacobian": "jacobian", "terms": "terms", "sensitivity": "derivative"}  # names in tinyude.h
 
