@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +13,8 @@ from tinyude.physics.holds import Hold
 from tinyude.refinement.estimate import Setup
 from tinyude.refinement.filter import Noise
 from tinyude.refinement.gating import spread_over
-from tinyude.refinement.gauss_newton import gauss_newton
-from tinyude.refinement.hybrid import hybrid
+from tinyude.refinement.gauss_newton import Filter, gauss_newton
+from tinyude.refinement.hybrid import Hybrid, hybrid
 from tinyude.refinement.noise import fit_noise
 from tinyude.refinement.records import Record, stretches_of
 from tinyude.refinement.refine import Sensors, affordable_rows, make_setup
@@ -30,21 +29,36 @@ WORTH = 20.0  # log-likelihood by which another hold must be likelier than held 
 
 
 def likeliest_holds(model: Model, records: Sequence[Record], sensors: Sensors) -> tuple[Hold, ...]:
-    """The same hold for all inputs: held unless another is clearly likelier, ungated."""
-    setup = make_setup(model, records, sensors)
-    count = model.physics.n_inputs
-    rows = min(ROWS, affordable_rows(setup, hybrid(model).field, records, SECONDS, PASSES))
-    scores = [_likelihood(setup, model, records, replace(sensors, holds=(hold,) * count), rows) for hold in TRIED]
-    best = int(np.argmax(scores))
-    return (TRIED[best if scores[best] > scores[0] + WORTH else 0],) * count
+    """The same hold for all inputs: held unless another is clearly likelier, ungated.
+
+    All are compared with the numbers as they are; then held inputs and the likeliest other, each with its own numbers.
+    """
+    setup, own = make_setup(model, records, sensors), hybrid(model)
+    count, states = model.physics.n_inputs, model.physics.n_states
+    rows = min(ROWS, affordable_rows(setup, own.field, records, SECONDS, PASSES))
+    start = Noise(setup.sensing.sigma**2, np.zeros(states))
+    fits: list[_Fit] = []
+    for hold in TRIED:
+        stretches = spread_over(stretches_of(records, (hold,) * count, states), rows, 4)
+        filter_ = setup.make(own.field, batch_of(with_starts(stretches, setup.sensing)), setup.plan)
+        near = fits[0].kappa if fits else None
+        fits.append(_Fit(filter_, *fit_noise(filter_, own.unknowns.values, start, setup.rate, setup.floor, near=near)))
+    other = 1 + int(np.argmax([fit.score for fit in fits[1:]]))
+    held, rival = (_refitted(setup, own, fits[k]) for k in (0, other))
+    return (TRIED[other if rival > held + WORTH else 0],) * count
 
 
-def _likelihood(setup: Setup, model: Model, records: Sequence[Record], sensors: Sensors, rows: int) -> float:
-    own = hybrid(model)
-    stretches = spread_over(stretches_of(records, sensors.holds, model.physics.n_states), rows, 4)
-    filter_ = setup.make(own.field, batch_of(with_starts(stretches, setup.sensing)), setup.plan)
-    noise = Noise(setup.sensing.sigma**2, np.zeros(model.physics.n_states))
-    noise, kappa, score = fit_noise(filter_, own.unknowns.values, noise, setup.rate, setup.floor)
-    solution = gauss_newton(filter_, own.unknowns, noise, steps=4)
-    _, _, refitted = fit_noise(filter_, solution.unknowns.values, noise, setup.rate, setup.floor, near=kappa)
-    return max(score, refitted)
+class _Fit(NamedTuple):
+    """The likeliest noise under one hold."""
+
+    filter_: Filter
+    noise: Noise
+    kappa: float
+    score: float
+
+
+def _refitted(setup: Setup, own: Hybrid, fit: _Fit) -> float:
+    """Log-likelihood with the numbers and the noise that suit this hold best."""
+    values = gauss_newton(fit.filter_, own.unknowns, fit.noise, steps=4).unknowns.values
+    _, _, score = fit_noise(fit.filter_, values, fit.noise, setup.rate, setup.floor, near=fit.kappa)
+    return max(fit.score, score)

@@ -1,0 +1,31 @@
+"""What inputs do between samples, told by the likelihood of the innovations."""
+
+import numpy as np
+import pytest
+
+import tinyude as tu
+
+PERIOD, RATE, FINE = 0.1, 2.0, 200
+
+
+def driven(between: str, shift: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """A first-order lag, 60 s under a random input that is held or goes straight from sample to sample."""
+    rng = np.random.default_rng(4)
+    u = rng.standard_normal(601)
+    x, states = 0.0, [0.0]
+    for k in range(600):
+        held = u[max(k - shift, 0)]
+        for step in range(FINE):
+            now = held if between == "held" else u[k] + (u[k + 1] - u[k]) * (step + 0.5) / FINE
+            x += (now - RATE * x) * PERIOD / FINE
+        states.append(x)
+    return np.array(states) + 0.002 * rng.standard_normal(601), u
+
+
+@pytest.mark.parametrize(("between", "shift"), [("held", 0), ("linear", 0), ("held", 1)])
+def test_likeliest_hold_is_the_one_that_drove_the_plant(between: str, shift: int) -> None:
+    samples, u = driven(between, shift)
+    physics = tu.Physics(["x"], ["u - a*x"], inputs=["u"], parameters={"a": tu.Parameter(1.5, learn=True)})
+    ude = tu.UDE(physics, hidden=(), library=[]).fit(samples, t=PERIOD, u=u)
+    kind, moved = ude.diagnostics_["holds"]["u"]
+    assert (kind, abs(moved)) == (between, shift)
