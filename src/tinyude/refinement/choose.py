@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tinyude.model.candidate import Candidate
+from tinyude.model.model import Model
 from tinyude.model.parts import Terms
 from tinyude.refinement.guard import paired
 
@@ -20,19 +21,27 @@ FIRST = (*BARE, *WHOLE)  # then what was refined, by the number of its unknowns
 CLEARLY = 1.5  # standard errors of the paired difference (`tinyude reproduce choice`)
 LITTLE = 0.02  # of a held-back error: less is no reason to choose otherwise
 TINY = 1e-9  # error below which ratios are not looked at
+MOST_SEEN = 0.5  # share of the rows: refinement that has used less does not drop what the windows found
 
 
-def simplest_first(candidate: Candidate) -> tuple[bool, int, int]:
+def simplest_first(candidate: Candidate) -> tuple[bool, bool, int, int]:
     """Where a candidate stands when several predict alike.
 
-    A network is known only where the record was; a formula goes on beyond it. The windows and the streaming learner
-    look at rates, not at simulated stretches: that they simulate well is a test that they passed. A refined model was
-    fitted to just these stretches, and where it is incomplete its numbers make up for what is missing in these
-    motions, not in others.
+    A network is known only where the record was; a formula goes on beyond it. How an input acts is stated in the
+    physics: where a controller made the input follow the states, a further effect of it may be friction in disguise.
+    The windows and the streaming learner look at rates, not at simulated stretches: that they simulate well is a test
+    that they passed. A refined model was fitted to just these stretches, and where it is incomplete its numbers make up
+    for what is missing in these motions, not in others.
     """
     place = FIRST.index(candidate.name) if candidate.name in FIRST else len(FIRST)
     network = any(not isinstance(part, Terms) for part in candidate.model.parts)
-    return network, place, candidate.cost
+    return network, _acts_otherwise(candidate.model), place, candidate.cost
+
+
+def _acts_otherwise(model: Model) -> bool:
+    """Whether a learned term gives an input another effect than the physics does."""
+    kept = [term for term, column in zip(model.terms, model.coefficients.T, strict=True) if column.any()]
+    return any(symbol.name in model.physics.inputs for term in kept for symbol in term.free_symbols)
 
 
 def choose(
@@ -62,12 +71,12 @@ def _by_evidence(candidates: Sequence[Candidate], seen: float) -> int:
 
     The windows saw the whole record and weighed learning against nothing there. Refinement often sees a part of it,
     too little to weigh dozens of kernel weights anew: that learning hurts is for the held-back free runs to say. Where
-    it has seen less than half of the rows, the windows' structure stands as a whole.
+    it has seen less than MOST_SEEN of the rows, the windows' structure stands as a whole.
     """
     found = [k for k, c in enumerate(candidates) if c.name not in BARE]
     bare = max((c.cost for c in candidates if c.name in BARE), default=0)
     most = max((candidates[k].cost for k in found), default=0)
-    if most > bare and seen < 0.5:
+    if most > bare and seen < MOST_SEEN:
         found = [k for k in found if candidates[k].cost == most]
     kept = found if most > bare else range(len(candidates))
     return max(kept, key=lambda k: candidates[k].evidence if np.isfinite(candidates[k].evidence) else -np.inf)

@@ -156,6 +156,18 @@ def test_simplest_first_places_networks_last() -> None:
     assert order == ["known", "windows", "terms", "2 more", "streaming"]
 
 
+def test_simplest_first_places_further_effects_of_an_input_after_effects_of_the_state() -> None:
+    """In a swing-up the torque has the sign of the speed: a weaker motor and friction look alike."""
+    told = tu.Physics(["x", "v"], ["v", "u - 4*x"], inputs=["u"])
+    x = oscillator(0.02 * np.arange(600), 0.3)
+    model = tu.UDE(told, hidden=(), library=["v", "u"], refine=False).fit(x, t=0.02, u=0.1 * np.sign(x[:, 1])).model_
+    friction = replace(model, coefficients=np.where([[str(term) == "v" for term in model.terms]], -0.3, 0.0))
+    weaker = replace(model, coefficients=np.where([[str(term) == "u" for term in model.terms]], -0.3, 0.0))
+    assert friction.coefficients.any() and weaker.coefficients.any()
+    made = [Candidate("windows", weaker, cost=1), Candidate("1 more", friction, cost=2)]
+    assert [c.name for c in sorted(made, key=simplest_first)] == ["1 more", "windows"]
+
+
 def test_fit_takes_over_the_streaming_model_where_that_is_best(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
     """The cogging is in no offered term: no candidate explains the rows, and the streaming learner is asked."""
     plant = tu.systems.pendulum("A", residual="cogging")
