@@ -41,6 +41,10 @@ SESSIONS = {
         "tinyude export motor.tinyude --target cortex-m --out motor-firmware --no-network",
         "make --silent -C motor-firmware",
     ],
+    "session-predictor": [
+        "tinyude export motor.tinyude --target cortex-m --out motor-predictor --inference-only",
+        "make --silent -C motor-predictor STACK_BYTES=512",
+    ],
 }
 
 

@@ -12,7 +12,16 @@ ROOT = Path(__file__).parents[3]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 TEXT = "# Title\n\n<!-- begin: device#0 -->\nold\n<!-- end: device#0 -->\n\nafter\n"
 # Written by `tinyude bench`.
-BENCHES = ("fleet-scale", "session-physics", "session-size", "session-export", "life", "paced", "optimised")
+BENCHES = (
+    "fleet-scale",
+    "session-physics",
+    "session-size",
+    "session-export",
+    "session-predictor",
+    "life",
+    "paced",
+    "optimised",
+)
 
 
 @pytest.fixture
