@@ -42,6 +42,11 @@ class Candidate:
     note: str = ""
     best: bool = False
 
+    def __repr__(self) -> str:
+        """One line, without the arrays of its model."""
+        kept = ", kept" if self.best else ""
+        return f"Candidate({self.name!r}, unknowns={self.cost}, free-run error={self.error:.3g}{kept})"
+
     @property
     def error(self) -> float:
         """Mean of the held-back free-run errors; NaN without any."""

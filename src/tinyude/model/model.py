@@ -46,6 +46,10 @@ class Model:
     kernel: KernelNetwork | None = None
     covariance: Array | None = None  # of the learned parameters, then the unknowns of `parts`
 
+    def __repr__(self) -> str:
+        """One line, without the arrays."""
+        return f"Model({self.physics!r}, {len(self.parts)} learned parts)"
+
     def __getstate__(self) -> dict[str, Any]:
         """Plain arrays and text alone: what is compiled from them is made anew when it is needed."""
         return {entry.name: getattr(self, entry.name) for entry in fields(self)}

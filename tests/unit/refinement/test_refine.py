@@ -41,7 +41,10 @@ def test_refine_finds_a_parameter_within_its_interval(runs) -> None:
     [(name, value, low, high)] = ude.parameters_
     assert name == "c" and low < 0.3 < high and high - low < 0.02
     assert abs(value - 0.3) < 0.01
-    assert next(c for c in ude.candidates_ if c.best).name == "parameters"
+    kept = next(c for c in ude.candidates_ if c.best)
+    assert kept.name == "parameters"
+    assert repr(kept).startswith("Candidate('parameters', unknowns=") and repr(kept).endswith(", kept)")
+    assert len(repr(kept)) < 120 and repr(kept.model).count("\n") == 0
     assert ude.diagnostics_["refinement"]["process_noise"] == 0.0
 
 
