@@ -70,7 +70,7 @@
 
   function tiles() {
     byId("tiles").innerHTML = STATES.map(([key, word, note]) => `<button type="button" class="tile" data-state="${key}" aria-pressed="${view.state === key}">
-      <span class="s-${key}">${icon(key)}</span> <span>${word}</span><b>${data.machines.filter((m) => m.state === key).length}</b><span>${note}</span></button>`).join("");
+      <span><i class="s-${key}">${icon(key)}</i> ${word}</span><b>${data.machines.filter((m) => m.state === key).length.toLocaleString("en")}</b><span>${note}</span></button>`).join("");
   }
 
   function cards(found) {
@@ -145,9 +145,9 @@
       <td class="n" data-name="now">${m.levels ? number(last(m, q)) : "–"}</td><td class="n" data-name="drift">${m.drift ? signed(m.drift[q]) : "–"}</td>
       <td class="n" data-name="σ from the fleet">${m.against ? signed(m.against[q]) : "–"}</td><td class="n" data-name="unexplained rate">${number(m.health, 2)}</td>
       <td class="spark">${m.values.length ? trend(q, m.values[q], { width: 120, height: 30, axis: false }) : ""}</td><td class="why">${safe(m.reasons.join("; ") || "–")}</td></tr>`).join("");
-    byId("range").textContent = sorted.length ? `${first + 1}–${first + shown.length} of ${sorted.length}` : "no machine fits";
+    byId("range").textContent = sorted.length ? `${first + 1}–${first + shown.length} of ${sorted.length.toLocaleString("en")}` : "no machine fits";
     byId("previous").disabled = !first; byId("next").disabled = first + ROWS >= sorted.length;
-    byId("count").textContent = `${found.length} of ${data.machines.length} machines shown`;
+    byId("count").textContent = `${found.length.toLocaleString("en")} of ${data.machines.length.toLocaleString("en")} machines shown`;
   }
 
   function detail(name) {

@@ -53,7 +53,7 @@ def test_page_shows_states_and_reasons(browser: Any, address: str) -> None:
     assert [tile.split("\n")[1] for tile in page.locator(".tile").all_inner_texts()] == ["4", "0", "995", "2"]
     assert first(page) == "arm-0214"
     assert page.locator("#cards .card").count() == 6 and page.locator("#plane circle").count() > 990
-    assert page.locator("#machines tbody tr").count() == 25 and "25 of 1001" in page.inner_text("#range")
+    assert page.locator("#machines tbody tr").count() == 25 and "25 of 1,001" in page.inner_text("#range")
     assert not troubles
 
 
@@ -68,10 +68,10 @@ def test_page_sorts_filters_and_pages(browser: Any, address: str) -> None:
     page.click("th button[data-sort=against]")
     assert first(page) == "arm-0214" and page.locator("th[aria-sort=descending]").count() == 1
     page.fill("#find", "stepped")
-    assert page.inner_text("#count").startswith("1 of 1001") and first(page) == "arm-0087"
+    assert page.inner_text("#count").startswith("1 of 1,001") and first(page) == "arm-0087"
     page.fill("#find", "")
     page.select_option("select[data-label=site]", "Lyon")
-    assert "333 of 1001" in page.inner_text("#count") or "334 of 1001" in page.inner_text("#count")
+    assert "333 of 1,001" in page.inner_text("#count") or "334 of 1,001" in page.inner_text("#count")
     page.click("#next")
     assert page.inner_text("#range").split()[0].endswith("50")
     page.click(".tile[data-state=healthy]")
