@@ -54,7 +54,7 @@ def connected(scheduler: str | None = None, workers: int | None = None, client: 
                 f"No scheduler answers at {scheduler} ({type(error).__name__}); start one with `dask scheduler`, and "
                 f"workers with `dask worker {scheduler}`."
             ) from None
-        with made:
+        with made, _without_messages("distributed.client"):  # a lost scheduler is told once, by `results`
             yield made
         return
     count = workers or len(os.sched_getaffinity(0))
@@ -147,6 +147,17 @@ def _lost(reason: Any) -> TinyUDEError:
     return TinyUDEError(
         f"The scheduler is gone ({reason}); finished units are kept: start a scheduler and run the same command again."
     )
+
+
+@contextmanager
+def _without_messages(name: str) -> Iterator[None]:
+    logger = logging.getLogger(name)
+    before = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
 
 
 @contextmanager
