@@ -1,5 +1,6 @@
 /* How a stretch that calibrates begins anew and ends, and what follows from the window and scales that it found. */
 #include "config.h"
+#include "paper/paper_part.h"
 #include "state.h"
 
 enum { RECALIBRATION_SHARE = 4 }; /* of the first calibration's length that a later one takes: 1 / this */
@@ -76,7 +77,8 @@ static void take_window(tu_learner *l)
     if (l->calibrated) {
         tu_count(&l->counters.recalibrations);
     } else {
-        tu_calibrate_finish(&l->calibration, l->config, &l->noise, l->targets.candidate->index, &l->setup);
+        tu_taps_rule rule = l->known.paper ? l->known.paper->spacing : NULL;
+        tu_calibrate_finish(&l->calibration, l->config, &l->noise, l->targets.candidate->index, rule, &l->setup);
     }
     go_on(l, TU_PLACE_PHYSICS);
 }

@@ -1,4 +1,5 @@
 /* A learner that starts from a fitted model instead of from nothing, or goes back to its last good one. */
+#include "network/network_part.h"
 #include "numeric/finite.h"
 #include "regression/last_good.h"
 #include "regression/targets.h"
@@ -79,9 +80,9 @@ int tu_learner_start_begin(tu_learner *l, const tu_model *model)
     for (int i = 0; i < config->states; i++) {
         setup->scales.ddx[i] = 1;
     }
-    copy(l->params, model->weights, l->adam.count);
-    copy(l->average, model->weights, l->adam.count);
-    copy(l->good, model->weights, l->adam.count);
+    if (l->known.network) {
+        l->known.network->take(l, model->weights);
+    }
     memcpy(l->network_on, model->network_on, (size_t)config->on_count * sizeof *l->network_on);
     copy(l->library.coefficients, model->coefficients, l->library.columns);
     copy(l->library.errors, model->errors, l->library.columns);

@@ -145,7 +145,6 @@ void tu_learner_finish(tu_learner *l)
 
 int tu_learner_set_network(tu_learner *l, const tu_real *weights, tu_real rate)
 {
-    size_t bytes = (size_t)l->adam.count * sizeof(tu_real);
     int usable = tu_usable(rate) && rate >= 0;
     for (int i = 0; i < l->adam.count; i++) {
         usable &= tu_usable(weights[i]);
@@ -153,10 +152,7 @@ int tu_learner_set_network(tu_learner *l, const tu_real *weights, tu_real rate)
     if (!usable || !l->adam.count) {
         return TU_BAD_CONFIG;
     }
-    memcpy(l->params, weights, bytes);
-    memcpy(l->average, weights, bytes);
-    memcpy(l->good, weights, bytes);
-    tu_adam_init(&l->adam, l->adam.first, l->adam.second, l->adam.count);
+    l->known.network->take(l, weights);
     for (int i = 0; i < l->config->on_count; i++) {
         l->network_on[i] = 1;
     }

@@ -315,7 +315,7 @@ def core_calibrate(core: Core) -> Outcome:
     while core.lib.tu_window_make_slice(core.ffi.addressof(tried, "window"), core.ffi.addressof(tried, "work")):
         pass
     setup.window, setup.sigma_scale = tried.window, sigma_scale[0]
-    core.lib.tu_calibrate_finish(cal, config, state, index, setup)
+    core.lib.tu_calibrate_finish(cal, config, state, index, core.ffi.NULL, setup)
     scales = [core.read(part, 2) for part in (setup.scales.x, setup.scales.dx, setup.scales.ddx)]
     return {"half": setup.window.half, "scales": scales, "sigma_scale": setup.sigma_scale, "snr2": setup.snr2}
 

@@ -24,6 +24,15 @@ size_t tu_mlp_offset(const tu_mlp *net, int layer)
 
 size_t tu_mlp_block(const tu_mlp *net) { return tu_mlp_offset(net, net->layers + 1); }
 
+int tu_mlp_widest(const tu_mlp *net)
+{
+    int most = 0;
+    for (int i = 0; i <= net->layers; i++) {
+        most = net->sizes[i] > most ? net->sizes[i] : most;
+    }
+    return most;
+}
+
 void tu_mlp_init(const tu_mlp *net, tu_rng *rng, tu_real *params)
 {
     for (int l = 0; l < net->layers; l++) {

@@ -48,6 +48,9 @@ size_t tu_mlp_transposed(const tu_mlp *net);
 /* Activations of every layer from acts' input. */
 void tu_mlp_forward(const tu_mlp *net, const tu_real *weights, int rows, tu_real *acts);
 
+/* Units of the widest layer. */
+int tu_mlp_widest(const tu_mlp *net);
+
 /* One sample without a block, the bits of tu_mlp_forward: from `in` to the answer, which it returns. Both hold the
  * widest layer.
  */

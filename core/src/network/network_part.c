@@ -4,6 +4,8 @@
 #include "network/last_layer.h"
 #include "signal/angle.h"
 
+#include <string.h>
+
 static void start(tu_learner *l)
 {
     tu_mlp_init(&l->net, &l->rng, l->params);
@@ -26,7 +28,54 @@ static void add_answer(tu_learner *l, const tu_real *x, const tu_real *u, tu_rea
     }
 }
 
+static void take_out(tu_learner *l, const tu_real *weights, const int32_t *on, const tu_real *seen, tu_real *left)
+{
+    const tu_config *config = l->config;
+    tu_real *in = l->loss_scratch, *out = in + tu_mlp_block(&l->net) / 2;
+    int any = 0;
+    for (int i = 0; i < config->on_count; i++) {
+        any |= on[i];
+    }
+    if (!any) {
+        return;
+    }
+    memcpy(in, seen, (size_t)config->sees_count * sizeof *in);
+    const tu_real *answer = tu_mlp_run(&l->net, weights, in, out);
+    for (int i = 0; i < config->on_count; i++) {
+        left[i] -= on[i] ? answer[i] : 0;
+    }
+}
+
+static void take(tu_learner *l, const tu_real *weights)
+{
+    size_t bytes = (size_t)l->adam.count * sizeof *weights;
+    memcpy(l->params, weights, bytes);
+    memcpy(l->average, weights, bytes);
+    memcpy(l->good, weights, bytes);
+    tu_adam_init(&l->adam, l->adam.first, l->adam.second, l->adam.count);
+}
+
+static void add_answer_of(const tu_config *config, const tu_mlp *net, const tu_real *weights, const tu_real *x_scale,
+                          const tu_real *on, const tu_real *x, const tu_real *u, tu_real *work, tu_real *residual)
+{
+    for (int i = 0; i < config->sees_count; i++) {
+        int column = config->sees[i];
+        work[i] = (column < config->states ? x[column] : u[column - config->states]) / x_scale[column];
+    }
+    const tu_real *answer = tu_mlp_run(net, weights, work, work + tu_mlp_widest(net));
+    for (int i = 0; i < config->on_count; i++) {
+        residual[i] += on[i] > 0 ? answer[i] : 0;
+    }
+}
+
 const tu_network_part tu_network = {
-    start,      tu_learner_train_slice, tu_holdout_watch_slice, tu_holdout_judge, tu_last_layer_finish, add_answer,
-    tu_mlp_run,
+    .start = start,
+    .train_slice = tu_learner_train_slice,
+    .watch_slice = tu_holdout_watch_slice,
+    .judge = tu_holdout_judge,
+    .finish_layer = tu_last_layer_finish,
+    .add_answer = add_answer,
+    .take_out = take_out,
+    .take = take,
+    .add_answer_of = add_answer_of,
 };

@@ -12,8 +12,15 @@ struct tu_network_part {
     void (*finish_layer)(tu_learner *learner);
     /* Adds the model's answer at a state, where it is on, in units of dx_scale. */
     void (*add_answer)(tu_learner *learner, const tu_real *x, const tu_real *u, tu_real *residual);
-    /* One sample with the learner's bits and without its memory: tu_mlp_run. */
-    const tu_real *(*run)(const tu_mlp *net, const tu_real *params, tu_real *in, tu_real *out);
+    /* Takes the answer of these weights at a window's centre, where they are on, out of what is left of its target. */
+    void (*take_out)(tu_learner *learner, const tu_real *weights, const int32_t *on, const tu_real *seen,
+                     tu_real *left);
+    /* Weights that the model, its average and the training go on from. */
+    void (*take)(tu_learner *learner, const tu_real *weights);
+    /* Adds the answer of these weights at a state, with the learner's bits and without its memory. on: > 0 where it is.
+     */
+    void (*add_answer_of)(const tu_config *config, const tu_mlp *net, const tu_real *weights, const tu_real *x_scale,
+                          const tu_real *on, const tu_real *x, const tu_real *u, tu_real *work, tu_real *residual);
 };
 
 #endif

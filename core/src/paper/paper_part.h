@@ -4,9 +4,11 @@
 
 #include "paper/median_gate.h"
 #include "paper/second_order.h"
+#include "paper/taps.h"
 
 struct tu_paper_part {
     tu_median_gate_test accept;
+    tu_taps_rule spacing;
     tu_real (*gradient)(tu_learner *learner, const tu_batch *batch); /* of both orders, to learner->grad */
 };
 

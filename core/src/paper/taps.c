@@ -2,8 +2,7 @@
 
 #include "numeric/elementary.h"
 
-/* Ticks between taps, kept within the ring. */
-static int tap_spacing(const tu_config *config, const tu_scales *scales, const tu_noise *noise)
+int tu_taps_spacing(const tu_config *config, const tu_scales *scales, const tu_noise *noise)
 {
     tu_real relative = 0, dx = 0, ddx = 0;
     for (int i = 0; i < config->states; i++) {
@@ -33,11 +32,11 @@ static tu_real snr2_of(const tu_config *config, const tu_window *window, const t
     return worst;
 }
 
-void tu_taps_finish(const tu_config *config, const tu_noise *noise, tu_setup *setup)
+void tu_taps_finish(const tu_config *config, const tu_noise *noise, tu_taps_rule rule, tu_setup *setup)
 {
     int adaptive = !config->dense && config->adaptive;
     if (adaptive) {
-        int spacing = tap_spacing(config, &setup->scales, noise);
+        int spacing = rule(config, &setup->scales, noise);
         tu_window_make(&setup->window, config->taps, spacing, config->poly, config->sample_period);
     }
     setup->snr2 = snr2_of(config, &setup->window, &setup->scales, noise);

@@ -7,7 +7,13 @@
 #include "signal/noise.h"
 #include "signal/setup.h"
 
-/* Completes a calibration whose window and scales are found. With dense windows only the ratio snr2 is filled in. */
-void tu_taps_finish(const tu_config *config, const tu_noise *noise, tu_setup *setup);
+/* Ticks between taps, kept within the ring. */
+int tu_taps_spacing(const tu_config *config, const tu_scales *scales, const tu_noise *noise);
+typedef int (*tu_taps_rule)(const tu_config *config, const tu_scales *scales, const tu_noise *noise);
+
+/* Completes a calibration whose window and scales are found. With dense windows, which need no rule for taps, only the
+ * ratio snr2 is filled in.
+ */
+void tu_taps_finish(const tu_config *config, const tu_noise *noise, tu_taps_rule rule, tu_setup *setup);
 
 #endif

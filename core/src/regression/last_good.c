@@ -53,32 +53,11 @@ void tu_last_good_restore(tu_learner *l)
     const tu_last_good *good = &l->last_good;
     copy(l->library.coefficients, good->coefficients, l->library.columns);
     copy(l->library.errors, good->errors, l->library.columns);
-    copy(l->params, good->weights, l->adam.count);
-    copy(l->average, good->weights, l->adam.count);
-    copy(l->good, good->weights, l->adam.count);
+    if (l->known.network) {
+        l->known.network->take(l, good->weights);
+    }
     memcpy(l->network_on, good->network_on, (size_t)l->config->on_count * sizeof *l->network_on);
-    tu_adam_init(&l->adam, l->adam.first, l->adam.second, l->adam.count);
     look_anew(&l->last_good);
-}
-
-/* Takes a network's answer at the window's centre out of what is left, where it is on. */
-static void take_out_network(tu_learner *l, const tu_real *weights, const int32_t *on, const tu_real *seen,
-                             tu_real *left)
-{
-    const tu_config *config = l->config;
-    tu_real *in = l->loss_scratch, *out = in + tu_mlp_block(&l->net) / 2;
-    int any = 0;
-    for (int i = 0; l->known.network && i < config->on_count; i++) {
-        any |= on[i];
-    }
-    if (!any) {
-        return;
-    }
-    memcpy(in, seen, (size_t)config->sees_count * sizeof *in);
-    const tu_real *answer = l->known.network->run(&l->net, weights, in, out);
-    for (int i = 0; i < config->on_count; i++) {
-        left[i] -= on[i] ? answer[i] : 0;
-    }
 }
 
 void tu_last_good_add(tu_learner *l)
@@ -100,8 +79,10 @@ void tu_last_good_add(tu_learner *l)
     for (int i = 0; config->hidden_count && i < config->sees_count; i++) {
         seen[i] = targets->entry[config->sees[i]];
     }
-    take_out_network(l, l->good, l->network_on, seen, now);
-    take_out_network(l, good->weights, good->network_on, seen, kept);
+    if (l->known.network) {
+        l->known.network->take_out(l, l->good, l->network_on, seen, now);
+        l->known.network->take_out(l, good->weights, good->network_on, seen, kept);
+    }
     for (int i = 0; i < config->on_count; i++) {
         tu_real residual = target[i] - kept[i];
         good->gain += now[i] * now[i] - kept[i] * kept[i];

@@ -25,15 +25,6 @@ static places places_of(const tu_snapshot *s)
     return p;
 }
 
-static int widest(const tu_mlp *net)
-{
-    int most = 0;
-    for (int i = 0; i <= net->layers; i++) {
-        most = net->sizes[i] > most ? net->sizes[i] : most;
-    }
-    return most;
-}
-
 void tu_snapshot_carve(tu_snapshot *s, tu_arena *arena, const tu_config *config)
 {
     int library = config->library_terms + config->on_count * config->parameters;
@@ -43,7 +34,7 @@ void tu_snapshot_carve(tu_snapshot *s, tu_arena *arena, const tu_config *config)
     s->count = places_of(s).end;
     s->models[0] = tu_arena_reals(arena, s->count);
     s->models[1] = tu_arena_reals(arena, s->count);
-    s->work = tu_arena_reals(arena, config->states + library + (config->hidden_count ? 2 * widest(&s->net) : 0));
+    s->work = tu_arena_reals(arena, config->states + library + (config->hidden_count ? 2 * tu_mlp_widest(&s->net) : 0));
     s->whole = s->begun = 0;
 }
 
@@ -105,21 +96,6 @@ void tu_snapshot_read(const tu_snapshot *s, const tu_real *model, int32_t *netwo
     read->weights = model + p.weights;
 }
 
-static void add_network(const tu_snapshot *s, const tu_real *model, const tu_real *x, const tu_real *u, tu_real *work,
-                        tu_real *residual)
-{
-    const tu_config *c = s->config;
-    places p = places_of(s);
-    for (int i = 0; i < c->sees_count; i++) {
-        int column = c->sees[i];
-        work[i] = (column < c->states ? x[column] : u[column - c->states]) / model[SCALES + column];
-    }
-    const tu_real *answer = s->known->network->run(&s->net, model + p.weights, work, work + widest(&s->net));
-    for (int i = 0; i < c->on_count; i++) {
-        residual[i] += model[p.network_on + i] > 0 ? answer[i] : 0;
-    }
-}
-
 static void add_library(const tu_snapshot *s, const tu_real *model, const tu_real *x, const tu_real *u, tu_real *work,
                         tu_real *residual)
 {
@@ -156,7 +132,9 @@ static void residual_of(const tu_snapshot *s, const tu_real *model, const tu_rea
     }
     tu_clear(residual, c->on_count);
     if (c->hidden_count) {
-        add_network(s, model, seen, u, s->work + c->states, residual);
+        places p = places_of(s);
+        s->known->network->add_answer_of(c, &s->net, model + p.weights, model + SCALES, model + p.network_on, seen, u,
+                                         s->work + c->states, residual);
     }
     if (s->columns) {
         add_library(s, model, seen, u, s->work + c->states, residual);

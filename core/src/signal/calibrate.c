@@ -1,7 +1,6 @@
 #include "signal/calibrate.h"
 
 #include "numeric/elementary.h"
-#include "paper/taps.h"
 #include "signal/angle.h"
 
 enum { SMALLEST = 5 };                        /* half width in samples of the shortest dense window */
@@ -221,10 +220,10 @@ int tu_calibrate_choose(const tu_calibration *cal, const tu_config *config, tu_r
 }
 
 void tu_calibrate_finish(const tu_calibration *cal, const tu_config *config, const tu_noise *noise, int index,
-                         tu_setup *setup)
+                         tu_taps_rule rule, tu_setup *setup)
 {
     find_scales(cal, config, noise, index, &setup->window, &setup->scales);
-    tu_taps_finish(config, noise, setup);
+    tu_taps_finish(config, noise, rule, setup);
 }
 
 int tu_calibrate_watch(tu_calibration *cal, int reason, int quiet)

@@ -3,6 +3,7 @@
 #define TU_CALIBRATE_H
 
 #include "paper/median_gate.h"
+#include "paper/taps.h"
 #include "signal/setup.h"
 
 typedef struct {
@@ -49,9 +50,9 @@ void tu_calibrate_clear(tu_calibration *cal, const tu_config *config);
 /* The number of the longest window that nearly always passes, and the factor on sigma. */
 int tu_calibrate_choose(const tu_calibration *cal, const tu_config *config, tu_real *sigma_scale);
 
-/* The scales, seen through the candidate chosen, which is made. */
+/* The scales, seen through the candidate chosen, which is made; and what tu_taps_finish adds. */
 void tu_calibrate_finish(const tu_calibration *cal, const tu_config *config, const tu_noise *noise, int index,
-                         tu_setup *setup);
+                         tu_taps_rule rule, tu_setup *setup);
 
 /* Counts how a window fared. 1: nearly all were rejected for long, so the stream needs another window: the motion is
  * faster, or the sensor worse; or nearly all were `quiet`, with far less misfit than the noise explains. Scales are

@@ -1,7 +1,7 @@
 """Exports on an emulated Cortex-M4F: what a push and a slice of work take, and whether learning disturbs sampling.
 
-A motor whose sensor shows the value of the moment at which it is read, at three speeds of the processor, against the
-same learner with samples taken exactly on time.
+A motor and a heated block whose sensors show the value of the moment at which they are read, at three speeds of the
+processor, against the same learner with samples taken exactly on time.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ class Paced:
     hold: int  # sample periods that an input lasts
     swing: tuple[float, float]  # of the input
     noise: float
+    samples: int  # of a life
     field: Callable[[Array, float], Array]  # the truth
 
     def record(self, samples: int, seed: int) -> tuple[Array, Array]:
@@ -69,8 +70,13 @@ def ideal_rows(clean: Array, noise: Array) -> Array:
 PLANTS = (
     Paced(
         "motor, 500 Hz, angle alone", Physics(["angle", "speed"], ["speed", "40.0*V"], inputs=["V"]), ("angle",),
-        ("speed", "tanh(20*speed)"), 0.002, 100, (-3.0, 3.0), 1e-3,
+        ("speed", "tanh(20*speed)"), 0.002, 100, (-3.0, 3.0), 1e-3, 10_000,
         lambda x, u: np.array([x[1], 40.0 * u - 4.0 * x[1] - 6.0 * np.tanh(20.0 * x[1])]),
+    ),
+    Paced(  # above the temperature around it, in K, heated with kW
+        "heated block, 1 Hz", Physics(["T"], ["0.5*P"], inputs=["P"]), ("T",),
+        ("T", "T**2"), 1.0, 120, (0.0, 2.0), 0.05, 2000,
+        lambda x, u: np.array([0.5 * u - 0.01 * x[0] - 5e-5 * x[0] ** 2]),
     ),
 )  # fmt: skip
 
@@ -130,7 +136,7 @@ def measure(moved: Moved) -> dict[str, Any]:
         with tempfile.TemporaryDirectory() as folder:
             elf = build_life(small, Path(folder))
             for shift in MIPS:
-                life, ideal = run_paced(plant, small, elf, 10_000, shift)
+                life, ideal = run_paced(plant, small, elf, plant.samples, shift)
                 found["paced"][f"{plant.name}/{MIPS[shift]:g}"] = life.figures | {"apart": apart(life, ideal)}
                 done += 1
                 moved(done, total)

@@ -17,7 +17,7 @@ NO_TWIN = {
     r"^tu_config_(check|net|physics_nodes|fused)$": "ranges and sizes of fixed memory; Config has `sizes`",
     r"^tu_ring_(slot|at|last)$": "slots of the ring; `ring_row` and `ring_window` index it",
     r"^tu_reservoir_(gather|spread|add)$": "columns of entries; NumPy indexes them",
-    r"^tu_mlp_(block|offset|pad|weights|transposed|run)$": "layout of a block of activations, or one sample without",
+    r"^tu_mlp_(block|offset|pad|weights|transposed|run|widest)$": "layout of a block, or one sample without",
     r"^tu_nodes_(basis|ticks)$|^tu_loss_columns$|^tu_library_(column|dot)$": "index arithmetic; NumPy has whole arrays",
     r"^tu_learner_(advance|cost)$|_slice$|_begin$|^tu_calibrate_candidate$": "slices, for a board's main loop",
     r"^tu_count$": "integers of Python do not overflow",

@@ -18,14 +18,14 @@ def taps_finish(config: Config, noise: Noise, setup: Setup) -> Setup:
     """Complete a calibration whose window and scales are found. With dense windows only the ratio snr2 is filled in."""
     adaptive = not config.dense and config.adaptive
     if adaptive:
-        spacing = _tap_spacing(config, setup.scales, noise)
+        spacing = taps_spacing(config, setup.scales, noise)
         setup = replace(setup, window=window_make(config.taps, spacing, config.poly, config.sample_period))
     snr2 = _snr2(config, setup, noise)
     second_order = 0.0 if adaptive and not snr2 >= config.snr_gate else config.second_order
     return replace(setup, snr2=snr2, second_order=second_order)
 
 
-def _tap_spacing(config: Config, scales: Scales, noise: Noise) -> int:
+def taps_spacing(config: Config, scales: Scales, noise: Noise) -> int:
     """Ticks between taps, kept within the ring."""
     sigma = noise_sigma(noise)
     relative = float(np.mean([sigma[c] / scales.x[i] for i, c in enumerate(config.channel)]))
