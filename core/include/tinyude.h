@@ -128,7 +128,7 @@ typedef struct tu_config {
     int32_t reservoir;    /* windows stored to train on [4096]; 1 .. 1000000; 0 only without a network */
     int32_t holdout;      /* windows held out to test the network; 0 .. 1000000; 0: none, and it is always kept */
     int32_t compact;      /* flag [0]: reservoir entries in int16, half the memory; 0: as tu_real */
-    int32_t rolling;      /* flag [0]: keep the newest windows; 0: a uniform sample of all */
+    int32_t rolling;      /* flag [0]: keep the newest windows, held-out ones too; 0: a uniform sample of all */
     int32_t batch;        /* windows in a minibatch [64]; 1 .. 65536 */
     int32_t updates;      /* length of the cosine schedule [8000]; 1 .. 1e9; the rate stays at its floor afterwards */
     int32_t train_every;  /* ticks between updates while streaming [40]; 0 .. 1e9; 0: only by tu_learner_step */

@@ -149,7 +149,7 @@ static void carve(tu_learner *l, const tu_config *config, tu_arena *arena, tu_me
     carve_store(&l->reservoir, arena, config, config->reservoir, width, config->rolling, l->entry_scale);
     memory->reservoir = arena->used - start;
     start = arena->used;
-    carve_store(&l->holdout, arena, config, config->holdout, width + 1, 0, l->entry_scale);
+    carve_store(&l->holdout, arena, config, config->holdout, width + 1, config->rolling, l->entry_scale);
     memory->holdout = arena->used - start;
     start = arena->used;
     carve_scratch(l, arena);

@@ -113,6 +113,7 @@ def test_forgetting_refuses_less_than_the_errors_need(chip: Chip) -> None:
     with pytest.raises(TinyUDEError, match="give at least"):
         chip.forgetting(0.1)
     assert chip.forgetting(None) is chip
+    assert chip.forgetting(20.0).config.rolling  # a network must not learn from windows that the terms forget
 
 
 def test_angle_that_goes_round_is_wrapped_on_a_board_though_the_record_never_did(chip: Chip, ude: tu.UDE) -> None:

@@ -65,7 +65,10 @@ class Chip:
         return chip.resized(reservoir, compact)
 
     def forgetting(self, seconds: float | None) -> Chip:
-        """With library sums in which what is so many seconds old counts 1 / e: follows a slow drift. None: as it is."""
+        """With library sums in which what is so many seconds old counts 1 / e: follows a slow drift. None: as it is.
+
+        The newest windows are stored, not a sample of all: a network would learn what has drifted away since.
+        """
         if seconds is None:
             return self
         config = self.config
@@ -76,7 +79,7 @@ class Chip:
                 f"forget is {seconds:g} s, {windows} windows; the errors need {least}: "
                 f"give at least {least * config.sample_period * config.stride:.3g} s."
             )
-        return replace(self, config=replace(config, forget=windows))
+        return replace(self, config=replace(config, forget=windows, rolling=True))
 
     def with_kept_terms(self) -> Chip:
         """Offered only the terms that the fit kept for some state."""

@@ -138,7 +138,7 @@ def learner_init(config: Config, known: Known) -> Learner:
         library_init(config.groups, config.columns),
         change_init(config.columns),
         reservoir_init(config.reservoir, config.width, config.rolling),
-        reservoir_init(config.holdout, config.width + 1),
+        reservoir_init(config.holdout, config.width + 1, config.rolling),
         params,
         average,
         average.copy() if config.watched else average,
