@@ -91,7 +91,7 @@ class UDE(Predicting, Fitted, BaseEstimator):  # type: ignore[misc]
     terms_ : list of dict
         Learned terms with your value, what was learned, net value, interval and share of the rate.
     parameters_ : list of tuple
-        Learned parameters: name, value, and the ends of a 90 % interval. With refinement.
+        Learned parameters: name, value, and the ends of a 90 % interval. Of a batch fit.
     states_ : States
         Times, smoothed states and their standard errors. With refinement.
     candidates_ : list of Candidate

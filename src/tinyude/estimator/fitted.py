@@ -107,7 +107,7 @@ class Fitted:
     candidates_ = FromResult[list[Candidate]]("Models that refinement compared, with held-back free-run errors.")
     states_ = FromResult[Any]("Times, smoothed states and their standard errors. With refinement.")
     parameters_ = FromResult[list[tuple[str, float, float, float]]](
-        "Learned parameters: name, value, and the ends of a 90 % interval. With refinement."
+        "Learned parameters: name, value, and the ends of a 90 % interval. Of a batch fit."
     )
 
     @property

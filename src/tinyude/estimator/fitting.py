@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ from tinyude.model.diagnostics import diagnose, record_excerpt
 from tinyude.model.model import Model
 from tinyude.model.result import FitResult
 from tinyude.model.windows import Windows
+from tinyude.physics.holds import Hold
 from tinyude.physics.kinematics import residual_states, seen_columns
 from tinyude.physics.library import default_terms, given_terms
 from tinyude.reference.network.mlp import mlp_init
@@ -70,7 +72,9 @@ def _fit_batch(options: FitOptions, stream: Stream) -> Fit:
     if library is not None and not isinstance(library, str):
         library = given_terms(options.physics, list(library))
     network = options.network if tuple(options.hidden) else None
-    chosen = Options(options.measured, options.on, options.sees, library, network, options.keep, options.window)
+    chosen = Options(
+        options.measured, options.on, options.sees, library, network, options.keep, options.window, options.hold
+    )
     found = batch_fit(options.physics, stream, chosen)
     model = found.best.model
     config = learner_config(options, stream, model.terms, on=model.on)
@@ -80,10 +84,12 @@ def _fit_batch(options: FitOptions, stream: Stream) -> Fit:
         config=config,
         calibration=batch_calibration(found, config.max_half),
         counters=batch_counters(found),
+        parameters=parameter_table(model),
     )
-    seen = accepted_windows(found.observed, result.model)
+    seen = accepted_windows(found.observed, result.model, holds=found.holds)
     made = {"preset": options.preset, "engine": "batch", "precision": options.precision}
     result.diagnostics = diagnose(result, stream, seen, **made, **memory_figures(model, config))
+    result.diagnostics["holds"] = _named(options, found.holds)
     result.record = record_excerpt(seen, stream, result.model)
     if not options.refine or stream.count > IN_MEMORY:
         return Fit(result, found.observed, seen=seen)
@@ -134,9 +140,8 @@ def _refined(options: FitOptions, result: FitResult, stream: Stream, observed: O
     taken = any(c.best and c.name == "streaming" for c in refined.candidates)
     base = streamed[0] if taken else result
     states = smoothed_states(refined)
-    names = options.physics.inputs
     figures: dict[str, Any] = refined_figures(refined, states)
-    figures["holds"] = {n: (h.kind, h.shift) for n, h in zip(names, holds, strict=True)}
+    figures["holds"] = _named(options, holds)
     return replace(
         base,
         model=refined.model,
@@ -146,6 +151,11 @@ def _refined(options: FitOptions, result: FitResult, stream: Stream, observed: O
         states=states,
         parameters=parameter_table(refined.model),
     )
+
+
+def _named(options: FitOptions, holds: Sequence[Hold]) -> dict[str, tuple[str, int]]:
+    """Kind and shift of each input's hold, by name."""
+    return {name: (hold.kind, hold.shift) for name, hold in zip(options.physics.inputs, holds, strict=True)}
 
 
 def _offered(options: FitOptions, model: Model) -> list[sp.Expr]:

@@ -101,8 +101,10 @@ class FitResult:
         An excerpt of the record, for pictures.
     spread : Spread, optional
         Of the learned numbers over groups of windows, for intervals; None where the model has a covariance.
-    candidates, states, parameters : optional
-        What refinement adds: the models it compared, smoothed states, learned parameters with intervals.
+    parameters : optional
+        Learned parameters with their intervals; none of a streamed fit.
+    candidates, states : optional
+        What refinement adds: the models it compared, smoothed states.
     """
 
     model: Model

@@ -29,3 +29,23 @@ def test_likeliest_hold_is_the_one_that_drove_the_plant(between: str, shift: int
     ude = tu.UDE(physics, hidden=(), library=[]).fit(samples, t=PERIOD, u=u)
     kind, moved = ude.diagnostics_["holds"]["u"]
     assert (kind, abs(moved)) == (between, shift)
+
+
+@pytest.mark.parametrize(("between", "shift"), [("held", 0), ("linear", 0), ("held", 1)])
+def test_windows_find_the_hold_before_they_choose_terms(between: str, shift: int) -> None:
+    """Under a wrong hold the input itself leaves a rate that terms or a network would explain."""
+    samples, u = driven(between, shift)
+    physics = tu.Physics(["x"], ["u"], inputs=["u"])
+    ude = tu.UDE(physics, refine=False).fit(samples, t=PERIOD, u=u)
+    kind, moved = ude.diagnostics_["holds"]["u"]
+    assert (kind, abs(moved)) == (between, shift)
+    [(term, coefficient)] = [(str(row["term"]), row["learned"]) for row in ude.terms_]
+    assert term == "x" and coefficient == pytest.approx(-RATE, rel=0.02)
+
+
+def test_windows_take_the_hold_that_they_are_told() -> None:
+    samples, u = driven("linear")
+    physics = tu.Physics(["x"], ["u - a*x"], inputs=["u"], parameters={"a": tu.Parameter(1.5, learn=True)})
+    fits = {hold: tu.UDE(physics, library=[], hidden=(), refine=False, hold=hold) for hold in ("held", "linear")}
+    errors = {hold: abs(ude.fit(samples, t=PERIOD, u=u).parameters_[0][1] - RATE) for hold, ude in fits.items()}
+    assert errors["linear"] < 0.5 * errors["held"]

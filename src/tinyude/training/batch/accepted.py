@@ -12,7 +12,7 @@ from tinyude.model.model import Model
 from tinyude.model.program import model_program
 from tinyude.model.windows import Windows
 from tinyude.physics.derivatives import program_derivative
-from tinyude.physics.holds import Hold, interval_coefficients
+from tinyude.physics.holds import Hold, interval_means
 from tinyude.physics.programs import program_numpy
 from tinyude.reference.signal.window import legendre
 from tinyude.training.batch.covariance import noise_rows
@@ -40,7 +40,8 @@ def accepted_windows(observed: Observed, model: Model, most: int = MOST, holds: 
     usual, room = usual_half(half), _room(observed, run, centre, half, excess)
     chosen = np.zeros(len(run), dtype=bool)
     chosen[:: max(1, len(run) // most)] = True
-    targets = make_targets(observed.layout, _thinned(observed.batches, chosen), _interval_means(observed, holds))
+    means = [interval_means(held, holds) for held in observed.inputs] if holds else observed.inputs
+    targets = make_targets(observed.layout, _thinned(observed.batches, chosen), means)
     targets = _followed(targets, model)
     layout, states = observed.layout, observed.layout.states
     starts = np.array(observed.starts)[targets.run]
@@ -52,14 +53,6 @@ def accepted_windows(observed: Observed, model: Model, most: int = MOST, holds: 
         targets.x, targets.dx, _state_errors(observed, targets), targets.u, _floor(observed, targets, model),
         targets.owner, targets.columns[:, :states], targets.columns[:, states:], targets.weights,
     )  # fmt: skip
-
-
-def _interval_means(observed: Observed, holds: Sequence[Hold]) -> list[Array]:
-    """Inputs of every run, each row with the mean from its sample to the next."""
-    if not holds:
-        return observed.inputs
-    shares = 1.0 / np.arange(1.0, 5.0)  # integrals of the powers of s from 0 to 1
-    return [interval_coefficients(np.arange(len(held)), held, holds) @ shares for held in observed.inputs]
 
 
 def _none(observed: Observed) -> Windows:

@@ -5,7 +5,7 @@ runs -> local_windows -> make_targets -> for each residual state: whiten, terms,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -18,6 +18,7 @@ from tinyude.data.streams import Stream
 from tinyude.errors import TinyUDEError
 from tinyude.model.model import Model
 from tinyude.physics import Physics
+from tinyude.physics.holds import Hold, as_holds, interval_means
 from tinyude.physics.kinematics import residual_states, seen_columns
 from tinyude.training.batch.assemble import make_model
 from tinyude.training.batch.carried_angle import offset_shapes
@@ -37,6 +38,8 @@ TURN = 2.0 * np.pi
 CONTRADICTION = 3.0  # chi^2 a row, in units of noise alone, at which a told rate is not the measured one
 NOT_A_RATE = 0.05  # of the rate's RMS: what must be missing; a latency of some samples leaves less
 PICARD = 2  # rounds of correcting the node states by the field
+OTHER_HOLDS = (Hold("linear"), Hold("held", 1), Hold("held", -1))
+HOLD_WORTH = 20.0  # log evidence by which another hold must be likelier than held inputs
 TWO_WAY = 0.05  # least share of samples on either side of 0 for a state to count as a speed
 
 
@@ -51,6 +54,7 @@ class Options:
     network: str | None = "auto"  # "auto", "kernel", or None
     keep: bool = False  # all terms of a given library
     window: float | None = None  # the longest, seconds
+    hold: str | Mapping[str, Any] = "auto"  # what inputs do between samples; "auto": what the windows tell
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,7 @@ class BatchResult:
     targets: Targets
     observed: Observed
     chi2: dict[int, float]  # of the best model, a row, in units of noise alone, by state
+    holds: tuple[Hold, ...] = ()  # what inputs do between samples
     deficient: int = 0  # learned parameters that this motion cannot tell apart
     changes: list[float] = field(default_factory=list)
 
@@ -121,6 +126,8 @@ def batch_fit(physics: Physics, stream: Stream, options: Options | None = None) 
     if wrong := raw.contradicted():
         names = [physics.states[i] for i in sorted((*raw.on, *wrong))]
         raw = _Work(physics, stream, replace(raw.options, on=names))
+    if raw.options.hold == "auto" and physics.inputs:
+        raw = raw.with_likeliest_holds()
     work = raw.corrected()
     fits = work.rough()
     moved, errors, deficient = physics, np.zeros(0), 0
@@ -142,7 +149,7 @@ def batch_fit(physics: Physics, stream: Stream, options: Options | None = None) 
         candidates.append(BatchCandidate(name, model, sum(fit.evidence for fit in states.values()), states))
     if not work.options.keep:  # else the first has the terms that were asked for
         candidates.sort(key=lambda candidate: -candidate.evidence)
-    return BatchResult(candidates, work.targets, work.observed, chi2, deficient)
+    return BatchResult(candidates, work.targets, work.observed, chi2, work.holds, deficient)
 
 
 def _combinations(found: dict[int, list[StateFit]]) -> list[tuple[str, dict[int, StateFit]]]:
@@ -177,9 +184,27 @@ class _Work:
                 "give a longer record."
             )
         self.lengths, self.noise, self.carried, self.prior = seen.lengths, seen.noise, seen.carried, seen.prior
-        self.targets = make_targets(seen.layout, seen.batches, seen.inputs)
+        self.holds = as_holds("held" if options.hold == "auto" else options.hold, physics.inputs)
+        self.targets = self._make_targets()
         self.sees = seen_columns(physics, options.sees)
         self._check_finite()
+
+    def _make_targets(self) -> Targets:
+        seen = self.observed
+        return make_targets(seen.layout, seen.batches, [interval_means(held, self.holds) for held in seen.inputs])
+
+    def with_likeliest_holds(self) -> _Work:
+        """With inputs that do between samples what leaves the plain library the most evidence; held unless clear."""
+        offered = [self, *(self._with_hold(hold) for hold in OTHER_HOLDS)]
+        evidence = [sum(fit.evidence for fit in work.corrected().rough().values()) for work in offered]
+        best = int(np.argmax(evidence))
+        return offered[best] if evidence[best] > evidence[0] + HOLD_WORTH else self
+
+    def _with_hold(self, hold: Hold) -> _Work:
+        work = self._fresh()
+        work.holds = (hold,) * len(self.holds)
+        work.targets = work._make_targets()
+        return work
 
     def contradicted(self) -> list[int]:
         """States told to be the integral of another whose measured rate says otherwise: their equation may lack a term.
