@@ -14,7 +14,7 @@ assert _SPEC is not None and _SPEC.loader is not None
 run = importlib.util.module_from_spec(_SPEC)
 _SPEC.loader.exec_module(run)
 
-CORE_SECONDS, READER_SECONDS = 6, 5.0
+CORE_SECONDS, READER_SECONDS = 10, 10.0
 
 
 @pytest.fixture(scope="session")
