@@ -19,9 +19,6 @@ import tinyude as tu
 from tinyude.experiments.simulated_fleet import SimulatedFleet
 from tinyude.fleet.run import open_fleet
 
-for package in ("s3fs", "moto"):
-    pytest.importorskip(package, reason=f"{package} is not installed; pip install 'tinyude[s3-test]'")
-
 TERMS = ["omega", "tanh(20*omega)"]
 LOGS = "s3://plant/{machine}/{date}.parquet"
 PATIENCE = 120.0  # seconds
