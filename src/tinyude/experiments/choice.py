@@ -116,6 +116,8 @@ def summarise(outcomes: list[Outcome], quick: bool) -> Summary:
     for half, names in (("tuning", TUNING), ("reporting", REPORTING)):
         for name in names:
             found = [r for c, r in outcomes if (c["half"], c["plant"]) == (half, name)]
+            if not found:  # of a quick run
+                continue
             row = {key: _mean([r[key] for r in found]) for key in ("default", *OPPONENTS)}
             best = _mean([min(r[key] for key in OPPONENTS) for r in found])
             kept = ", ".join(sorted({r["kept"] for r in found}))
