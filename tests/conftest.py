@@ -72,9 +72,10 @@ SLOW = (
     "tests/fuzz", "tests/regression", "tests/parity", "tests/property", "tests/realdata", "tests/target",
     "tests/unit/baselines", "tests/unit/cli", "tests/unit/experiments", "tests/unit/export", "tests/unit/fleet",
     "tests/unit/link", "tests/unit/refinement", "tests/unit/report", "tests/unit/test_docs.py",
-    "tests/unit/test_examples.py", "tests/unit/reference/test_learner.py", "tests/unit/reference/test_around.py",
+    "tests/unit/test_examples.py", "tests/unit/reference/test_learner.py", "tests/unit/reference/test_angle.py",
     "tests/unit/reference/test_calibrate.py", "tests/unit/reference/test_noise.py",
-    "tests/unit/reference/test_library.py",
+    "tests/unit/reference/test_library.py", "tests/unit/model/test_verdict.py", "tests/unit/training/test_restart.py",
+    "tests/unit/training/batch/test_batch_fit.py",
 )  # fmt: skip
 
 
