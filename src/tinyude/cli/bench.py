@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from tinyude.cli.console import console, print_table, progress_bar, refuse_unwritable, say, write_json
+from tinyude.cli.console import console, print_lines, print_table, progress_bar, refuse_unwritable, say, write_json
 from tinyude.cli.options import JsonFile
 from tinyude.errors import TinyUDEError
 
@@ -76,8 +76,7 @@ def _fleet(document: Path, json: Path | None) -> None:
 
     with progress_bar("measuring fleets") as moved:
         figures = measure(moved)
-    for line in table(figures).splitlines():
-        say(line)
+    print_lines(table(figures).splitlines(), indent="")
     fill_block(document, "fleet-scale", table(figures))
     write_json(json, figures)
 
@@ -94,7 +93,7 @@ def _life(document: Path, json: Path | None) -> None:
     with progress_bar("living") as moved:
         figures = measure(moved)
     for name, text in (tables(figures) | sessions() | {"optimised": by_options().markdown()}).items():
-        say(text)
+        print_lines(text.splitlines(), indent="")
         fill_block(document, name, text)
     write_json(json, figures)
 
