@@ -36,7 +36,7 @@ def numbers(values: Any, names: Sequence[str], what: str) -> Array:
     """
     if hasattr(values, "toarray") and hasattr(values, "nnz"):
         raise TinyUDEError(f"{what} is sparse, and sparse input is not supported; give {what}.toarray().")
-    values = _read(values)
+    values = computed(values)
     columns = _column_names(values)
     if columns is not None and _named(columns, names, what):
         values = np.column_stack([plain(_column(values, name), what) for name in names])
@@ -90,13 +90,12 @@ def has_columns(values: Any) -> bool:
 
 def column_named(values: Any, name: str) -> Any | None:
     """One column of a table; None where the table has none of that name."""
-    table = _read(values)
-    if name in (_column_names(table) or ()):
-        return _column(table, name)
-    return getattr(table, "coords", {}).get(name)  # xarray: times are a coordinate
+    if name in (_column_names(values) or ()):
+        return _column(values, name)
+    return getattr(values, "coords", {}).get(name)  # xarray: times are a coordinate
 
 
-def _read(values: Any) -> Any:
+def computed(values: Any) -> Any:
     """A table that is still to be computed (polars' LazyFrame), computed."""
     return values.collect() if hasattr(values, "collect") and hasattr(values, "collect_schema") else values
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tinyude.data.frames import column_named, has_columns, numbers, seconds
+from tinyude.data.frames import column_named, computed, has_columns, numbers, seconds
 from tinyude.data.grid import MOSTLY_BAD, SHORTEST, Faults, Piece, Run, find_period, on_grid
 from tinyude.errors import TinyUDEError
 from tinyude.reference.signal.ring import usable
@@ -81,7 +81,7 @@ def as_stream(
     several_rates: runs may have other sample rates than most; they are then in `sources` alone.
     """
     several = _several(Y, len(channels))
-    records = list(Y) if several else [Y]
+    records = [computed(record) for record in (Y if several else [Y])]
     times = list(t) if several and isinstance(t, list | tuple) else [t] * len(records)
     controls = list(u) if several and isinstance(u, list | tuple) else [u] * len(records)
     if not len(records) == len(times) == len(controls):
