@@ -13,7 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "tinyude"
-ROOMS = ("estimator", "refinement", "training", "model", "reference")
+ROOMS = ("physics", "estimator", "refinement", "training", "model", "reference")
 CORE = ROOT / "core" / "src"
 TWINS = {"regression/library_solve.c": "regression/library.py"}  # where the names of the files differ
 REAL = r"\b([A-Z][A-Z0-9_]+) = TU_R\(([-+.\de]+)\)"
@@ -22,7 +22,7 @@ EVIDENCE, PAGE = ROOT / "docs" / "constants.toml", ROOT / "docs" / "constants.md
 
 HEAD = """# Constants and their evidence
 
-Every named number of the estimator, the refinement, the verdict and the streaming learner, written by
+Every named number of the physics, the estimator, the refinement, the verdict and the streaming learner, written by
 `python tools/write_constants_page.py`. `core/src` has the same numbers as `reference/`, which a test checks; what
 it has beside them comes last. Most values were never varied one by one; the table says so.
 

@@ -14,6 +14,7 @@ from tinyude.errors import TinyUDEError
 
 Array = NDArray[Any]
 KINDS = ("held", "linear", "cubic")
+CLEARLY_LIKELIER = 20.0  # log-likelihood or log evidence by which another hold must exceed held inputs
 
 
 @dataclass(frozen=True)

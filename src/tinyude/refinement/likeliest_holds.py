@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tinyude.model.model import Model
-from tinyude.physics.holds import Hold
+from tinyude.physics.holds import CLEARLY_LIKELIER, Hold
 from tinyude.refinement.estimate import Setup
 from tinyude.refinement.filter import Noise
 from tinyude.refinement.gating import spread_over
@@ -25,7 +25,6 @@ Array = NDArray[Any]
 TRIED = (Hold(), Hold("linear"), Hold("cubic"), Hold("held", 1), Hold("held", -1))
 ROWS = 4_000
 SECONDS, PASSES = 0.5, 150  # of expected work, and passes over the rows that all holds together take
-WORTH = 20.0  # log-likelihood by which another hold must be likelier than held inputs
 
 
 def likeliest_holds(model: Model, records: Sequence[Record], sensors: Sensors) -> tuple[Hold, ...]:
@@ -45,7 +44,7 @@ def likeliest_holds(model: Model, records: Sequence[Record], sensors: Sensors) -
         fits.append(_Fit(filter_, *fit_noise(filter_, own.unknowns.values, start, setup.rate, setup.floor, near=near)))
     other = 1 + int(np.argmax([fit.score for fit in fits[1:]]))
     held, rival = (_refitted(setup, own, fits[k]) for k in (0, other))
-    return (TRIED[other if rival > held + WORTH else 0],) * count
+    return (TRIED[other if rival > held + CLEARLY_LIKELIER else 0],) * count
 
 
 class _Fit(NamedTuple):

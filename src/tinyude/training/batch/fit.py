@@ -18,7 +18,7 @@ from tinyude.data.streams import Stream
 from tinyude.errors import TinyUDEError
 from tinyude.model.model import Model
 from tinyude.physics import Physics
-from tinyude.physics.holds import Hold, as_holds, interval_means
+from tinyude.physics.holds import CLEARLY_LIKELIER, Hold, as_holds, interval_means
 from tinyude.physics.kinematics import residual_states, seen_columns
 from tinyude.training.batch.assemble import make_model
 from tinyude.training.batch.carried_angle import offset_shapes
@@ -39,7 +39,6 @@ CONTRADICTION = 3.0  # chi^2 a row, in units of noise alone, at which a told rat
 NOT_A_RATE = 0.05  # of the rate's RMS: what must be missing; a latency of some samples leaves less
 PICARD = 2  # rounds of correcting the node states by the field
 OTHER_HOLDS = (Hold("linear"), Hold("held", 1), Hold("held", -1))
-HOLD_WORTH = 20.0  # log evidence by which another hold must be likelier than held inputs
 TWO_WAY = 0.05  # least share of samples on either side of 0 for a state to count as a speed
 
 
@@ -126,10 +125,7 @@ def batch_fit(physics: Physics, stream: Stream, options: Options | None = None) 
     if wrong := raw.contradicted():
         names = [physics.states[i] for i in sorted((*raw.on, *wrong))]
         raw = _Work(physics, stream, replace(raw.options, on=names))
-    if raw.options.hold == "auto" and physics.inputs:
-        raw = raw.with_likeliest_holds()
-    work = raw.corrected()
-    fits = work.rough()
+    raw, work, fits = raw.first_pass()
     moved, errors, deficient = physics, np.zeros(0), 0
     if physics.learned:
         moved, errors, deficient = learn_parameters(work, fits)
@@ -193,12 +189,19 @@ class _Work:
         seen = self.observed
         return make_targets(seen.layout, seen.batches, [interval_means(held, self.holds) for held in seen.inputs])
 
-    def with_likeliest_holds(self) -> _Work:
-        """With inputs that do between samples what leaves the plain library the most evidence; held unless clear."""
-        offered = [self, *(self._with_hold(hold) for hold in OTHER_HOLDS)]
-        evidence = [sum(fit.evidence for fit in work.corrected().rough().values()) for work in offered]
+    def first_pass(self) -> tuple[_Work, _Work, dict[int, StateFit]]:
+        """The windows, corrected, and their rough fits, under the holds that leave these the most evidence.
+
+        Held unless another is clearly likelier, or what the user says.
+        """
+        others = OTHER_HOLDS if self.options.hold == "auto" and self.physics.inputs else ()
+        passes = []
+        for raw in (self, *map(self._with_hold, others)):
+            work = raw.corrected()
+            passes.append((raw, work, work.rough()))
+        evidence = [sum(fit.evidence for fit in fits.values()) for _, _, fits in passes]
         best = int(np.argmax(evidence))
-        return offered[best] if evidence[best] > evidence[0] + HOLD_WORTH else self
+        return passes[best if evidence[best] > evidence[0] + CLEARLY_LIKELIER else 0]
 
     def _with_hold(self, hold: Hold) -> _Work:
         work = self._fresh()
