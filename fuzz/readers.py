@@ -21,6 +21,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import sympy as sp
@@ -55,6 +56,15 @@ WORDS = [
     b"nan",
     b"-",
     b"\x00",
+    b"-1",
+    b"null",
+    b"[",
+    b"{",
+    b"1e-308",
+    b"Infinity",
+    b"\xef\xbb\xbf",
+    b"\t",
+    b"'",
 ]
 
 
@@ -120,15 +130,16 @@ def seeds(name: str) -> list[bytes]:
         packed = io.BytesIO()
         savemat(packed, {"t": t}, do_compression=True)
         return [file.getvalue(), packed.getvalue()]
-    return [_small_model()]
+    return [_small_model(network="mlp", hidden=(), library=["v"]), _small_model(network="kernel", library=None)]
 
 
-def _small_model() -> bytes:
+def _small_model(**options: Any) -> bytes:
     t = np.arange(400) * 0.01
     physics = tu.Physics(["x", "v"], ["v", "-k*x"], parameters={"k": 9.0})
-    samples = np.stack([np.sin(3.0 * t), 3.0 * np.cos(3.0 * t)], axis=1)
+    phase = 3.0 * t + 0.2 * np.sin(3.0 * t)
+    samples = np.stack([np.sin(phase), (3.0 + 0.6 * np.cos(3.0 * t)) * np.cos(phase)], axis=1)
     samples += 1e-3 * np.random.default_rng(0).standard_normal(samples.shape)
-    ude = tu.UDE(physics, hidden=(), library=["v"]).fit(samples, t=0.01)
+    ude = tu.UDE(physics, **options).fit(samples, t=0.01)
     ude.result_ = replace(ude.result_, record=None)  # a small file
     with tempfile.TemporaryDirectory() as folder:
         ude.save(Path(folder) / "a.tinyude")
@@ -175,7 +186,7 @@ def mutated(data: bytes, draw: random.Random) -> bytes:
             changed[place:place] = piece * draw.randrange(1, 6)
         else:
             changed[place : place + 4] = draw.choice((2**31, 2**32 - 1, 2**31 - 1, 0)).to_bytes(4, "little")
-    return bytes(changed[:20_000])
+    return bytes(changed[: max(20_000, 2 * len(data))])
 
 
 def inputs(name: str, corpus: Path, draw: random.Random) -> Iterator[bytes]:
@@ -190,7 +201,7 @@ def inputs(name: str, corpus: Path, draw: random.Random) -> Iterator[bytes]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("target", choices=TARGETS)
-    parser.add_argument("--seconds", type=float, default=10.0, help="of CPU time")
+    parser.add_argument("--seconds", type=float, default=10.0, help="of the clock")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--findings", type=Path, default=Path("fuzz/findings"))
     parser.add_argument("--atheris", action="store_true", help="guided by coverage; further options go to libFuzzer")
@@ -198,9 +209,9 @@ def main() -> int:
     target = TARGETS[chosen.target]
     if chosen.atheris:
         return _with_atheris(chosen.target, target, rest)
-    runs = 0
+    runs, end = 0, time.monotonic() + chosen.seconds
     for data in inputs(chosen.target, Path(__file__).parent / "corpus", random.Random(chosen.seed)):
-        if time.process_time() > chosen.seconds and runs > 50:
+        if time.monotonic() > end and runs > 50:
             break
         runs += 1
         if finding := attempt(target, data):
@@ -209,7 +220,7 @@ def main() -> int:
             kept.write_bytes(data)
             print(f"{chosen.target}: {finding} ({kept})")
             return 1
-    print(json.dumps({"target": chosen.target, "runs": runs, "runs_per_second": round(runs / time.process_time(), 1)}))
+    print(json.dumps({"target": chosen.target, "runs": runs}))
     return 0
 
 

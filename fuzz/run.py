@@ -8,20 +8,28 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import resource
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 HERE = Path(__file__).parent
 CORE = ("learner", "learner64", "service")
 READERS = ("expression", "toml", "csv", "npz", "mat", "model")
-HEADER = "| target | minutes | runs without a finding | runs a second |\n|---|---|---|---|"
+HEADER = "| target | minutes | minutes of CPU | runs without a finding | runs a second of CPU |\n|---|---|---|---|---|"
 
 
-def core(target: str, seconds: int, folder: Path) -> tuple[int, float]:
-    """Run a target of the core, starting from its corpus; runs, and runs a second, as libFuzzer tells them."""
+def build(target: str, folder: Path) -> Path:
+    """The program of a target of the core."""
     program = folder / target
     subprocess.run([HERE / "build.sh", target, program], check=True)
+    return program
+
+
+def core(target: str, seconds: int, folder: Path) -> int:
+    """Run a built target of the core, starting from its corpus; runs, as libFuzzer tells them."""
+    program = folder / target
     grown = folder / f"corpus-{target}"
     grown.mkdir(parents=True, exist_ok=True)
     limits = [f"-max_total_time={seconds}", "-max_len=300", "-len_control=0", "-timeout=120"]
@@ -29,20 +37,35 @@ def core(target: str, seconds: int, folder: Path) -> tuple[int, float]:
     done = subprocess.run(list(map(str, command)), stderr=subprocess.PIPE, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"{target} found something:\n{done.stderr[-3000:]}")
-    told = re.search(r"Done (\d+) runs in (\d+) second", done.stderr)
+    told = re.search(r"Done (\d+) runs in", done.stderr)
     if told is None:
         raise RuntimeError(f"{target} does not say how often it ran:\n{done.stderr[-3000:]}")
-    return int(told[1]), int(told[1]) / max(int(told[2]), 1)
+    return int(told[1])
 
 
-def reader(target: str, seconds: float, folder: Path) -> tuple[int, float]:
-    """Run a target of the readers in a process of its own; runs, and runs a second of CPU time."""
+def reader(target: str, seconds: float, folder: Path) -> int:
+    """Run a target of the readers in a process of its own; runs."""
     command = [sys.executable, HERE / "readers.py", target, "--seconds", str(seconds), "--findings", folder]
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"{target} found something:\n{done.stdout}{done.stderr[-3000:]}")
-    told = json.loads(done.stdout)
-    return told["runs"], told["runs_per_second"]
+    return int(json.loads(done.stdout)["runs"])
+
+
+def cpu_seconds(work: Callable[[], int]) -> tuple[int, float]:
+    """What work in other processes gives, and the CPU time it took there."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    given = work()
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return given, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def run(target: str, seconds: float, folder: Path) -> tuple[int, float]:
+    """Run one target for some seconds of the clock; runs, and the CPU time they took."""
+    if target in READERS:
+        return cpu_seconds(lambda: reader(target, seconds, folder))
+    build(target, folder)
+    return cpu_seconds(lambda: core(target, int(seconds), folder))
 
 
 def merged(document: Path, told: dict[str, str]) -> str:
@@ -65,9 +88,9 @@ def main() -> int:
     folder.mkdir(exist_ok=True)
     told: dict[str, str] = {}
     for target in given.only:
-        runs, speed = reader(target, seconds, folder) if target in READERS else core(target, int(seconds), folder)
-        told[target] = f"| {target} | {given.minutes:g} | {runs:,} | {speed:,.0f} |"
-        print(f"{target}: {runs} runs, {speed:.1f} a second", flush=True)
+        runs, used = run(target, seconds, folder)
+        told[target] = f"| {target} | {given.minutes:g} | {used / 60.0:.1f} | {runs:,} | {runs / used:,.0f} |"
+        print(f"{target}: {runs} runs in {used:.0f} s of CPU", flush=True)
     if given.document:
         from tinyude.experiments.documents import fill_block
 
