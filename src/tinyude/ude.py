@@ -15,7 +15,7 @@ from tinyude.estimator.fitted import Fitted, given_times, shown
 from tinyude.estimator.fitting import fit_record
 from tinyude.estimator.options import HIDDEN, FitOptions
 from tinyude.estimator.predicting import Predicting
-from tinyude.estimator.streaming import learner_session, none_passed, streamed_result
+from tinyude.estimator.streaming import learner_session, none_passed, offered_terms, streamed_result
 from tinyude.model.equations import describe, equation_lines
 from tinyude.model.file import DAMAGE, damaged, read_result, save_result
 from tinyude.model.model import Model
@@ -227,7 +227,8 @@ class UDE(Predicting, Fitted, BaseEstimator):  # type: ignore[misc]
     def partial_fit(self, Y: Any, y: Any = None, u: Any = None, *, t: Any = None) -> UDE:
         """Go on learning from the next stretch of a live stream.
 
-        The first stretch calibrates. A UDE that is fitted, loaded or copied goes on from its model.
+        The first stretch calibrates. A UDE that is fitted, loaded or copied goes on from its model. Its kernel
+        network, if any, stays as it is: terms and perceptron learn beside it.
 
         Parameters
         ----------
@@ -258,7 +259,7 @@ class UDE(Predicting, Fitted, BaseEstimator):  # type: ignore[misc]
         stream = options.stream(Y, given_times(y, t, self._period), u, shortest=1)
         session: Session | None = getattr(self, "_session_", None)
         if session is None and self.__sklearn_is_fitted__():
-            session = resumed_session(self.result_, self.engine, self.precision)
+            session = resumed_session(self.result_, self.engine, self.precision, offered_terms(options, stream)[0])
         elif session is None:
             session = learner_session(options, stream, live=True)
         self._session_ = session

@@ -12,6 +12,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import xarray as xr
+from scipy.integrate import solve_ivp
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
@@ -229,3 +230,61 @@ def test_partial_fit_goes_on_from_a_stored_model(
         assert other.diagnostics_["samples"] == 1500
         with pytest.raises(TinyUDEError, match="sample period changed"):
             other.partial_fit(samples[:100], t=0.1)
+
+
+def rig(damping: float, seed: int, seconds: float = 30.0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Samples, torque and true residual of a driven pendulum at 100 Hz with a bump of friction and a damping."""
+    rng, period = np.random.default_rng(seed), 0.01
+    size, rate, phase = rng.standard_normal(5), rng.uniform(0.1, 0.8, 5), rng.uniform(0.0, 6.0, 5)
+
+    def torque(t: float) -> float:
+        return 2.0 * float(np.sum(size * np.sin(2.0 * np.pi * rate * t + phase)))
+
+    def residual(x: np.ndarray) -> np.ndarray:
+        return -1.5 * np.exp(-((x[..., 1] - 1.0) ** 2) / 0.3) - damping * x[..., 1]
+
+    t = period * np.arange(int(seconds / period))
+    field = lambda t, x: [x[1], -9.81 * np.sin(x[0]) + torque(t) + residual(x)]  # noqa: E731
+    x = solve_ivp(field, (0.0, t[-1]), [1.0, 0.0], t_eval=t, rtol=1e-8, atol=1e-9).y.T
+    return x + 0.01 * rng.standard_normal(x.shape), np.array([[torque(s)] for s in t]), residual(x)
+
+
+@pytest.mark.parametrize("library", ["auto", None])
+def test_partial_fit_goes_on_from_a_kernel_network(library: str | None, tmp_path: Path) -> None:
+    physics = tu.Physics(["th", "w"], ["w", "-9.81*sin(th) + tau"], inputs=["tau"])
+    samples, torque, _ = rig(0.3, seed=1, seconds=60.0)
+    fitted = tu.UDE(physics, network="kernel", library=library, refine=False).fit(samples, u=torque, t=0.01)
+    assert fitted.model_.kernel is not None
+    fitted.save(tmp_path / "a.tinyude")
+    other = tu.load(tmp_path / "a.tinyude")
+
+    def error(ude: tu.UDE, told: tuple[np.ndarray, np.ndarray, np.ndarray]) -> float:
+        found = ude.residual(told[0], told[1])[:, 1]
+        return float(np.linalg.norm(found - told[2]) / np.linalg.norm(told[2]))
+
+    def push(told: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:
+        for k in range(0, len(told[0]), 500):
+            other.partial_fit(told[0][k : k + 500], u=told[1][k : k + 500])
+
+    same, changed = rig(0.3, seed=2), rig(0.8, seed=3, seconds=60.0)
+    push(same)
+    assert error(other, same) <= 1.02 * error(fitted, same) < 0.1
+    push(changed)
+    assert error(other, changed) < 0.1 < 0.4 < error(fitted, changed)
+    assert len(other.result_.counters.changed_at) == 1
+    other.save(tmp_path / "b.tinyude")
+    np.testing.assert_array_equal(tu.load(tmp_path / "b.tinyude").residual(TABLE, 0.0), other.residual(TABLE, 0.0))
+
+
+def test_both_engines_go_on_alike_from_a_kernel_network() -> None:
+    physics = tu.Physics(["th", "w"], ["w", "-9.81*sin(th) + tau"], inputs=["tau"])
+    samples, torque, _ = rig(0.3, seed=1, seconds=10.0)
+    fitted = tu.UDE(physics, network="kernel", library=None, refine=False).fit(samples, u=torque, t=0.01)
+    assert fitted.model_.kernel is not None
+    more, held, _ = rig(0.8, seed=3, seconds=20.0)
+    found = []
+    for engine in ("native", "reference"):
+        ude = copy.deepcopy(fitted).set_params(engine=engine).partial_fit(more, u=held)
+        found.append(ude.residual(samples, torque))
+    assert np.abs(found[0] - fitted.residual(samples, torque)).max() > 0.1
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-6, atol=1e-6)

@@ -65,7 +65,7 @@ def fit_streaming(
 def learner_session(options: FitOptions, stream: Stream, live: bool = False) -> Session:
     """Everything decided before the first sample."""
     options.check()
-    terms, forced = _terms(options, stream)
+    terms, forced = offered_terms(options, stream)
     config = learner_config(options, stream, terms, forced, live)
     engine, name = make_engine(options.engine, options.precision, config, options.physics, terms)
     again = _second_start(options, terms, config.wrap, live) and bool(config.hidden)
@@ -158,7 +158,7 @@ def _second_start(options: FitOptions, terms: Sequence[sp.Expr], wrap: Sequence[
     return options.preset == "default" and not live and any(wrap) and not harmonic(list(terms))
 
 
-def _terms(options: FitOptions, stream: Stream) -> tuple[list[sp.Expr], int]:
+def offered_terms(options: FitOptions, stream: Stream) -> tuple[list[sp.Expr], int]:
     """Library terms, and how many of them are forced (the linear skip of a network alone)."""
     physics = options.physics
     if options.preset != "default":

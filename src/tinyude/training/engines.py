@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tinyude import native
 from tinyude.errors import TinyUDEError
+from tinyude.model.parts import Part
 from tinyude.physics import Physics
 from tinyude.reference import calibration, training, view
 from tinyude.reference import learner as stream
@@ -26,13 +27,21 @@ Engine = Operations
 
 
 def make_engine(
-    engine: str, precision: str, config: Config, physics: Physics, terms: Sequence[sp.Expr]
+    engine: str,
+    precision: str,
+    config: Config,
+    physics: Physics,
+    terms: Sequence[sp.Expr],
+    frozen: Sequence[Part] = (),
 ) -> tuple[Engine, str]:
-    """The engine asked for, and its name; without the compiled core the reference serves, with one warning."""
+    """The engine asked for, and its name; without the compiled core the reference serves, with one warning.
+
+    frozen: parts of a fitted model that stay as they are, and count as known.
+    """
     if precision not in ("float64", "float32"):
         raise TinyUDEError(f"precision is {precision!r}; use 'float64' or 'float32'.")
     if engine == "native" and native.available():
-        return native.NativeLearner(config, known_programs(physics, terms, config.on), precision), "native"
+        return native.NativeLearner(config, known_programs(physics, terms, config.on, frozen), precision), "native"
     if engine not in ("native", "reference"):
         raise TinyUDEError(f"engine is {engine!r}; use 'native' or 'reference'.")
     if engine == "native":
@@ -44,7 +53,7 @@ def make_engine(
         )
     if precision == "float32":
         raise TinyUDEError("precision='float32' needs the compiled core; the reference engine is float64.")
-    return ReferenceLearner(config, known_functions(physics, terms, config.on)), "reference"
+    return ReferenceLearner(config, known_functions(physics, terms, config.on, frozen)), "reference"
 
 
 class ReferenceLearner(Operations):

@@ -13,7 +13,7 @@ from tinyude.physics import Physics
 from tinyude.physics.budget import within
 from tinyude.physics.derivatives import program_derivative
 from tinyude.physics.expressions import derivative, numpy_function
-from tinyude.physics.programs import Emitter, Program, program
+from tinyude.physics.programs import Emitter, Program, program, program_numpy
 from tinyude.reference.state import Array, Known
 
 MAX_SECONDS = 120.0  # of CPU time
@@ -29,7 +29,12 @@ class KnownPrograms:
     sensitivity: Program
 
 
-def known_functions(physics: Physics, terms: Sequence[sp.Expr], on: Sequence[int]) -> Known:
+def known_functions(
+    physics: Physics, terms: Sequence[sp.Expr], on: Sequence[int], frozen: Sequence[Part] = ()
+) -> Known:
+    """The functions of a physics and a library; `frozen` as in known_programs."""
+    if frozen:
+        return _followed(known_programs(physics, terms, on, frozen), physics.n_states, len(on))
     variables = [sp.Symbol(name, real=True) for name in (*physics.states, *physics.inputs)]
     library = numpy_function(list(terms), variables)
     residual = list(on)
@@ -42,6 +47,20 @@ def known_functions(physics: Physics, terms: Sequence[sp.Expr], on: Sequence[int
         lambda x, u: np.asarray(physics.jacobian(x, held(u)), dtype=np.float64),
         lambda x, u: library(np.hstack([x, u])),
         lambda x, u: np.asarray(physics.parameter_jacobian(x, held(u)), dtype=np.float64)[:, residual],
+    )
+
+
+def _followed(programs: KnownPrograms, states: int, on: int) -> Known:
+    """The programs as NumPy functions."""
+
+    def rows(program: Program, x: Array, u: Array) -> Array:
+        return np.asarray(program_numpy(program, np.hstack([x, u])), dtype=np.float64)
+
+    return Known(
+        lambda x, u: rows(programs.field, x, u),
+        lambda x, u: rows(programs.jacobian, x, u).reshape(len(x), states, states),
+        lambda x, u: rows(programs.terms, x, u),
+        lambda x, u: rows(programs.sensitivity, x, u).reshape(len(x), on, -1),
     )
 
 

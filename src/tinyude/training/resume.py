@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+import sympy as sp
 
-from tinyude.errors import TinyUDEError
 from tinyude.model.result import FitResult, learner_part
 from tinyude.reference.start import StartModel
 from tinyude.training.engines import make_engine
@@ -34,19 +35,37 @@ def start_model(result: FitResult) -> StartModel:
     )
 
 
-def resumed_session(result: FitResult, engine: str, precision: str) -> Session:
-    """A learner on a live stream that predicts as the model does before its first sample, and learns on."""
+def resumed_session(result: FitResult, engine: str, precision: str, offered: Sequence[sp.Expr] = ()) -> Session:
+    """A learner on a live stream that predicts as the model does before its first sample, and learns on.
+
+    A kernel network stays as it is, as on a board: terms and perceptron learn beside it, and terms are then `offered`
+    that the model has not.
+    """
+    result = result if result.model.kernel is None else _with_terms(result, offered)
     model, config = result.model, learner_part(result.config)
-    if model.kernel is not None:
-        raise TinyUDEError(
-            "This model has a kernel network, which a stream cannot train further; fit() again with the new record."
-        )
     live = replace(
         config,
         second_order=0.0,
         library_terms=len(model.terms),
         reservoir=min(config.reservoir, LIVE_RESERVOIR) if config.hidden else config.reservoir,
     )
-    made, name = make_engine(engine, precision, live, model.physics, list(model.terms))
+    frozen = () if model.kernel is None else (model.kernel,)
+    made, name = make_engine(engine, precision, live, model.physics, list(model.terms), frozen)
     made.start(start_model(result))
-    return Session(made, name, live, list(model.terms), model.physics, time.perf_counter(), [])
+    return Session(made, name, live, list(model.terms), model.physics, time.perf_counter(), [], kernel=model.kernel)
+
+
+def _with_terms(result: FitResult, offered: Sequence[sp.Expr]) -> FitResult:
+    """The same model with further terms, each 0."""
+    model = result.model
+    more = tuple(term for term in offered if term not in model.terms)
+    none = np.zeros((len(model.on), len(more)))
+    longer = replace(
+        model,
+        terms=(*model.terms, *more),
+        forms=(),
+        shapes={},
+        coefficients=np.hstack([model.coefficients, none]),
+        errors=np.hstack([model.errors, none]),
+    )
+    return replace(result, model=longer)

@@ -11,6 +11,7 @@ import sympy as sp
 from numpy.typing import NDArray
 
 from tinyude.data.streams import Stream
+from tinyude.model.kernel import KernelNetwork
 from tinyude.model.model import Model
 from tinyude.model.result import Calibration, FitCounters, FitResult
 from tinyude.physics import Physics
@@ -42,6 +43,7 @@ class Session:
     losses: list[tuple[int, float]]
     may_stop: bool = False  # training may end early when the network has nothing to learn
     second_start: bool = False  # of a network that sees a wrapped angle
+    kernel: KernelNetwork | None = None  # of the model it goes on from: stays as it is
 
 
 def calibrate(session: Session, stream: Stream) -> None:
@@ -177,4 +179,5 @@ def read_model(session: Session, state: Mapping[str, Any]) -> Model:
         errors=errors[count:].reshape(shape),
         parameter_errors=errors[:count],
         angles=config.angles,
+        kernel=session.kernel,
     )

@@ -3,6 +3,7 @@ import pytest
 import sympy as sp
 
 from tinyude.errors import TinyUDEError
+from tinyude.model.kernel import KernelNetwork
 from tinyude.physics import Parameter, Physics
 from tinyude.physics.library import default_terms, given_terms, linear_terms
 from tinyude.physics.programs import program_numpy
@@ -84,6 +85,27 @@ def test_known_programs_equal_known_functions(physics: Physics) -> None:
     for name in ("field", "jacobian", "terms", "sensitivity"):
         expected = getattr(functions, name)(x, u).reshape(7, -1)
         np.testing.assert_allclose(program_numpy(getattr(programs, name), rows), expected, rtol=1e-12, atol=1e-13)
+
+
+def test_a_frozen_kernel_network_counts_as_known_in_both_engines() -> None:
+    rng = np.random.default_rng(1)
+    kernel = KernelNetwork(
+        (1,), (0, 1, 2), (0,), np.array([0.1, 0.5, -0.2, 0.3]), rng.standard_normal((1, 3, 4)), np.ones((1, 4)),
+        rng.standard_normal((1, 3)), rng.standard_normal((1, 5)),
+    )  # fmt: skip
+    rows = rng.standard_normal((7, 3))
+    x, u = rows[:, :2], rows[:, 2:]
+    plain = known_functions(DRIVEN, default_terms(DRIVEN, {}), (1,))
+    known = known_functions(DRIVEN, default_terms(DRIVEN, {}), (1,), (kernel,))
+    expected = plain.field(x, u)
+    expected[:, 1] += kernel.evaluate(rows)[:, 0]
+    np.testing.assert_allclose(known.field(x, u), expected, rtol=1e-12)
+    for column in range(2):
+        step = 1e-6 * np.eye(2)[column]
+        slope = (known.field(x + step, u) - known.field(x - step, u)) / 2e-6
+        np.testing.assert_allclose(known.jacobian(x, u)[:, :, column], slope, atol=1e-7)
+    np.testing.assert_allclose(known.terms(x, u), plain.terms(x, u), rtol=1e-12)
+    np.testing.assert_allclose(known.sensitivity(x, u), plain.sensitivity(x, u), rtol=1e-12)
 
 
 def test_known_functions_sensitivity_is_the_derivative_by_each_learned_parameter() -> None:
