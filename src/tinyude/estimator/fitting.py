@@ -140,7 +140,7 @@ def _refined(options: FitOptions, result: FitResult, stream: Stream, observed: O
     taken = any(c.best and c.name == "streaming" for c in refined.candidates)
     base = streamed[0] if taken else result
     states = smoothed_states(refined)
-    figures: dict[str, Any] = refined_figures(refined, states)
+    figures: dict[str, Any] = refined_figures(refined, options.physics, states)
     figures["holds"] = _named(options, holds)
     return replace(
         base,

@@ -19,6 +19,7 @@ from tinyude.physics.holds import Hold, as_holds
 from tinyude.physics.kinematics import measured_map
 from tinyude.refinement.choose import WHOLE
 from tinyude.refinement.gating import rejected_rows
+from tinyude.refinement.hybrid import fixed_field, without_parts
 from tinyude.refinement.likeliest_holds import likeliest_holds
 from tinyude.refinement.records import records_of, without_saturation
 from tinyude.refinement.refine import Refined, Sensors, refine
@@ -112,15 +113,17 @@ def parameter_table(model: Model) -> list[tuple[str, float, float, float]]:
     return rows
 
 
-def refined_figures(refined: Refined, states: States) -> dict[str, Any]:
-    """What changes in the diagnostics, and a table of its own."""
+def refined_figures(refined: Refined, given: Physics, states: States) -> dict[str, Any]:
+    """What changes in the diagnostics, and a table of its own; given: the physics before the fit."""
     model, found = refined.model, refined.estimate
     best = next(c for c in refined.candidates if c.best)
     thin = slice(None, None, max(1, len(states.times) // LOOKED_AT))
     inputs = found.batch.inputs[thin, :, 0]
     figures: dict[str, Any] = {"refinement": _figures(refined, best.name)}
     sensed = refined.setup.plan.measured
-    figures["innovations"] = residual_analysis(model, found.batch, found.solution.passed, sensed)
+    known = fixed_field(replace(without_parts(model), physics=given))
+    alone = refined.setup.make(known, found.batch, refined.setup.plan).run(np.zeros(0), found.noise, 0.0, False)
+    figures["innovations"] = residual_analysis(model, found.batch, found.solution.passed, sensed, alone)
     figures["network"] = network_share(model, states.values[thin], inputs)
     if best.name not in WHOLE:
         figures["terms"] = term_table(model, NORMAL)

@@ -21,7 +21,9 @@ BOUND = 2.58  # 99 % of a normal distribution
 FEWEST = 100  # rows
 
 
-def residual_analysis(model: Model, batch: Batch, passed: Passed, sensed: Sequence[int]) -> dict[str, Any]:
+def residual_analysis(
+    model: Model, batch: Batch, passed: Passed, sensed: Sequence[int], alone: Passed | None = None
+) -> dict[str, Any]:
     """Correlations of the standardised innovations, and the time shift of every channel against the model.
 
     Parameters
@@ -32,32 +34,48 @@ def residual_analysis(model: Model, batch: Batch, passed: Passed, sensed: Sequen
         The rows, and what the filter made of them.
     sensed : sequence of int
         The state that each channel senses.
+    alone : Passed, optional
+        What the filter made of the rows with the known physics alone, under the same noise.
 
     Returns
     -------
     dict
         lags (seconds), auto (channel to correlations at lags 0, 1, ...), cross (channel to input to correlations at
-        lags of either sign), bound (99 % of white noise), shifts (channel to seconds ahead and its error); empty for
-        too few rows.
+        lags of either sign), mean_square (channel to that of the innovations over what is expected), known (the same
+        three of the known physics alone), bound (99 % of white noise), shifts (channel to seconds ahead and its error);
+        empty for too few rows.
     """
     rows = slice(0, min(batch.rows, MOST))
-    white = _standardised(passed, rows)
-    if len(white) < FEWEST:
+    if len(passed.innovations[rows]) < FEWEST:
         return {}
     names = [model.physics.states[s] for s in sensed]
-    inputs = batch.inputs[rows, :, 0]
-    lags = range(-LAGS, LAGS + 1)
-    starts = batch.offsets[(batch.offsets > 0) & (batch.offsets < len(white))]
-    white, inputs = (np.insert(a, np.repeat(starts, LAGS), 0.0, axis=0) for a in (white, inputs - inputs.mean(axis=0)))
-    return {
+    found = {
         "lags": (np.arange(LAGS + 1) * float(np.median(np.diff(batch.times[rows])))).tolist(),
+        **_correlations(names, model.physics.inputs, batch, passed, rows),
+        "bound": BOUND / float(np.sqrt(np.count_nonzero(_standardised(passed, rows).any(axis=1)))),
+        "shifts": dict(zip(names, _shifts(model, batch, passed, sensed, rows), strict=True)),
+    }
+    if alone is not None and np.isfinite(alone.squares).all():  # else it ran away
+        found["known"] = _correlations(names, model.physics.inputs, batch, alone, rows)
+    return found
+
+
+def _correlations(
+    names: Sequence[str], inputs: Sequence[str], batch: Batch, passed: Passed, rows: slice
+) -> dict[str, Any]:
+    """Mean square, autocorrelation and correlation with every input of the standardised innovations, by channel."""
+    white, held = _standardised(passed, rows), batch.inputs[rows, :, 0]
+    starts = batch.offsets[(batch.offsets > 0) & (batch.offsets < len(white))]
+    white, held = (np.insert(a, np.repeat(starts, LAGS), 0.0, axis=0) for a in (white, held - held.mean(axis=0)))
+    square = passed.squares.sum(axis=0) / np.maximum(passed.counts.sum(axis=0), 1.0)
+    both = range(-LAGS, LAGS + 1)
+    return {
+        "mean_square": dict(zip(names, square.tolist(), strict=True)),
         "auto": {n: _correlation(e, e, range(LAGS + 1)) for n, e in zip(names, white.T, strict=True)},
         "cross": {
-            n: {u: _correlation(e, c, lags) for u, c in zip(model.physics.inputs, inputs.T, strict=True)}
+            n: {u: _correlation(e, c, both) for u, c in zip(inputs, held.T, strict=True)}
             for n, e in zip(names, white.T, strict=True)
         },
-        "bound": BOUND / float(np.sqrt(np.count_nonzero(white.any(axis=1)))),
-        "shifts": dict(zip(names, _shifts(model, batch, passed, sensed, rows), strict=True)),
     }
 
 

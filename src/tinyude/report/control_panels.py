@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tinyude.errors import TinyUDEError
 from tinyude.model.dynamics import known_dynamics
+from tinyude.model.findings import COLOURED, CROSSED
 from tinyude.model.program import model_program
-from tinyude.physics.derivatives import program_derivative
 from tinyude.physics.programs import program_numpy
 from tinyude.report.displays import correlation
 from tinyude.report.slices import inputs_at_windows
@@ -21,6 +20,10 @@ Array = NDArray[Any]
 Data = dict[str, Any]
 SHOWN = 2  # channels and inputs whose correlations are drawn
 DRAWS = 60  # models drawn for the spread of the poles
+FEWEST_A_STATE = 5  # windows for each number of a linear fit
+WHITE_WORDS = {"good": "✓ white", "caution": "nearly white", "bad": "✕ not white"}
+CROSSED_WORDS = {"good": "✓ nothing left", "caution": "little left", "bad": "✕ left over"}
+WHITE = 1.45  # times the 99 % bound of one lag: 99 % of the largest of 51 lags of white noise
 
 
 def correlation_panels(ude: Any) -> list[Data]:
@@ -33,17 +36,20 @@ def correlation_panels(ude: Any) -> list[Data]:
 
 
 def _innovation_panels(found: Mapping[str, Any]) -> list[Data]:
-    lags, bound = np.array(found["lags"]), float(found["bound"])
+    lags, bound, alone = np.array(found["lags"]), float(found["bound"]), found.get("known")
     both = np.concatenate([-lags[:0:-1], lags])
     panels = []
-    for name, auto in list(found["auto"].items())[:SHOWN]:
+    for name in list(found["auto"])[:SHOWN]:
         title = f"Innovations of {name}: autocorrelation"
         note = "Inside the band beyond lag 0 if the model explains all but white noise"
-        panels.append(_correlation_panel(title, note, lags, [np.array(auto)], bound))
+        rows = [np.array(f["auto"][name]) for f in (found, alone) if f]
+        squares = [f["mean_square"][name] for f in (found, alone) if f and "mean_square" in f]
+        panels.append(_correlation_panel(title, note, lags, rows, bound, squares))
     for name, crossed in list(found["cross"].items())[:SHOWN]:
-        for used, values in list(crossed.items())[:SHOWN]:
+        for used in list(crossed)[:SHOWN]:
             note = f"Inside the band if nothing of {used}'s effect is left over"
-            panels.append(_correlation_panel(f"Innovations of {name} against {used}", note, both, [values], bound))
+            rows = [np.array(f["cross"][name][used]) for f in (found, alone) if f]
+            panels.append(_correlation_panel(f"Innovations of {name} against {used}", note, both, rows, bound))
     return panels
 
 
@@ -74,48 +80,62 @@ def _remainder_panels(ude: Any) -> list[Data]:
     return panels
 
 
-def _correlation_panel(title: str, note: str, lags: Array, rows: list[Array], bound: float) -> Data:
-    """rows: of the model, then perhaps of the known physics alone."""
-    beyond = np.abs(np.asarray(rows[0])[lags != 0.0])
+def _correlation_panel(
+    title: str, note: str, lags: Array, rows: list[Array], bound: float, squares: Sequence[float] = ()
+) -> Data:
+    """rows: of the model, then perhaps of the known physics alone; squares: their mean squares over the expected."""
+    largest = [float(np.max(np.abs(np.asarray(row)[lags != 0.0]))) for row in rows]
     ends = (float(lags[0]), float(lags[-1]))
 
     def draw(size: tuple[float, float]) -> str:
         chart = Chart(
             ends, (-1.05, 1.05), x_label="lag, s", y_label="correlation", size=size,
-            alt=f"{title}: largest beyond lag 0 {np.max(beyond):.2f}, 99 % of white noise is within {bound:.2g}.",
+            alt=f"{title}: largest beyond lag 0 {largest[0]:.2f}, 99 % of white noise is within {bound:.2g}.",
         )  # fmt: skip
         chart.box(ends, (-bound, bound), "interval")
         for row, kind in reversed(list(zip(rows, ("model", "known"), strict=False))):
             chart.line(lags, row, kind)
         return chart.draw()
 
-    return {"title": title, "note": f"{note}; shaded: 99 % of white noise", "draw": draw}
+    crossed = lags[0] < 0.0
+    words = CROSSED_WORDS if crossed else WHITE_WORDS
+    far = CROSSED if crossed else COLOURED  # beyond it the verdict doubts
+    rows_told = []
+    for k, (who, value) in enumerate(zip(("model", "known alone"), largest, strict=False)):
+        status = "good" if value <= WHITE * bound else "caution" if value <= far else "bad"
+        cells = [f"{value:.2f}", *[f"{square:.3g}" for square in squares[k : k + 1]]]
+        rows_told.append({"who": who, "cells": cells, "status": status, "word": words[status]})
+    table = {"head": ["largest", *["square / expected" for _ in squares[:1]]], "rows": rows_told}
+    return {"title": title, "note": f"{note}; shaded: 99 % of white noise", "draw": draw, "table": table}
 
 
 def poles_panel(ude: Any) -> Data | None:
-    """Poles of the linear fit at the visited states' middle, with and without the learned part."""
+    """Poles of the linear fit of the field over the visited windows, with and without the learned part.
+
+    The tangent at rest of dry friction says no more than "sticks"; the fit says how it damps over the recorded motion.
+    """
     record, physics = ude.record_, ude.model_.physics
-    at = np.median(record["x"], axis=0)
-    inputs = inputs_at_windows(ude.record_, ude.model_.physics.n_inputs)
-    held = None if inputs is None else np.median(inputs, axis=0)
-    try:
-        A, _ = ude.linearize(at, held)
-    except TinyUDEError:
+    inputs = inputs_at_windows(record, physics.n_inputs)
+    x, u = record["x"], np.zeros((len(record["x"]), 0)) if inputs is None else inputs
+    if len(x) < FEWEST_A_STATE * (1 + x.shape[1] + u.shape[1]):
         return None
-    known = _slope(known_dynamics(ude.physics).field, at, held)
-    spreads = _pole_spreads(ude.model_, at if held is None else np.concatenate([at, held]))
+    plane = np.linalg.pinv(np.column_stack([np.ones(len(x)), x - x.mean(axis=0), u - u.mean(axis=0)]))
+    plane = plane[1 : 1 + physics.n_states]
+    known, model = (plane @ field(x, inputs) for field in (known_dynamics(ude.physics).field, ude.predict))
+    drawn = _drawn_poles(ude.model_, np.hstack([x, u]), plane)
     rows: list[Data] = []
-    for name, matrix in (("known", known), ("model", A)):
+    for name, matrix in (("known", known), ("model", model)):
         if not np.all(np.isfinite(matrix)):
             continue
-        for pole in sorted(np.linalg.eigvals(matrix), key=lambda p: (-abs(p.imag), p.real)):
+        for pole in sorted(np.linalg.eigvals(matrix.T), key=lambda p: (-abs(p.imag), p.real)):
             if pole.imag >= 0.0:
-                size = abs(pole)
+                spread = None if name == "known" or drawn is None else _nearest(pole, drawn)
                 rows.append({
-                    "who": name, "real": float(pole.real), "imag": float(pole.imag), "hertz": size / (2.0 * np.pi),
-                    "damping": float(-pole.real / size) + 0.0 if size else 0.0,
-                    "spread": _nearest_spread(pole, spreads) if name == "model" else None,
+                    "who": name, "real": float(pole.real), "imag": float(pole.imag),
+                    "hertz": _with_spread(_hertz, pole, spread), "damping": _with_spread(_damping, pole, spread),
                 })  # fmt: skip
+    if not rows:
+        return None
     values = np.array([[r["real"], r["imag"]] for r in rows] + [[r["real"], -r["imag"]] for r in rows] + [[0.0, 0.0]])
     low, high = values.min(axis=0), values.max(axis=0)
     margin = 0.15 * np.maximum(high - low, np.array([1e-9, 0.5]))
@@ -126,38 +146,40 @@ def poles_panel(ude: Any) -> Data | None:
     for row in rows:
         for sign in (1.0, -1.0):
             chart.crosses([row["real"]], [sign * row["imag"]], f"{row['who']} cross")
-    where = ", ".join(f"{n} = {v:.3g}" for n, v in zip(physics.states, at, strict=True))
+    where = ", ".join(f"{n} {v:.3g} ± {w:.2g}" for n, v, w in zip(physics.states, x.mean(0), x.std(0), strict=True))
     return {"svg": chart.draw(), "rows": rows, "at": where}
 
 
-def _pole_spreads(model: Any, point: Array) -> Array | None:
+def _drawn_poles(model: Any, points: Array, plane: Array) -> Array | None:
     """Poles of models drawn from the covariance of what was learned (draws, states); None where there is none."""
     if model.covariance is None or not len(model.unknowns):
         return None
     values, vectors = np.linalg.eigh(model.covariance)
     normal = np.random.default_rng(0).normal(size=(DRAWS, len(values)))
     drawn = model.unknowns + normal * np.sqrt(np.maximum(values, 0.0)) @ vectors.T
-    states = model.physics.n_states
-    slopes = program_derivative(model_program(model, unknowns=True), range(states))
+    program = model_program(model, unknowns=True)
     with np.errstate(all="ignore"):
-        found = program_numpy(slopes, np.concatenate([np.tile(point, (DRAWS, 1)), drawn], axis=1))
-    found = found.reshape(DRAWS, states, states)
-    return np.asarray(np.linalg.eigvals(found[np.isfinite(found).all(axis=(1, 2))]))
+        slopes = np.stack([
+            (plane @ program_numpy(program, np.hstack([points, np.tile(one, (len(points), 1))]))).T for one in drawn
+        ])  # fmt: skip
+    found = slopes[np.isfinite(slopes).all(axis=(1, 2))]
+    return np.asarray(np.linalg.eigvals(found)) if len(found) > 1 else None
 
 
-def _nearest_spread(pole: complex, drawn: Array | None) -> float | None:
-    """Standard deviation of the drawn poles nearest to this one, in 1/s."""
-    if drawn is None or len(drawn) < 2:
-        return None
-    nearest = np.take_along_axis(drawn, np.argmin(np.abs(drawn - pole), axis=1)[:, None], axis=1)[:, 0]
-    return float(np.sqrt(np.mean(np.abs(nearest - nearest.mean()) ** 2)))
+def _nearest(pole: complex, drawn: Array) -> Array:
+    """Of every draw, the pole nearest to this one."""
+    return np.asarray(np.take_along_axis(drawn, np.argmin(np.abs(drawn - pole), axis=1)[:, None], axis=1)[:, 0])
 
 
-def _slope(field: Any, at: Array, held: Array | None) -> Array:
-    steps = 1e-6 * np.maximum(np.abs(at), 1.0)
-    columns = []
-    for index, step in enumerate(steps):
-        moved = np.zeros(len(at))
-        moved[index] = step
-        columns.append((field(at + moved, held) - field(at - moved, held)) / (2.0 * step))
-    return np.stack(columns, axis=-1)
+def _hertz(pole: Any) -> Any:
+    return np.abs(pole) / (2.0 * np.pi)
+
+
+def _damping(pole: Any) -> Any:
+    size = np.abs(pole)
+    return np.where(size > 0.0, -np.real(pole) / np.where(size > 0.0, size, 1.0), 0.0) + 0.0
+
+
+def _with_spread(figure: Callable[[Any], Any], pole: complex, drawn: Array | None) -> tuple[float, float | None]:
+    """A figure of a pole, and its standard deviation over the drawn ones."""
+    return float(figure(pole)), None if drawn is None else float(np.std(figure(drawn)))

@@ -25,6 +25,7 @@ CLOUD = 250
 MOST_MISS = 100.0  # spreads: a run that is gone
 ROLLING = 40  # stretches that a rolling error is made of
 BINS = 28
+HORIZONS = 4  # in the table of errors
 CARD_WIDTHS = {2: 420.0, 3: 650.0, 6: 1300.0}  # of a chart, by the columns of six that its card takes
 
 
@@ -240,7 +241,15 @@ def horizon_panel(verdict: Mapping[str, Any]) -> Data | None:
         return chart.draw()
 
     note = "Free runs from states all along the record. Dotted: hold the last value; thin: what noise and start explain"
-    return {"title": "Prediction error by horizon", "note": note, "draw": draw}
+    columns = np.unique(np.linspace(0, len(t) - 1, HORIZONS).astype(int))
+    table = {
+        "head": [f"{t[k]:.2g} s" for k in columns],
+        "rows": [
+            {"who": who, "cells": [percent(0.01 * rows[name][k]) for k in columns]}
+            for who, name in (("model", "model"), ("known alone", "known"))
+        ],
+    }
+    return {"title": "Prediction error by horizon", "note": note, "draw": draw, "table": table}
 
 
 def coverage_panel(ude: Any, run: Data | None, units: Mapping[str, str]) -> Data | None:

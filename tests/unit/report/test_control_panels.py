@@ -1,0 +1,50 @@
+"""What a control engineer reads: innovations beside those of the known physics alone, and poles with their spread."""
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import tinyude as tu
+from tinyude.report.control_panels import correlation_panels, poles_panel
+
+
+@pytest.fixture(scope="module")
+def oscillator() -> tu.UDE:
+    """A spring whose damping, 0.4 v and dry friction of 0.3, is not in the physics."""
+    t = np.arange(0.0, 40.0, 0.02)
+    force = 2.0 * np.sign(np.sin(0.7 * t)) + np.sin(2.3 * t)
+
+    def field(time: float, x: np.ndarray) -> list[float]:
+        return [x[1], -4.0 * x[0] - 0.4 * x[1] - 0.3 * np.tanh(40.0 * x[1]) + force[min(int(time / 0.02), len(t) - 1)]]
+
+    states = solve_ivp(field, (0.0, t[-1]), [1.0, 0.0], t_eval=t, max_step=0.02, rtol=1e-8).y.T
+    noisy = states + 0.003 * np.random.default_rng(3).standard_normal(states.shape)
+    return tu.UDE(tu.Physics(["x", "v"], ["v", "-4*x + u"], ["u"])).fit(noisy, t, force)
+
+
+def test_innovations_stand_beside_those_of_the_known_physics_alone(oscillator: tu.UDE) -> None:
+    found = oscillator.diagnostics_["innovations"]
+    assert 0.7 < found["mean_square"]["v"] < 1.4
+    assert found["known"]["mean_square"]["v"] > 3.0 * found["mean_square"]["v"]
+    panels = correlation_panels(oscillator)
+    assert [panel["title"] for panel in panels] == [
+        "Innovations of x: autocorrelation", "Innovations of v: autocorrelation",
+        "Innovations of x against u", "Innovations of v against u",
+    ]  # fmt: skip
+    for panel in panels:
+        model, known = panel["table"]["rows"]
+        assert model["status"] == "good" and (model["who"], known["who"]) == ("model", "known alone")
+        assert panel["draw"]((400.0, 200.0)).count('class="known"') == 1
+    assert panels[1]["table"]["rows"][1]["status"] == "bad"
+
+
+def test_poles_are_those_of_a_linear_fit_over_the_motion_with_their_spread(oscillator: tu.UDE) -> None:
+    panel = poles_panel(oscillator)
+    assert panel is not None
+    known, model = (next(row for row in panel["rows"] if row["who"] == who) for who in ("known", "model"))
+    assert known["hertz"] == (pytest.approx(2.0 / (2.0 * np.pi)), None)
+    assert known["damping"] == (pytest.approx(0.0, abs=1e-9), None)
+    v = oscillator.record_["x"][:, 1]
+    dry = 0.3 * float(np.tanh(40.0 * v) @ (v - v.mean()) / ((v - v.mean()) @ (v - v.mean())))
+    value, spread = model["damping"]  # the tangent at rest would say (0.4 + 12) / 4
+    assert value == pytest.approx((0.4 + dry) / 4.0, abs=4.0 * spread + 0.005) and 0.0 < spread < 0.02
