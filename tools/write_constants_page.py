@@ -1,11 +1,14 @@
 """Writes docs/constants.md: every named number of the estimator, with its value, meaning and evidence.
 
-Names, values and meanings come from the sources, evidence from docs/constants.toml.
+Names, values and meanings come from the sources, evidence from docs/constants.toml, the effect of other values from
+docs/constants_varied.json, which tools/vary_constants.py writes.
 """
 
 from __future__ import annotations
 
 import ast
+import json
+import math
 import re
 import tomllib
 from dataclasses import dataclass
@@ -19,12 +22,13 @@ TWINS = {"regression/library_solve.c": "regression/library.py"}  # where the nam
 REAL = r"\b([A-Z][A-Z0-9_]+) = TU_R\(([-+.\de]+)\)"
 WHOLE = r"\b([A-Z][A-Z0-9_]+) = (\d+(?: << \d+)?)(?= ?[,}])"
 EVIDENCE, PAGE = ROOT / "docs" / "constants.toml", ROOT / "docs" / "constants.md"
+VARIED = ROOT / "docs" / "constants_varied.json"
 
 HEAD = """# Constants and their evidence
 
 Every named number of the physics, the estimator, the refinement, the verdict and the streaming learner, written by
 `python tools/write_constants_page.py`. `core/src` has the same numbers as `reference/`, which a test checks; what
-it has beside them comes last. Most values were never varied one by one; the table says so.
+it has beside them comes last.
 
 | evidence | what it means | constants |
 |---|---|---|
@@ -93,6 +97,22 @@ def c_constants(path: Path, file: str) -> list[Constant]:
     return list(found.values())
 
 
+def effect(constant: Constant) -> str:
+    """What other values do to the error, where they were tried: mean of the ratios, and the largest with its record."""
+    tried = json.loads(VARIED.read_text(encoding="utf-8")).get(f"{constant.file}:{constant.name}", {})
+    return "".join(f"; {value}: {_summary(ratios)}" for value, ratios in tried.items())
+
+
+def _summary(ratios: dict[str, float]) -> str:
+    if not ratios:
+        return "a fit fails"
+    if set(ratios.values()) == {1.0}:
+        return "the same"
+    mean = math.exp(sum(map(math.log, ratios.values())) / len(ratios))
+    worst = max(ratios, key=lambda name: ratios[name])
+    return f"{mean:.2f}, {ratios[worst]:.2g} at worst" + (f" ({worst})" if ratios[worst] > 1.005 else "")
+
+
 def page() -> str:
     """The page as it should be."""
     kinds, kind_of, notes = evidence()
@@ -105,7 +125,7 @@ def page() -> str:
         for c in rows:
             if c.file.startswith(f"{room}/"):
                 note = notes.get(f"{c.file}:{c.name}")
-                told = kind_of[c.file, c.name] + (f": {note}" if note else "")
+                told = kind_of[c.file, c.name] + effect(c) + (f": {note}" if note else "")
                 where = c.file.removeprefix(f"{room}/")
                 parts.append(f"| `{c.name}` | {c.value} | `{where}` | {c.meaning.replace('|', '/')} | {told} |\n")
     return "".join(parts)

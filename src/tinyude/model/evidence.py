@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tinyude.data.streams import Stream
+from tinyude.model import jackknife
 from tinyude.model.model import Model
 from tinyude.model.probes import RunErrors, characteristic_seconds, run_errors
 from tinyude.model.result import FitResult, learner_part
@@ -20,7 +21,6 @@ from tinyude.physics import Physics
 
 Array = NDArray[Any]
 
-GROUPS = 16  # of windows, that must agree on a latency
 TOGETHER = 1e-6  # of the variance of standardised signals: what is left when they move as one
 FEWEST = 20  # windows that figures can be made of
 SHORTEST = 4  # samples, half of a window: the sample rate is low for the motion
@@ -333,13 +333,13 @@ def _lags(model: Model, seen: Windows, field: Array, shifts: Mapping[str, Sequen
     """
     found, names = [], model.physics.states
     for state, rate in enumerate(model.physics.kinematic):
-        if rate is None or seen.channel[state] == seen.channel[rate] or len(seen) < 4 * GROUPS:
+        if rate is None or seen.channel[state] == seen.channel[rate] or len(seen) < 4 * jackknife.GROUPS:
             continue
         scale = np.sqrt(seen.weight[:, state])
         rates, slope = (scale * seen.seen(values[:, rate], state) for values in (seen.node_x, field))
         target = scale * seen.dx[:, state]
-        factor, factor_error = _ratio(target, rates)
-        lag, error = _ratio(target - rates, slope)
+        factor, factor_error = jackknife.ratio(target, rates)
+        lag, error = jackknife.ratio(target - rates, slope)
         if names[state] in shifts and names[rate] in shifts:
             (ahead, doubt), (other, more) = shifts[names[state]], shifts[names[rate]]
             lag, error = _pooled((lag, error), (ahead - other, float(np.hypot(doubt, more))))
@@ -353,15 +353,6 @@ def _pooled(*estimates: tuple[float, float]) -> tuple[float, float]:
     """Estimates with their errors, as one."""
     weights = np.array([1.0 / max(error, 1e-300) ** 2 for _, error in estimates])
     return float(weights @ [value for value, _ in estimates] / weights.sum()), float(1.0 / np.sqrt(weights.sum()))
-
-
-def _ratio(a: Array, b: Array) -> tuple[float, float]:
-    """a over b by least squares, and its error from groups of windows."""
-    groups = np.arange(len(a)) * GROUPS // len(a)
-    cross, square = (np.bincount(groups, product, GROUPS) for product in (a * b, b**2))
-    without = (cross.sum() - cross) / (square.sum() - square)
-    error = np.sqrt((GROUPS - 1) * np.mean((without - without.mean()) ** 2))
-    return float(cross.sum() / square.sum()), float(error)
 
 
 def _sensors(stream: Stream, sigmas: Array, steps: Array) -> list[Sensor]:

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tinyude.model import jackknife
 from tinyude.model.model import Model
 from tinyude.model.windows import Windows
 
 Array = NDArray[Any]
 
-GROUPS = 16
 BLOCKS = 3  # of windows in a row, for each group
 LEAST_SHARE = 0.5  # of the variance that the blocks have by themselves
 RIDGE = 3e-3  # of the mean square of a feature: what training leaves undecided must not look unsure
@@ -37,7 +37,7 @@ def with_neighbours(model: Model, seen: Windows) -> Model:
     For records without the rates: the noise of a second derivative is a difference of differences, so what it adds
     to one block it takes from the next. The learner's groups are blind to that, and their errors too large.
     """
-    if len(seen) < 4 * GROUPS * BLOCKS or not (model.physics.learned or model.errors.any()):
+    if len(seen) < 4 * jackknife.GROUPS * BLOCKS or not (model.physics.learned or model.errors.any()):
         return model
     none = np.zeros((len(seen.owner), 0))
     design, owner = _design(model, seen, model.term_values(seen.node_x, seen.node_u), none)
@@ -46,7 +46,7 @@ def with_neighbours(model: Model, seen: Windows) -> Model:
     design = design / size
     total = np.einsum("nik,nil->kl", design, design) + 1e-9 * np.eye(len(size))
     rest = target - design @ np.linalg.solve(total, np.einsum("nik,ni->k", design, target))
-    parts = np.array_split(np.einsum("nik,ni->nk", design, rest), GROUPS * BLOCKS)
+    parts = np.array_split(np.einsum("nik,ni->nk", design, rest), jackknife.GROUPS * BLOCKS)
     moved = np.array([np.linalg.solve(total, part.sum(axis=0)) for part in parts])  # by each block
     own, shared = (moved**2).sum(axis=0), 2.0 * (moved[1:] * moved[:-1]).sum(axis=0)
     factor = np.sqrt(np.clip(1.0 + shared / np.where(own > 0.0, own, 1.0), LEAST_SHARE, 1.0))
@@ -61,7 +61,7 @@ def with_neighbours(model: Model, seen: Windows) -> Model:
 
 def spread(model: Model, seen: Windows) -> Spread:
     """The deviations, those of the terms scaled to the errors that the learner found over all windows."""
-    groups = min(GROUPS, len(seen) // BLOCKS)
+    groups = min(jackknife.GROUPS, len(seen) // BLOCKS)
     shape = (max(groups, 0), len(model.on))
     kept = model.errors > 0.0
     features = model.features(seen.node_x, seen.node_u)
@@ -72,7 +72,7 @@ def spread(model: Model, seen: Windows) -> Spread:
     design, owner = _design(model, seen, terms, features)
     leftover = _leftover(model, seen)
     deviations = _jackknife(design, leftover, groups, np.array([kind == "network" for kind, _, _ in owner]))
-    size = np.sqrt((groups - 1) * np.mean(deviations**2, axis=0))
+    size = jackknife.error(deviations)
     for column, (kind, row, index) in enumerate(owner):
         if kind == "term" and size[column] > 0.0:
             empty.terms[:, row, index] = deviations[:, column] * model.errors[row, index] / size[column]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tinyude.data.grid import HOLE
 from tinyude.data.log import Log
 from tinyude.data.logs import state_at
 from tinyude.errors import TinyUDEError
@@ -17,7 +18,6 @@ from tinyude.model.simulation import free_runs
 Array = NDArray[np.float64]
 
 VALID_ERROR = 0.4  # standard deviations: the error at which a prediction is no longer one
-HOLE = 4.5  # sample periods without a sample that end a free run
 STILL = 1e-9  # of its largest value: the spread of a signal that does not move
 LONGEST = 100_000  # samples of a free run, so that a log of any length is judged in bounded memory
 

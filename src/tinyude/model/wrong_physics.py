@@ -11,6 +11,7 @@ import sympy as sp
 from numpy.typing import NDArray
 
 from tinyude.errors import TinyUDEError
+from tinyude.model import jackknife
 from tinyude.model.model import Model
 from tinyude.model.windows import Windows
 from tinyude.physics import Physics
@@ -230,12 +231,12 @@ def addends(model: Model, seen: Windows) -> list[Addend]:
 def _factors(design: Array, extras: list[Array], target: Array) -> tuple[Array, Array]:
     """Least squares with errors from groups of windows; extras join where they are not made of the others."""
     columns, count = _joined(design, extras), design.shape[1]
-    block = np.arange(len(target)) * GROUPS // len(target)
+    group = jackknife.groups_of(len(target), GROUPS)
     whole = np.linalg.lstsq(columns, target, rcond=None)[0][:count]
     without = np.array([
-        np.linalg.lstsq(columns[block != g], target[block != g], rcond=None)[0][:count] for g in range(GROUPS)
+        np.linalg.lstsq(columns[group != g], target[group != g], rcond=None)[0][:count] for g in range(GROUPS)
     ])  # fmt: skip
-    return whole, np.sqrt((GROUPS - 1) * np.mean((without - without.mean(axis=0)) ** 2, axis=0))
+    return whole, jackknife.error(without)
 
 
 def _left_by(columns: Array, target: Array) -> float:

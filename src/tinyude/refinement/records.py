@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tinyude.data.grid import HOLE
 from tinyude.data.streams import Stream
 from tinyude.physics.holds import Hold, interval_coefficients
+from tinyude.reference.signal.noise import RELATIVE_FLOOR
 from tinyude.refinement.stretches import Stretch
+from tinyude.training.batch.samples import MEDIAN
 
 Array = NDArray[Any]
-HOLE = 4.5  # usual steps without a row that end a stretch
 FOURTH = np.array([1.0, -4.0, 6.0, -4.0, 1.0]) / np.sqrt(70.0)  # a difference that leaves noise alone
-MEDIAN = 1.4826  # standard deviations to a median absolute deviation
 SATURATED = 3  # samples in a row at the very end of a channel
 COARSE = 0.2  # share of samples that repeat the one before
-RELATIVE_FLOOR = 1e-6  # of a channel's RMS: sensor noise is never 0
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tinyude.model import jackknife
 from tinyude.model.model import Model
 from tinyude.refinement.filter import Passed
 from tinyude.refinement.stretches import Batch
@@ -16,7 +17,6 @@ Array = NDArray[Any]
 
 LAGS = 25
 MOST = 100_000  # rows looked at
-GROUPS = 16
 BOUND = 2.58  # 99 % of a normal distribution
 FEWEST = 100  # rows
 
@@ -106,16 +106,4 @@ def _shifts(model: Model, batch: Batch, passed: Passed, sensed: Sequence[int], r
         weight = np.nan_to_num(1.0 / passed.variances[rows], posinf=0.0)
     good = np.isfinite(rate) & np.isfinite(passed.innovations[rows])
     rate, value = np.where(good, rate, 0.0), np.where(good, passed.innovations[rows], 0.0)
-    group = np.arange(len(rate)) * GROUPS // len(rate)
-    answer = []
-    for c in range(rate.shape[1]):
-        cross, square = (
-            np.bincount(group, weight[:, c] * p, GROUPS) for p in (value[:, c] * rate[:, c], rate[:, c] ** 2)
-        )
-        if not np.all(square.sum() - square > 0.0):
-            answer.append([0.0, float("inf")])
-            continue
-        without = (cross.sum() - cross) / (square.sum() - square)
-        error = float(np.sqrt((GROUPS - 1) * np.mean((without - without.mean()) ** 2)))
-        answer.append([float(cross.sum() / square.sum()), error])
-    return answer
+    return [list(jackknife.ratio(value[:, c], rate[:, c], weight[:, c])) for c in range(rate.shape[1])]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tinyude.model import jackknife
 from tinyude.model.model import Model
 from tinyude.model.parts import MLP, Terms
 from tinyude.refinement.estimate import Estimate, Setup
@@ -17,7 +18,6 @@ from tinyude.refinement.starts import with_starts
 from tinyude.refinement.stretches import batch_of
 
 Array = NDArray[Any]
-GROUPS = 16  # pieces of the record whose disagreement is looked at
 
 
 def covariance_of(setup: Setup, own: Hybrid, result: Estimate, model: Model) -> Model:
@@ -62,7 +62,7 @@ def _scaled_inverse(matrix: Array) -> Array:
 
 def _jackknife(setup: Setup, result: Estimate, inverse: Array) -> Array:
     """For each unknown by what factor its jackknife error is larger than that of the information, at least 1."""
-    longest = max(12, result.batch.rows // GROUPS)
+    longest = max(12, result.batch.rows // jackknife.GROUPS)
     parts = with_starts(pieces(result.batch.stretches, longest), setup.sensing)
     count = len(parts)
     if count < 4:

@@ -17,7 +17,7 @@ from tinyude.physics.programs import program_numpy
 from tinyude.reference.signal.window import legendre
 from tinyude.training.batch.covariance import noise_rows
 from tinyude.training.batch.observe import Observed
-from tinyude.training.batch.targets import Targets, corrected, make_targets, within_range
+from tinyude.training.batch.targets import PICARD, Targets, corrected, make_targets, within_range
 from tinyude.training.batch.windows import JUMPY, STEP, Batch
 
 Array = NDArray[Any]
@@ -26,7 +26,6 @@ MOST = 1_000  # windows looked at
 NEARLY_ALL = 0.8  # of the record, that windows of the usual half width cover
 SHORT = 3  # times shorter than usual: the record jumps there, or moves too fast to run across
 STEPS = 0.1  # of an input's range, from one sample to the next
-PICARD = 2  # rounds of letting the node states follow the model
 
 
 def accepted_windows(observed: Observed, model: Model, most: int = MOST, holds: Sequence[Hold] = ()) -> Windows:

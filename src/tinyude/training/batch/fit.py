@@ -20,6 +20,7 @@ from tinyude.model.model import Model
 from tinyude.physics import Physics
 from tinyude.physics.holds import CLEARLY_LIKELIER, Hold, as_holds, interval_means
 from tinyude.physics.kinematics import residual_states, seen_columns
+from tinyude.reference.numeric.elementary import TWO_PI
 from tinyude.training.batch.assemble import make_model
 from tinyude.training.batch.carried_angle import offset_shapes
 from tinyude.training.batch.covariance import Whitener, noise_rows
@@ -30,14 +31,11 @@ from tinyude.training.batch.parameters import learn_parameters
 from tinyude.training.batch.problem import Problem
 from tinyude.training.batch.samples import Counts, Noise
 from tinyude.training.batch.state_fit import Choices, StateFit, first_fit, fit_state
-from tinyude.training.batch.targets import Targets, corrected, make_targets, within_range
+from tinyude.training.batch.targets import PICARD, Targets, corrected, make_targets, within_range
 
 Array = NDArray[Any]
-
-TURN = 2.0 * np.pi
 CONTRADICTION = 3.0  # chi^2 a row, in units of noise alone, at which a told rate is not the measured one
 NOT_A_RATE = 0.05  # of the rate's RMS: what must be missing; a latency of some samples leaves less
-PICARD = 2  # rounds of correcting the node states by the field
 OTHER_HOLDS = (Hold("linear"), Hold("held", 1), Hold("held", -1))
 TWO_WAY = 0.05  # least share of samples on either side of 0 for a state to count as a speed
 
@@ -260,7 +258,7 @@ class _Work:
     @cached_property
     def circular(self) -> tuple[int, ...]:
         """Angles that go round: only there does it matter that they live on a circle."""
-        return tuple(k for k in self.angles if np.ptp(self.targets.columns[:, k]) > TURN)
+        return tuple(k for k in self.angles if np.ptp(self.targets.columns[:, k]) > TWO_PI)
 
     @cached_property
     def offer(self) -> Offer:

@@ -13,13 +13,11 @@ import sympy as sp
 from numpy.typing import NDArray
 
 from tinyude.physics.expressions import numpy_function
+from tinyude.physics.library import HARMONICS, SLOW, SMOOTH_SIGNS
 
 Array = NDArray[Any]
 
 RICH_COLUMNS = 700  # most columns of the rich library
-SMOOTH_SIGNS = (10.0, 50.0)  # tanh of a velocity in tenths and in fiftieths of its RMS
-SLOW = 0.3  # of a velocity's RMS: where friction at low speed fades
-HARMONICS = {1: 8, 2: 4}  # of an angle, by how many angles there are; 2 beyond
 DEGREE = {1: 3, 2: 3, 3: 3, 4: 3, 5: 3, 6: 2}  # of products, by how many straight columns; 1 beyond
 AWAY_FROM_ZERO = 1e-2  # of its greatest size, that a column must keep for 1/x
 

@@ -24,6 +24,7 @@ Array = NDArray[Any]
 NODES = ((5, 5), (20, 9), (80, 17), (LONGEST, 33))  # half widths up to which a window has so many nodes
 INPUT_NODES = 40  # most nodes of a window where inputs are held between samples
 DEGREES = 12  # of the expansion that corrects node states
+PICARD = 2  # rounds of correcting them
 
 
 @dataclass(frozen=True)

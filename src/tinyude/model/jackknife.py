@@ -1,0 +1,34 @@
+"""Standard errors from groups of a record: solve without each, and see how far the answers lie apart.
+
+Neighbouring rows share their noise; groups of many rows in a row hardly do.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+GROUPS = 16
+
+
+def groups_of(rows: int, count: int = GROUPS) -> Array:
+    """The group of each row: as many pieces in a row, of equal length."""
+    return np.arange(rows) * count // max(rows, 1)
+
+
+def error(without: Array) -> Array:
+    """Standard error of an estimate from what it is without each group: (groups, ...)."""
+    return np.asarray(np.sqrt((len(without) - 1) * np.var(without, axis=0)))
+
+
+def ratio(a: Array, b: Array, weight: Array | float = 1.0) -> tuple[float, float]:
+    """a over b by least squares, and its standard error: infinite where a group alone has all of b."""
+    group = groups_of(len(a))
+    cross, square = (np.bincount(group, weight * product, GROUPS) for product in (a * b, b**2))
+    if not np.all(square.sum() - square > 0.0):
+        return 0.0, float("inf")
+    without = (cross.sum() - cross) / (square.sum() - square)
+    return float(cross.sum() / square.sum()), float(error(without))

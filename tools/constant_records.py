@@ -1,0 +1,71 @@
+"""The records that tools/vary_constants.py fits: prints their errors, with the package as it is imported, as JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+import tinyude as tu
+from tinyude.experiments import choice
+from tinyude.experiments.choice_plants import TUNING
+from tinyude.experiments.zoo import plant_named
+
+# Of the zoo's tuning half: plant, noise, settings.
+PLANTS: tuple[tuple[str, float, dict[str, Any]], ...] = (
+    ("spring, cubic stiffening", 0.01, {}),
+    ("mass on a magnet", 0.01, {}),
+    ("pendulum, drag by position", 0.01, {}),
+    ("two masses, soft coupling", 0.05, {}),
+    ("stirred tank, Arrhenius", 0.01, {"network": "kernel", "library": None}),
+    ("van der Pol", 0.001, {}),
+    ("Lorenz, coarse", 0.05, {}),
+)
+MOTIONS = ("motor pendulum", "heater with a slow sensor")  # of the tuning plants of `reproduce choice`: free runs
+PENDULUMS = {"angle only, 250 Hz": (4, 1), "angle and rate, outliers": (4, 2), "angle only, 20 Hz": (50, 1)}
+SEED, SECONDS = 3, 20.0
+
+
+def residuals(refine: bool) -> Iterator[tuple[str, float]]:
+    """Of plants: the relative error of what was missing."""
+    for name, noise, settings in PLANTS:
+        plant = plant_named(name)
+        samples, inputs = plant.record(noise)
+        ude = tu.UDE(plant.physics, refine=refine, **settings)
+        ude.fit(samples, u=inputs if plant.inputs else None, t=plant.period)
+        yield name, plant.error(ude.residual)
+
+
+def free_runs(refine: bool) -> Iterator[tuple[str, float]]:
+    """Of plants that no model explains in full: the error over motions that no fit has seen."""
+    for name in MOTIONS:
+        plant, rng = TUNING[name], np.random.default_rng(0)
+        t, Y, u, _ = zip(*(choice.record(plant, motion, rng) for motion in plant.training), strict=True)
+        held_out = [choice.record(plant, motion, rng) for motion in plant.held_out]
+        ude = tu.UDE(choice.told(plant), measured=plant.measured, refine=refine).fit(list(Y), t=list(t), u=list(u))
+        yield name, choice.error(ude.simulate, plant, held_out)
+
+
+def pendulums(refine: bool) -> Iterator[tuple[str, float]]:
+    """Sampled in several ways: the relative error of the friction."""
+    plant = tu.systems.pendulum("A")
+    t, samples = plant.stream(noise=0.01, seed=SEED, seconds=SECONDS)
+    visited = plant.clean(SEED, SECONDS)[1][::20]
+    wanted = plant.missing(visited, SECONDS)
+    for name, (stride, measured) in PENDULUMS.items():
+        Y = samples[::stride, :measured].copy()
+        if "outliers" in name:
+            Y[np.random.default_rng(0).random(Y.shape) < 0.003] += 2.0
+        ude = tu.UDE(plant.physics, measured=plant.physics.states[:measured], refine=refine)
+        error = ude.fit(Y, t=float(t[stride] - t[0])).residual(visited) - wanted
+        yield name, float(np.sqrt(np.mean(error**2) / np.mean(wanted**2)))
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    refine = sys.argv[1:] == ["refined"]
+    print(json.dumps(dict([*residuals(refine), *free_runs(refine), *pendulums(refine)])))

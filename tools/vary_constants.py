@@ -1,0 +1,104 @@
+"""Halves and doubles the host's constants, one at a time, and writes what that does to docs/constants_varied.json.
+
+    python tools/vary_constants.py                                   all that docs/constants.toml calls "varied"
+    python tools/vary_constants.py training/batch/fit.py:TWO_WAY     some; the others' figures stay
+
+Each value is written into a copy of the package and the records are fitted anew by another process, so that every use
+of the constant sees it. Errors are over those with the value that stands, from the same run; constants of the windows
+are judged by the windows' own result, those of refinement by the refined one.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from write_constants_page import PACKAGE, VARIED, Constant, all_constants, effect, evidence
+
+RECORDS = Path(__file__).with_name("constant_records.py")
+
+
+def main(wanted: list[str]) -> None:
+    _, kind_of, _ = evidence()
+    chosen = [c for c in all_constants() if kind_of[c.file, c.name] == "varied" and (not wanted or key(c) in wanted)]
+    found = json.loads(VARIED.read_text(encoding="utf-8")) if VARIED.exists() and wanted else {}
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(shutil.copytree(PACKAGE, Path(folder) / "tinyude"))
+        stands = {refine: errors(copy, refine) for refine in (False, True)}
+        for constant in chosen:
+            found[key(constant)] = {}
+            for value in neighbours(ast.literal_eval(_evaluated(constant.value))):
+                refine = constant.file.startswith("refinement/")
+                now, before = varied(copy, constant, value, refine), stands[refine]
+                found[key(constant)][repr(value)] = {name: round(now[name] / before[name], 4) for name in now}
+            VARIED.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+            print(key(constant), effect(constant), flush=True)
+
+
+def key(constant: Constant) -> str:
+    return f"{constant.file}:{constant.name}"
+
+
+def neighbours(value: Any) -> list[Any]:
+    """A value below and one above: half and double; the next whole numbers of few; of a share above 0.5 its rest."""
+    if isinstance(value, tuple):
+        pairs = [neighbours(each) if each else [each, each] for each in value]
+        return [tuple(pair[side] for pair in pairs) for side in (0, 1)]
+    if isinstance(value, int):
+        return [value - 1, value + 1] if value <= 5 else [value // 2, 2 * value]
+    if 0.5 <= value < 1.0:
+        return [1.0 - 2.0 * (1.0 - value), 1.0 - (1.0 - value) / 2.0]
+    return [value / 2.0, 2.0 * value]
+
+
+def varied(copy: Path, constant: Constant, value: Any, refine: bool) -> dict[str, float]:
+    """The records' errors with another value."""
+    path = copy / constant.file
+    text = path.read_text(encoding="utf-8")
+    try:
+        path.write_text(with_value(text, constant.name, value), encoding="utf-8")
+        return errors(copy, refine)
+    finally:
+        path.write_text(text, encoding="utf-8")
+
+
+def with_value(text: str, name: str, value: Any) -> str:
+    """A module's text in which the constant has another value."""
+    for node in ast.parse(text).body:
+        if not isinstance(node, ast.Assign):
+            continue
+        target, given = node.targets[0], node.value
+        both = isinstance(target, ast.Tuple) and isinstance(given, ast.Tuple)
+        for one, old in zip(target.elts, given.elts, strict=True) if both else [(target, given)]:
+            if isinstance(one, ast.Name) and one.id == name and old.lineno == old.end_lineno:
+                lines = text.splitlines(keepends=True)
+                line = lines[old.lineno - 1].encode()
+                new = line[: old.col_offset] + repr(value).encode() + line[old.end_col_offset :]
+                lines[old.lineno - 1] = new.decode()
+                return "".join(lines)
+    raise ValueError(f"{name} is not written on one line")
+
+
+def errors(copy: Path, refine: bool) -> dict[str, float]:
+    """Those of every record, fitted by another process with the package that stands in `copy`; none if that fails."""
+    done = subprocess.run(
+        [sys.executable, RECORDS, "refined" if refine else "windows"],
+        capture_output=True, text=True, check=False, env=os.environ | {"PYTHONPATH": str(copy.parent)},
+    )  # fmt: skip
+    found: dict[str, float] = json.loads(done.stdout) if done.returncode == 0 else {}
+    return found
+
+
+def _evaluated(text: str) -> str:
+    return repr(eval(text, {"__builtins__": {}}))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
