@@ -8,9 +8,11 @@ from typing import Annotated
 import typer
 
 from tinyude.cli.console import refuse_unwritable, say, write_text
-from tinyude.data.tables import iter_table
+from tinyude.data.tables import cell_columns, iter_table, recording_columns
 from tinyude.errors import TinyUDEError
 from tinyude.physics.template import physics_template
+
+GUESSED = 12  # columns of a recording that become states or inputs; the others are listed
 
 
 def init(
@@ -22,5 +24,18 @@ def init(
     refuse_unwritable(out)
     if out.exists() and not force:
         raise TinyUDEError(f"{out} is there already; give --out another name, or --force.")
-    write_text(out, physics_template(next(iter_table(log)), log.name))
+    write_text(out, _template(log))
     say(f"Now write the equations you know into {out}, then: tinyude fit {log} --physics {out}")
+
+
+def _template(log: Path) -> str:
+    """Of a recording: its channels of one time base, the others as comments; of cells: those of the first run."""
+    if channels := recording_columns(log):
+        time = max(channels, key=lambda name: (len(channels[name]) <= GUESSED, len(channels[name])))
+        table = next(iter_table(log, [time, *channels[time][:GUESSED]], time=time))
+        others = [name for names in channels.values() for name in names if name not in table]
+        return physics_template(table, log.name, time, others)
+    if cells := {name: numbers[min(numbers)] for name, numbers in cell_columns(log).items()}:
+        table = next(iter_table(log, list(cells.values())))
+        return physics_template({name: table[cell] for name, cell in cells.items()}, log.name)
+    return physics_template(next(iter_table(log)), log.name)

@@ -35,6 +35,26 @@ def iter_mdf(path: Path, columns: Sequence[str], rows: int, time: str | None, he
             yield table if time is None else {time: stamps, **table}
 
 
+def mdf_columns(path: Path) -> dict[str, list[str]]:
+    """Columns of numbers by the channel of times of their group."""
+    asammdf = needed("asammdf", "mdf")
+    with path.open("rb") as handle, asammdf.MDF(handle) as file:
+        found: dict[str, list[str]] = {}
+        for number, group in enumerate(file.groups):
+            master = file.masters_db.get(number)
+            named = [
+                channel.name if len(file.whereis(channel.name)) == 1 else f"{number}:{channel.name}"
+                for channel in group.channels
+            ]
+            if master is not None and group.channel_group.cycles_nr:
+                numbers = [
+                    k for k in range(len(named))
+                    if k != master and file.get(group=number, index=k, record_count=1).samples.dtype.kind in "fiub"
+                ]  # fmt: skip
+                found[named[master]] = [named[k] for k in numbers]
+        return found
+
+
 def _place(file: Any, column: str, path: Path) -> tuple[int, int]:
     """Group and channel number of a column."""
     number, colon, rest = column.partition(":")

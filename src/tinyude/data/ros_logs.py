@@ -21,6 +21,7 @@ from tinyude.data.recordings import Batch, Table, aligned, base_of
 from tinyude.errors import TinyUDEError, listed
 
 MESSAGES = 5_000  # taken together
+LISTED = 16  # entries of an array, where columns are listed
 ONE_CLOCK = 60_000_000_000  # ns: a stamp further from its recording is of another clock
 _STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
 Messages = Iterator[tuple[str, int, Callable[[], Any]]]  # topic, time of recording in ns, what decodes the message
@@ -42,6 +43,33 @@ def iter_ros_log(
         ):
             stamps = table.pop("")
             yield table if time is None else {time: stamps, **table}
+
+
+def ros_columns(path: Path) -> dict[str, list[str]]:
+    """Columns of numbers by topic, as the first message of each has them."""
+    with (_mcap if path.suffix.lower() == ".mcap" else _bag)(path) as (topics, _, messages):
+        found: dict[str, list[str]] = {}
+        for topic, _, decode in messages(set(topics)):
+            if topic not in found:
+                try:
+                    found[topic] = [f"{topic}{name}" for name in _number_names(decode())]
+                except Exception:  # what cannot be decoded has no columns; decoders raise what they meet
+                    found[topic] = []
+            if len(found) == len(topics):
+                break
+    return found
+
+
+def _number_names(value: Any) -> list[str]:
+    """Fields of a message that are numbers, as `.field`, `.field.inner` or `.field[0]`; not those of its stamp."""
+    if isinstance(value, (bool, int, float, np.number)):
+        return [""]
+    if isinstance(value, (str, bytes)) or value is None:
+        return []
+    if not isinstance(value, dict) and hasattr(value, "__len__"):
+        return [f"[{k}]{rest}" for k, item in enumerate(value[:LISTED]) for rest in _number_names(item)]
+    names = (name for name in _fields(value) if name not in ("header", "stamp", "timestamp"))
+    return [f".{name}{rest}" for name in names for rest in _number_names(_entry(value, name))]
 
 
 @contextmanager
@@ -242,10 +270,14 @@ def _number(message: Any, steps: Sequence[int | str], column: str, path: Path) -
         raise TinyUDEError(f"{path}: the column {column!r} is no number; {example}{_there(value)}.") from None
 
 
+def _fields(value: Any) -> list[str]:
+    known = getattr(getattr(value, "DESCRIPTOR", None), "fields_by_name", getattr(value, "__dataclass_fields__", ()))
+    return [name for name in (value if isinstance(value, dict) else known) if not name.startswith("__")]
+
+
 def _there(value: Any) -> str:
     """What a column could name next."""
-    known = getattr(getattr(value, "DESCRIPTOR", None), "fields_by_name", getattr(value, "__dataclass_fields__", ()))
-    names = [name for name in (value if isinstance(value, dict) else known) if not name.startswith("__")]
+    names = _fields(value)
     if not names and not isinstance(value, str) and hasattr(value, "__len__") and len(value):
         names = [f"[{place}]" for place in range(len(value))]
     return f"; there is {listed(names)}" if names else ""

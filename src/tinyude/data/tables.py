@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
@@ -91,15 +92,27 @@ def _pieces_of(
     if not columns:
         raise TinyUDEError(f"The channels of {path} have stamps of their own; name the columns to read.")
     path.stat()  # a missing file is named as such
-    module, function = _RECORDINGS[ending]
-    reader = getattr(import_module(f"tinyude.data.{module}"), function)
+    module, kind = _RECORDINGS[ending]
+    reader = getattr(import_module(f"tinyude.data.{module}"), f"iter_{kind}")
     return _by_another_library(reader(path, columns, rows, time, held), path)
 
 
-def _by_another_library(pieces: Iterator[Table], path: Path) -> Iterator[Table]:
-    """The pieces of a reader that raises whatever its library meets in a damaged file."""
+def recording_columns(path: Path) -> dict[str, list[str]]:
+    """Columns of a recording whose channels have stamps of their own, by what [time] names; {} for a table."""
+    ending = "" if path.is_dir() else path.suffix.lower()
+    if ending not in _RECORDINGS or not path.exists():
+        return {}
+    module, kind = _RECORDINGS[ending]
+    with _told_as_damaged(path):
+        found: dict[str, list[str]] = getattr(import_module(f"tinyude.data.{module}"), _LISTS[kind])(path)
+    return {time: columns for time, columns in found.items() if columns}
+
+
+@contextmanager
+def _told_as_damaged(path: Path) -> Iterator[None]:
+    """Whatever another library raises where it meets a damaged file, in one line."""
     try:
-        yield from pieces
+        yield
     except (TinyUDEError, OSError, ImportError):
         raise
     except Exception as error:
@@ -107,6 +120,11 @@ def _by_another_library(pieces: Iterator[Table], path: Path) -> Iterator[Table]:
         raise TinyUDEError(
             f"{path} is damaged, or no {path.suffix} file ({told}); record or export it again."
         ) from error
+
+
+def _by_another_library(pieces: Iterator[Table], path: Path) -> Iterator[Table]:
+    with _told_as_damaged(path):
+        yield from pieces
 
 
 def _iter_csv(path: Path, columns: Sequence[str] | None, rows: int) -> Iterator[Table]:
@@ -149,16 +167,25 @@ def _iter_mat(path: Path, columns: Sequence[str] | None, rows: int) -> Iterator[
 
 
 def cell_columns(path: Path) -> dict[str, dict[int, str]]:
-    """Columns in cells of a MATLAB file (up to version 7), by their name without the cell and the cell's number.
+    """Columns in cells of a MATLAB file, by their name without the cell and the cell's number.
 
     theta{1}, theta{2} are {"theta": {1: "theta{1}", 2: "theta{2}"}}: the runs of one signal.
     """
-    variables = read_mat(path) if path.suffix.lower() == ".mat" else None
     found: dict[str, dict[int, str]] = {}
-    for name, _ in (item for entry in (variables or {}).items() for item in _flattened(*entry)):
+    for name in _mat_columns(path) if path.suffix.lower() == ".mat" else ():
         if place := re.search(r"\{(\d+)\}", name):
             found.setdefault(name[: place.start()] + name[place.end() :], {})[int(place[1])] = name
     return found
+
+
+def _mat_columns(path: Path) -> list[str]:
+    variables = read_mat(path)
+    if variables is not None:
+        return [name for entry in variables.items() for name, _ in _flattened(*entry)]
+    from tinyude.data.hdf5 import hdf5_columns
+
+    with _told_as_damaged(path):
+        return hdf5_columns(path)
 
 
 def _iter_hdf5(path: Path, columns: Sequence[str] | None, rows: int) -> Iterator[Table]:
@@ -230,8 +257,8 @@ _TABLES: dict[str, Callable[[Path, Sequence[str] | None, int], Iterator[Table]]]
     ".parquet": _iter_parquet, ".pq": _iter_parquet, ".feather": _iter_arrow, ".arrow": _iter_arrow,
     ".mat": _iter_mat, ".npz": _iter_npz, ".h5": _iter_hdf5, ".hdf5": _iter_hdf5,
 }  # fmt: skip
-_RECORDINGS = {  # module and function; "": a folder
-    "": ("ros_logs", "iter_ros_log"), ".bag": ("ros_logs", "iter_ros_log"), ".db3": ("ros_logs", "iter_ros_log"),
-    ".mcap": ("ros_logs", "iter_ros_log"), ".ulg": ("ulog", "iter_ulog"), ".mf4": ("mdf", "iter_mdf"),
-    ".mdf": ("mdf", "iter_mdf"),
+_RECORDINGS = {  # module and kind; "": a folder
+    "": ("ros_logs", "ros_log"), ".bag": ("ros_logs", "ros_log"), ".db3": ("ros_logs", "ros_log"),
+    ".mcap": ("ros_logs", "ros_log"), ".ulg": ("ulog", "ulog"), ".mf4": ("mdf", "mdf"), ".mdf": ("mdf", "mdf"),
 }  # fmt: skip
+_LISTS = {"ros_log": "ros_columns", "ulog": "ulog_columns", "mdf": "mdf_columns"}

@@ -47,6 +47,15 @@ def iter_ulog(
         yield table if time is None else {time: stamps, **table}
 
 
+def ulog_columns(path: Path) -> dict[str, list[str]]:
+    """Columns of numbers by topic."""
+    topics = _topics(_read(needed("pyulog", "px4"), path, None))
+    return {
+        topic: [f"{topic}.{name}" for name, values in data.items() if not name.startswith("timestamp") and len(values)]
+        for topic, data in topics.items()
+    }
+
+
 def _read(pyulog: Any, path: Path, topics: list[str] | None) -> Any:
     with path.open("rb") as file, redirect_stdout(sys.stderr):  # pyulog prints what it meets
         return pyulog.ULog(file, topics)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,15 +20,27 @@ EQUAL = 1e-3  # spread of a clock's steps over their mean
 CLOCKS = {"s": 1.0, "sec": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0}
 
 
-def physics_template(table: Mapping[str, Any], log: str) -> str:
-    """The file as text; every line that is a guess says so."""
-    names = list(table)
-    time = next((n for n in names if re.sub(r"[^a-z_]", "", _bare(n).lower()) in TIMES), None) or _steady(table)
+def physics_template(table: Mapping[str, Any], log: str, time: str | None = None, others: Sequence[str] = ()) -> str:
+    """The file as text; every line that is a guess says so.
+
+    Parameters
+    ----------
+    table : mapping of str to array
+        Columns that become states and inputs.
+    log : str
+        The log's name.
+    time : str, optional
+        What the times of a recording are those of; found by name or steps in a table.
+    others : sequence of str
+        Further columns of the log, listed in comments.
+    """
+    names, stamped = list(table), time is not None
+    time = time or next((n for n in names if re.sub(r"[^a-z_]", "", _bare(n).lower()) in TIMES), None) or _steady(table)
     signals = [n for n in names if n != time]
     inputs = [n for n in signals if any(word in re.split(r"[^a-z]+", n.lower()) for word in INPUTS)]
     states = [n for n in signals if n not in inputs] or signals
     inputs = [n for n in inputs if n not in states]
-    called = {n: _identifier(n, k) for k, n in enumerate(signals)}
+    called = _identifiers(signals)
     rates = _rate_pairs(table, time, states)
     lines = [f"# Physics of {log}: write what you know; TinyUDE learns the rest.", "", "[states]  # dx/dt of each"]
     for n in states:
@@ -47,19 +59,21 @@ def physics_template(table: Mapping[str, Any], log: str) -> str:
         "# L = 0.5",
         "# k = { value = 1.0, learn = true, min = 0.0 }",
     ]
-    lines += ["", "[time]", *_time_lines(table, time)]
+    lines += ["", "[time]", *_time_lines(table, time, stamped)]
     lines += [
         "",
         "# [fit]",
         '# library = "auto"  # "rich", "none", or a list of terms',
         '# network = "auto"  # "kernel", "mlp", "none"',
     ]
+    if others:
+        lines += ["", "# Further columns of the log:", *(f"#   {name}" for name in others)]
     return "\n".join(lines) + "\n"
 
 
 def _bare(name: str) -> str:
-    """A column's name without its unit."""
-    return re.split(r"[\[(]", name)[0]
+    """A column's name without its unit; the place in an array, as in xyz[0], is no unit."""
+    return re.split(r"[\[(](?!\d+\])", name)[0]
 
 
 def _steady(table: Mapping[str, Any]) -> str | None:
@@ -74,16 +88,26 @@ def _steady(table: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _identifier(name: str, place: int) -> str:
-    word = re.sub(r"\W+", "_", _bare(name)).strip("_")
-    word = word if word.isidentifier() and word not in RESERVED_NAMES else f"x{place}"
-    return word
+def _identifiers(names: Sequence[str]) -> dict[str, str]:
+    """A name for every column: what follows its last dot or slash, all of it where that is not enough."""
+    short = {n: _identifier(re.split(r"[./]", _bare(n))[-1]) for n in names}
+    found: dict[str, str] = {}
+    for place, name in enumerate(names):
+        alone = list(short.values()).count(short[name]) == 1
+        word = short[name] if alone else _identifier(_bare(name))
+        found[name] = word if word and word not in found.values() else f"x{place}"
+    return found
+
+
+def _identifier(name: str) -> str:
+    word = re.sub(r"\W+", "_", name).strip("_")
+    return word if word.isidentifier() and word not in RESERVED_NAMES else ""
 
 
 def _column(name: str) -> str:
     """The column, with the scale that its unit asks for."""
     quoted = '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
-    unit = re.search(r"[\[(]\s*([^\])]+)\s*[\])]|_(deg|mm|ms|rpm|mV|mA)$", name)
+    unit = re.search(r"[\[(]\s*(?!\d+\])([^\])]+)\s*[\])]|_(deg|mm|ms|rpm|mV|mA)$", name)
     found = (unit[1] or unit[2]) if unit else ""
     scale = {
         "deg": "0.017453293",
@@ -100,7 +124,8 @@ def _column(name: str) -> str:
     return f'{{ column = {quoted}, unit = "{found}" }}' if found and '"' not in found else quoted
 
 
-def _time_lines(table: Mapping[str, Any], time: str | None) -> list[str]:
+def _time_lines(table: Mapping[str, Any], time: str | None, stamped: bool) -> list[str]:
+    """stamped: the log's reader gives that column's times in seconds."""
     if time is None:
         return ["period = 0.01  # no column of times was found: seconds between two rows"]
     steps = np.diff(np.asarray(table[time], dtype=np.float64)[:LOOKED_AT])
@@ -111,6 +136,8 @@ def _time_lines(table: Mapping[str, Any], time: str | None) -> list[str]:
     scale = CLOCKS.get(unit[1]) if unit else None
     if scale is None and usual > 1.0 and usual == round(usual):
         scale = 1e-3
+    if stamped:
+        return [f"{lines[0]}  # its stamps make the rows"]
     if scale not in (None, 1.0):
         lines.append(f"scale = {scale:g}  # guess: {usual:g} between two rows are {usual * scale:g} s")
     return lines

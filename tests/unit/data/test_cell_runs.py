@@ -1,5 +1,6 @@
 """Cells of a MATLAB file as the runs of one rig."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 from scipy.io import savemat
 
 from tinyude.data.logs import Columns, iter_log, log_stream
+from tinyude.data.tables import read_table
 from tinyude.errors import TinyUDEError
 from tinyude.model.validation import longest_stretch
 
@@ -46,6 +48,54 @@ def test_log_stream_reads_an_array_of_structs_as_runs(tmp_path: Path) -> None:
     savemat(tmp_path / "log.mat", {"run": runs})
     stream = log_stream([tmp_path / "log.mat"], Columns("run.t", {"x": "run.angle"}))
     assert [len(run.samples) for run in stream.runs] == [70, 80]
+
+
+def write_73(path: Path, fill: Callable[[Any, Callable[[list[Any]], Any]], None]) -> None:
+    """A file as MATLAB 7.3 writes it: cells are references to what is in #refs#, and columns become rows."""
+    h5py = pytest.importorskip("h5py", reason="needs h5py: pip install tinyude[hdf5]")
+    with h5py.File(path, "w", userblock_size=512) as file:
+
+        def references(values: list[Any]) -> Any:
+            kept = file.require_group("#refs#")
+            made = [kept.create_dataset(f"r{len(kept)}", data=np.atleast_2d(value)) for value in values]
+            return np.array([[each.ref] for each in made], h5py.ref_dtype)
+
+        fill(file, references)
+    header = b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM"
+    path.write_bytes(header + path.read_bytes()[len(header) :])
+
+
+def test_log_stream_reads_cells_of_matlab_73_as_runs(tmp_path: Path) -> None:
+    def fill(file: Any, references: Callable[[list[Any]], Any]) -> None:
+        for name, values in (("t", TIMES), ("angle", [np.sin(t) for t in TIMES]), ("torque", TIMES)):
+            file[name] = references(values)
+            file[name].attrs["MATLAB_class"] = np.bytes_("cell")
+
+    write_73(tmp_path / "log.mat", fill)
+    stream = log_stream([tmp_path / "log.mat"], columns("t"))
+    assert [len(run.samples) for run in stream.runs] == [70, 80]
+    np.testing.assert_allclose(stream.runs[1].samples[:, 0], 2.0 * np.sin(TIMES[1]))
+
+
+def test_log_stream_reads_structs_of_matlab_73_as_runs(tmp_path: Path) -> None:
+    def fill(file: Any, references: Callable[[list[Any]], Any]) -> None:
+        file["run/t"], file["run/angle"] = references(TIMES), references([np.cos(t) for t in TIMES])
+
+    write_73(tmp_path / "log.mat", fill)
+    stream = log_stream([tmp_path / "log.mat"], Columns("run.t", {"x": "run.angle"}))
+    assert [len(run.samples) for run in stream.runs] == [70, 80]
+
+
+def test_links_in_circles_and_to_other_files_are_not_followed(tmp_path: Path) -> None:
+    def fill(file: Any, _: Callable[[list[Any]], Any]) -> None:
+        h5py = pytest.importorskip("h5py")
+        file["x"] = TIMES[0][None, :]
+        file["group/back"] = file["/"]
+        file["group/again"] = file["group"]
+        file["other"] = h5py.ExternalLink("elsewhere.h5", "/x")
+
+    write_73(tmp_path / "log.mat", fill)
+    assert list(read_table(tmp_path / "log.mat")) == ["x"]
 
 
 def test_log_stream_refuses_signals_in_unequal_cells(tmp_path: Path) -> None:

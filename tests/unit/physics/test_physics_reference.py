@@ -35,6 +35,17 @@ def test_physics_template_is_a_physics_file(tmp_path: Path) -> None:
     assert made.inputs == {"torque": "torque"}
 
 
+def test_physics_template_of_a_recording_names_its_channels_and_lists_the_others(tmp_path: Path) -> None:
+    t = 2.0 * np.arange(400.0)
+    table = {"/arm": t, "/arm.q[0]": np.sin(t), "/arm.q[1]": np.cos(t), "/arm.tau": np.cos(0.1 * t)}
+    path = tmp_path / "made.toml"
+    path.write_text(physics_template(table, "log.mcap", "/arm", ["/imu.x"]), encoding="utf-8")
+    made = file.load_physics_file(path)
+    assert made.time == "/arm" and set(made.scales.values()) == {1.0}
+    assert made.measured == {"q_0": "/arm.q[0]", "q_1": "/arm.q[1]"} and made.inputs == {"tau": "/arm.tau"}
+    assert "#   /imu.x" in path.read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize(
     ("name", "step", "line"),
     [
