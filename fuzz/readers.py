@@ -37,10 +37,17 @@ from tinyude.physics.file import load_physics_file
 from tinyude.physics.parsing import parse_expression
 from tinyude.physics.syntax import canonical_text
 
+_PIECES = b"Piecewise((-x, (x < -1) | (omega>2)), (max(x, g), not x <= 1 and 0 < L), (Piecewise((1, True)), True))"
 Target = Callable[[bytes], None]
 SYMBOLS = {name: sp.Symbol(name) for name in ("theta", "omega", "g", "L", "x")}
 WORDS = [
     b"sin(",
+    b"Piecewise((x, x < g), (",
+    b" and ",
+    b"<=",
+    b"&",
+    b"~",
+    b"True",
     b"tanh(",
     b"**",
     b"(",
@@ -71,10 +78,10 @@ WORDS = [
 def expression(data: bytes) -> None:
     """The parser; its canonical form must mean the same."""
     text = data.decode("utf-8", "replace")[:400]
-    expr = parse_expression(text, SYMBOLS)
+    expr = parse_expression(text, SYMBOLS, smooth=False)
     again = canonical_text(text)
     assert again.isprintable() and "*/" not in again and "/*" not in again
-    assert parse_expression(again, SYMBOLS) == expr
+    assert parse_expression(again, SYMBOLS, smooth=False) == expr
 
 
 def file_target(ending: str, read: Callable[[Path], object]) -> Target:
@@ -108,7 +115,7 @@ def seeds(name: str) -> list[bytes]:
     """Small valid inputs to start from, beside those in the corpus."""
     t = np.arange(5.0)
     if name == "expression":
-        return [b"-(g/L)*sin(theta) + 0.5*omega**2", b"tanh(3*x)*exp(-x**2)/(1+sqrt(x**2))"]
+        return [b"-(g/L)*sin(theta) + 0.5*omega**2", b"tanh(3*x)*exp(-x**2)/(1+sqrt(x**2))", _PIECES]
     if name == "toml":
         return [
             b'[states]\ntheta = "omega"\nomega = "-g*sin(theta)"\n[parameters]\ng = { value = 9.81, learn = true }\n'

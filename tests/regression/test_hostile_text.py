@@ -92,6 +92,31 @@ def test_physics_keeps_the_canonical_form_of_its_texts() -> None:
     assert made.texts == ("omega", "-(g/L)*sin(theta) - 16*1000*theta**-2")
 
 
+CONDITIONS = st.recursive(
+    st.sampled_from(["a < b", "a>=0", "0 < a <= b", "True", "not(a)", "a == b", "(b)"]),
+    lambda inner: st.one_of(
+        st.tuples(inner, st.sampled_from([" and ", " or ", "&", "|"]), inner).map(lambda t: f"({t[0]}){t[1]}{t[2]}"),
+        inner.map("~({})".format),
+        inner.map("not {}".format),
+    ),
+    max_leaves=4,
+)
+
+
+@settings(max_examples=200, deadline=None, database=None)
+@given(st.lists(CONDITIONS, min_size=1, max_size=3))
+def test_canonical_text_of_pieces_means_the_same(conditions: list[str]) -> None:
+    symbols = {name: sp.Symbol(name) for name in "ab"}
+    text = f"-Piecewise({''.join(f'({k}*a - b, {c}), ' for k, c in enumerate(conditions))}(b, True))"
+    try:
+        expr = parse_expression(text, symbols, smooth=False)
+    except TinyUDEError:
+        return
+    canonical = canonical_text(text)
+    assert re.fullmatch(r"[\w.,+\-*/() <>=]+", canonical)
+    assert parse_expression(canonical, symbols, smooth=False) == expr and canonical_text(canonical) == canonical
+
+
 PIECES = st.sampled_from(["a", "b", "2", "0.5", "1e-3", "+", "-", "*", "/", "**2", "(", ")", "sin(", "-a", " ", "+b"])
 
 

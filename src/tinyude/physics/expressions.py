@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache, reduce
 from typing import Any
 
@@ -77,33 +77,46 @@ def _folded(sign: int) -> Callable[..., sp.Expr]:
     return lambda *items: reduce(lambda a, b: _either(a, b, sign), items)
 
 
+def above(high: sp.Expr, low: sp.Expr) -> sp.Expr:
+    """1 where high > low, else 0."""
+    side = sp.sign(high - low)
+    return side * (side + 1) / 2
+
+
+def any_of(truths: Iterable[sp.Expr]) -> sp.Expr:
+    """1 where one of some truths, each 1 or 0, is 1."""
+    return 1 - sp.Mul(*(1 - truth for truth in truths))
+
+
+def first_of(pieces: Sequence[tuple[sp.Expr, sp.Expr]]) -> sp.Expr:
+    """Of pairs (expression, truth) the expression of the first whose truth is 1; 0 where there is none."""
+    value = sp.Integer(0)
+    for expr, truth in reversed(pieces):
+        value = truth * expr + (1 - truth) * value
+    return value
+
+
 def _truth(condition: Any) -> sp.Expr:
-    """1 where a condition holds and 0 where it does not; a half on its border."""
+    """1 where a condition holds and 0 where it does not."""
     if condition in (sp.true, sp.false):
         return sp.Integer(int(bool(condition)))
     if isinstance(condition, sp.And):
         return sp.Mul(*(_truth(part) for part in condition.args))
     if isinstance(condition, sp.Or):
-        return 1 - sp.Mul(*(1 - _truth(part) for part in condition.args))
+        return any_of(_truth(part) for part in condition.args)
     if isinstance(condition, sp.Not):
         return 1 - _truth(condition.args[0])
-    if isinstance(condition, sp.Gt | sp.Ge):
-        return (1 + sp.sign(condition.lhs - condition.rhs)) / 2
-    if isinstance(condition, sp.Lt | sp.Le):
-        return (1 + sp.sign(condition.rhs - condition.lhs)) / 2
+    if isinstance(condition, sp.Gt | sp.Le):
+        over = above(condition.lhs, condition.rhs)
+        return over if isinstance(condition, sp.Gt) else 1 - over
+    if isinstance(condition, sp.Lt | sp.Ge):
+        under = above(condition.rhs, condition.lhs)
+        return under if isinstance(condition, sp.Lt) else 1 - under
     raise TinyUDEError(f"The condition {condition} is not supported; compare with <, <=, > or >=.")
 
 
-def _piecewise(*pieces: Any) -> sp.Expr:
-    value = sp.Integer(0)
-    for expr, condition in reversed(pieces):
-        share = _truth(condition)
-        value = share * expr + (1 - share) * value
-    return value
-
-
 _BY_PIECES: tuple[tuple[Any, Callable[..., sp.Expr]], ...] = (
-    (sp.Piecewise, _piecewise),
+    (sp.Piecewise, lambda *pieces: first_of([(expr, _truth(condition)) for expr, condition in pieces])),
     (sp.Max, _folded(1)),
     (sp.Min, _folded(-1)),
     (sp.Heaviside, lambda a, *_: (1 + sp.sign(a)) / 2),

@@ -16,6 +16,9 @@ from tinyude.physics.expressions import (
     NON_SMOOTH_FUNCTIONS,
     SEVERAL_ARGUMENTS,
     SMOOTH_FUNCTIONS,
+    above,
+    any_of,
+    first_of,
     in_basic_functions,
     is_finite_real,
 )
@@ -23,18 +26,21 @@ from tinyude.physics.syntax import short, syntax_tree
 
 MAX_DEPTH = 50
 MAX_ARGUMENTS = 4  # of max and min
+MAX_PIECES = 16  # of Piecewise
 MAX_NESTED_CALLS = 5  # SymPy's time on nested hyperbolic functions grows threefold with each level
 MAX_EXPONENT = 16
 MAX_INTEGER_BITS = 1_024
 MAX_SECONDS = 3.0  # of CPU time; a double pendulum's longest equation takes 0.1 s
+PIECEWISE = "Piecewise"
 
-RESERVED_NAMES = frozenset({*SMOOTH_FUNCTIONS, *NON_SMOOTH_FUNCTIONS, *SEVERAL_ARGUMENTS, "Abs", "pi"})
+RESERVED_NAMES = frozenset({*SMOOTH_FUNCTIONS, *NON_SMOOTH_FUNCTIONS, *SEVERAL_ARGUMENTS, "Abs", "pi", PIECEWISE})
 
 
 def parse_expression(text: str, symbols: Mapping[str, sp.Symbol], *, smooth: bool = True) -> sp.Expr:
     """The SymPy expression that the text states in the named symbols.
 
-    Arithmetic, numbers, `pi` and smooth functions; with `smooth=False` also `abs`, `sign`, `max` and `min`.
+    Arithmetic, numbers, `pi` and smooth functions; with `smooth=False` also `abs`, `sign`, `max`, `min`
+    and `Piecewise((a, x < 1), (b, (x < 2) & (y >= 0)), (c, True))`.
     """
     tree = syntax_tree(text)
     what = f"The expression {short(text.strip())!r}"
@@ -55,7 +61,7 @@ class _Reader:
         self.open_calls = 0
         self.functions = dict(SMOOTH_FUNCTIONS)
         if not smooth:
-            self.functions |= NON_SMOOTH_FUNCTIONS | SEVERAL_ARGUMENTS | {"Abs": sp.Abs}
+            self.functions |= NON_SMOOTH_FUNCTIONS | SEVERAL_ARGUMENTS | {"Abs": sp.Abs, PIECEWISE: sp.Piecewise}
         # SymPy simplifies abs, sqrt and log rightly only when it knows that the symbols are real.
         self.real = {name: sp.Symbol(name, real=True) for name in symbols}
         self.back = {self.real[name]: symbol for name, symbol in symbols.items()}
@@ -165,17 +171,66 @@ class _Reader:
                 raise self.refusal(node, "is not smooth; use tanh(k*x) for a soft sign, or leave it to the network")
             hint = _hint(name, list(self.functions))
             raise self.refusal(node, f"calls an unknown function{hint}; the functions are {self.function_names()}")
+        if self.open_calls == MAX_NESTED_CALLS:
+            raise self.refusal(node, f"is inside {MAX_NESTED_CALLS} other functions; nest fewer")
+        self.open_calls += 1
+        value = self.pieces(node, depth) if name == PIECEWISE else self.functions[name](*self.arguments(node, depth))
+        self.open_calls -= 1
+        return value
+
+    def arguments(self, node: ast.Call, depth: int) -> list[sp.Expr]:
+        """What a function is given, as many as it takes."""
+        name = ast.unparse(node.func)
         several = name in SEVERAL_ARGUMENTS
         starred = any(isinstance(argument, ast.Starred) for argument in node.args)
         if node.keywords or starred or not (1 < len(node.args) <= MAX_ARGUMENTS if several else len(node.args) == 1):
             wanted = "two or a few arguments" if several else "exactly one argument"
             raise self.refusal(node, f"must have {wanted}; write {name}({'x, y' if several else 'x'})")
-        if self.open_calls == MAX_NESTED_CALLS:
-            raise self.refusal(node, f"is inside {MAX_NESTED_CALLS} other functions; nest fewer")
-        self.open_calls += 1
-        arguments = [self.read(argument, depth + 1) for argument in node.args]
-        self.open_calls -= 1
-        return self.functions[name](*arguments)
+        return [self.read(argument, depth + 1) for argument in node.args]
+
+    def pieces(self, node: ast.Call, depth: int) -> sp.Expr:
+        """Piecewise((value, condition), ...) as SymPy writes it; the last condition is True."""
+        pairs = [item.elts for item in node.args if isinstance(item, ast.Tuple) and len(item.elts) == 2]
+        whole = len(pairs) == len(node.args) and not node.keywords
+        if not (whole and pairs and isinstance(pairs[-1][1], ast.Constant) and pairs[-1][1].value is True):
+            raise self.refusal(node, f"must be pairs, the last for all else; write {PIECEWISE}((a, x < 1), (b, True))")
+        if len(pairs) > MAX_PIECES:
+            raise self.refusal(node, f"has {len(pairs)} pieces, more than {MAX_PIECES}; write fewer")
+        found = []
+        for value, condition in pairs:
+            expr = self.read(value, depth + 1)
+            self.refuse_undefined(value, expr)
+            found.append((expr, self.condition(condition, depth + 1)))
+        return first_of(found)
+
+    def refuse_undefined(self, node: ast.expr, expr: sp.Expr) -> None:
+        """Every piece is worked out everywhere, and weighed by 1 or 0: none may be without a value somewhere."""
+        for part in expr.atoms(sp.Pow, sp.log, sp.asin, sp.acos):
+            inside = part.args[0]
+            fine = inside.is_positive or (part.is_Pow and part.exp.is_integer)
+            if not fine and not (part.is_Pow and inside.is_number):
+                raise self.refusal(node, "has no value for some numbers; keep it off them, as in sqrt(max(x, 1e-6))")
+
+    def condition(self, node: ast.expr, depth: int) -> sp.Expr:
+        """1 where the condition holds, else 0."""
+        if depth > MAX_DEPTH:
+            raise self.refusal(node, f"is nested deeper than {MAX_DEPTH} levels; split the expression")
+        match node:
+            case ast.Constant(value=bool() as value):
+                return sp.Integer(int(value))
+            case ast.BoolOp(op=joined, values=values):
+                truths = [self.condition(value, depth + 1) for value in values]
+                return sp.Mul(*truths) if isinstance(joined, ast.And) else any_of(truths)
+            case ast.BinOp(op=ast.BitAnd() | ast.BitOr() as joined, left=left, right=right):
+                truths = [self.condition(value, depth + 1) for value in (left, right)]
+                return sp.Mul(*truths) if isinstance(joined, ast.BitAnd) else any_of(truths)
+            case ast.UnaryOp(op=ast.Not() | ast.Invert(), operand=operand):
+                return 1 - self.condition(operand, depth + 1)
+            case ast.Compare(ops=ops, comparators=others) if all(isinstance(op, _ORDER) for op in ops):
+                values = [self.read(value, depth + 1) for value in (node.left, *others)]
+                return sp.Mul(*(_compared(op, *pair) for op, *pair in zip(ops, values, values[1:], strict=False)))
+            case _:
+                raise self.refusal(node, "is no condition; compare with <, <=, > or >=, and join by & and |")
 
     def check_number(self, node: ast.expr, expr: sp.Expr) -> None:
         if expr.is_Rational and max(expr.p.bit_length(), expr.q.bit_length()) > MAX_INTEGER_BITS:
@@ -185,6 +240,17 @@ class _Reader:
 
     def function_names(self) -> str:
         return ", ".join(sorted(self.functions))
+
+
+_ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+
+
+def _compared(order: ast.cmpop, left: sp.Expr, right: sp.Expr) -> sp.Expr:
+    if isinstance(order, ast.Gt | ast.LtE):
+        over = above(left, right)
+        return over if isinstance(order, ast.Gt) else 1 - over
+    under = above(right, left)
+    return under if isinstance(order, ast.Lt) else 1 - under
 
 
 def _hint(name: str, known: list[str]) -> str:

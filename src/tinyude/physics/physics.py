@@ -34,7 +34,9 @@ class Physics:
     states : sequence of str or sympy.Symbol
         Names of the states.
     rhs : sequence of str, sympy.Expr or float
-        The known part of dx/dt of each state, in the same order; 0 where nothing is known.
+        The known part of dx/dt of each state, in the same order; 0 where nothing is known. As text: + - * / **,
+        pi, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, exp, log, sqrt; and with corners abs, sign, max, min and
+        Piecewise((a, x < 1), (b, True)), of which every piece must have a value everywhere.
     inputs : sequence of str or sympy.Symbol, default ()
         Names of the signals that act on the system.
     parameters : mapping of str to float or Parameter, optional
@@ -109,7 +111,7 @@ class Physics:
 
     @property
     def smooth(self) -> bool:
-        """Whether the right-hand sides have no corners: no abs, sign, max or min."""
+        """Whether the right-hand sides have no corners: no abs, sign, max, min or Piecewise."""
         return not any(expr.has(sp.Abs, sp.sign) for expr in self.rhs)
 
     @property

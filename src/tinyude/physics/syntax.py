@@ -1,7 +1,7 @@
 """The text of an expression: what is refused before it is read, and the one form in which it is written again.
 
 Texts come from files of unknown origin. What is kept, shown and written into generated code is never the text that was
-read but the canonical form of its syntax tree: names, numbers, + - * / ** and parentheses, on one line.
+read but the canonical form of its syntax tree: names, numbers, + - * / **, parentheses and conditions, on one line.
 """
 
 from __future__ import annotations
@@ -9,19 +9,23 @@ from __future__ import annotations
 import ast
 import keyword
 import unicodedata
+import warnings
 
 from tinyude.errors import TinyUDEError
 
 MAX_LENGTH = 20_000
 MAX_NODES = 5_000
 MAX_NAME = 60
-_SUM, _PRODUCT, _SIGN, _POWER, _ATOM = range(5)  # how tightly an operation binds
+_OR, _AND, _NOT, _COMPARE, _SUM, _PRODUCT, _SIGN, _POWER, _ATOM = range(9)  # how tightly an operation binds
 _BINARY: dict[type[ast.operator], tuple[str, int]] = {
     ast.Add: (" + ", _SUM),
     ast.Sub: (" - ", _SUM),
     ast.Mult: ("*", _PRODUCT),
     ast.Div: ("/", _PRODUCT),
+    ast.BitAnd: (" and ", _AND),
+    ast.BitOr: (" or ", _OR),
 }
+_ORDER: dict[type[ast.cmpop], str] = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 
 
 def syntax_tree(text: str) -> ast.expr:
@@ -44,8 +48,9 @@ def syntax_tree(text: str) -> ast.expr:
             "e.g. -(g/L)*sin(theta)."
         )
     try:
-        tree = ast.parse(flat, mode="eval")
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        with warnings.catch_warnings(action="error"):  # what Python itself finds odd, as 2and x, is no expression
+            tree = ast.parse(flat, mode="eval")
+    except (Warning, SyntaxError, ValueError, RecursionError, MemoryError) as error:
         reason = getattr(error, "msg", None) or "nested too deeply or not text"
         raise TinyUDEError(f"{short(flat)!r} is not an expression ({reason}); write e.g. -(g/L)*sin(theta).") from None
     nodes = sum(1 for _ in ast.walk(tree))
@@ -62,7 +67,7 @@ def canonical_text(text: str) -> str:
     >>> canonical_text("-( g/L )*sin( theta )")
     '-(g/L)*sin(theta)'
     """
-    return _written(syntax_tree(text), _SUM)
+    return _written(syntax_tree(text), _OR)
 
 
 def check_name(name: str, kind: str, taken: frozenset[str] = frozenset()) -> str:
@@ -91,7 +96,19 @@ def _written(node: ast.expr, binds: int) -> str:
         case ast.Name(id=name):
             return name
         case ast.Call(func=function, args=arguments) if arguments:
-            return f"{_written(function, _ATOM)}({', '.join(_written(argument, _SUM) for argument in arguments)})"
+            return f"{_written(function, _ATOM)}({', '.join(_written(argument, _OR) for argument in arguments)})"
+        case ast.Tuple(elts=[first, second]):
+            return f"({_written(first, _OR)}, {_written(second, _OR)})"
+        case ast.BoolOp(op=joined, values=values):
+            word, own = (" and ", _AND) if isinstance(joined, ast.And) else (" or ", _OR)
+            found = word.join(_written(value, own + 1) for value in values)
+        case ast.Compare(left=left, ops=ops, comparators=others):
+            own = _COMPARE
+            found = _written(left, _SUM)
+            for op, other in zip(ops, others, strict=True):
+                found += f" {_ORDER[type(op)]} {_written(other, _SUM)}"
+        case ast.UnaryOp(op=ast.Not() | ast.Invert(), operand=operand):
+            found, own = f"not {_written(operand, _NOT)}", _NOT
         case ast.UnaryOp(op=sign, operand=operand):
             found, own = f"{'-' if isinstance(sign, ast.USub) else '+'}{_written(operand, _SIGN)}", _SIGN
         case ast.BinOp(op=ast.Pow(), left=left, right=right):

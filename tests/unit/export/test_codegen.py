@@ -10,6 +10,7 @@ from tinyude.errors import TinyUDEError
 from tinyude.export.codegen import c_source
 from tinyude.export.codegen.c_source import API_VERSION
 from tinyude.native.tape import OPERATIONS, tape_arrays
+from tinyude.physics import Physics
 from tinyude.physics.programs import BINARY, program
 from tinyude.systems import double_pendulum, pendulum
 from tinyude.training.known import KnownPrograms, known_programs
@@ -74,6 +75,13 @@ def test_c_source_compiles_under_strict_flags(system, precision, tmp_path: Path)
     terms = [sp.Integer(1), omega, omega * sp.Abs(omega), sp.tanh(omega), sp.sign(omega)]
     programs = known_programs(physics, terms, (physics.n_states - 1,))
     assert check_syntax(c_source(programs, system.__name__), tmp_path, *precision) == ""
+
+
+@needs_compiler
+@pytest.mark.parametrize("precision", [(), ("-DTU_REAL_DOUBLE",)], ids=["float", "double"])
+def test_c_source_of_pieces_compiles_under_strict_flags(precision: tuple[str, ...], tmp_path: Path) -> None:
+    physics = Physics(["x"], ["Piecewise((-x, x < -1), (x**2, (x < 1) & (u >= 0)), (5, True))"], inputs=["u"])
+    assert check_syntax(c_source(known_programs(physics, [], (0,)), "stop"), tmp_path, *precision) == ""
 
 
 @needs_compiler

@@ -72,7 +72,11 @@ def test_parse_expression_reads_non_smooth_functions_only_when_told() -> None:
         ("sin(*theta)", "exactly one argument"),
         ("sin(x=theta)", "exactly one argument"),
         ("theta = 1", "not an expression"),
+        ("Piecewise((theta, omega > 0), (g, True))", "not smooth"),
         ("theta +", "not an expression"),
+        ("1and theta", "not an expression"),
+        ("'\\d'", "not an expression"),
+        ("theta is 1", "not an expression|not allowed"),
         ("theta omega", "not an expression"),
         ("\x00", "not an expression"),
         ("  ", "empty"),
@@ -128,3 +132,53 @@ def test_parse_expression_returns_an_expression_or_refuses(text: str) -> None:
     except TinyUDEError:
         return
     assert isinstance(expr, sp.Expr) and expr.free_symbols <= set(SYMBOLS.values())
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("Piecewise()", "must be pairs"),
+        ("Piecewise((g, theta > 0))", "must be pairs, the last for all else"),
+        ("Piecewise((g, True), (theta, theta > 0))", "must be pairs, the last for all else"),
+        ("Piecewise(g, True)", "must be pairs"),
+        ("Piecewise((g, True, 1))", "must be pairs"),
+        ("Piecewise([g, True])", "must be pairs"),
+        ("Piecewise(*((g, True),))", "must be pairs"),
+        ("Piecewise((g, True), evaluate=False)", "must be pairs"),
+        ("Piecewise", r"write Piecewise\(\.\.\.\)"),
+        ("Piecewise((g, theta), (1, True))", "is no condition; compare"),
+        ("Piecewise((g, 1), (1, True))", "is no condition"),
+        ("Piecewise((g, theta == 0), (1, True))", "is no condition"),
+        ("Piecewise((g, theta in (1, 2)), (1, True))", "is no condition"),
+        ("Piecewise((g, (theta := 3) > 0), (1, True))", "is not allowed"),
+        ("Piecewise((g, print(1) > 0), (1, True))", "unknown function"),
+        ("Piecewise((g, __import__('os').system('true') > 0), (1, True))", "is not allowed"),
+        ("Piecewise((g, [theta > 0][0]), (1, True))", "is no condition"),
+        ("Piecewise((g, (lambda: True)()), (1, True))", "is no condition"),
+        ("Piecewise((g, theta > 0 if omega else 1), (1, True))", "is no condition"),
+        ("Piecewise((g, theta > 0 & omega > 0), (1, True))", "'0 & omega' is not allowed"),
+        ("Piecewise((g, theta > 'a'), (1, True))", "not a real number"),
+        ("Piecewise((g, theta > 1/0), (1, True))", "divides by zero"),
+        ("Piecewise((sqrt(theta), theta > 0), (0, True))", r"no value for some numbers.*max\(x, 1e-6\)"),
+        ("Piecewise((log(theta), theta > 0), (0, True))", "no value for some numbers"),
+        ("Piecewise((theta**omega, theta > 0), (0, True))", "no value for some numbers"),
+        (f"Piecewise({'(g, theta > 0), ' * 16}(1, True))", "17 pieces, more than 16"),
+        ("Piecewise((" * 6 + "g" + ", theta > 0), (1, True))" * 6, "nest fewer"),
+        ("Piecewise((g, " + "not " * 60 + "theta > 0), (1, True))", "nested deeper"),
+        (
+            "Piecewise((g, " + " and ".join(f"theta > {k}" for k in range(800)) + "), (1, True))",
+            "parts|longer|derivative",
+        ),
+        ("Piecewise((g, " + " & ".join(f"(theta > {k})" for k in range(300)) + "), (1, True))", "nested|parts"),
+    ],
+)
+def test_parse_expression_refuses_pieces_with_a_remedy(text: str, complaint: str) -> None:
+    smooth = "not smooth" in complaint
+    with pytest.raises(TinyUDEError, match=complaint):
+        parse_expression(text, SYMBOLS, smooth=smooth)
+
+
+def test_parse_expression_reads_many_pieces_within_its_budget() -> None:
+    pieces = ", ".join(f"({k}*sin(theta)*omega**2/(1 + g**2), theta < {k})" for k in range(15))
+    expr = parse_expression(f"Piecewise({pieces}, (0, True))", SYMBOLS, smooth=False)
+    assert float(expr.subs({theta: 6.5, omega: 2.0, g: 1.0})) == pytest.approx(14.0 * float(sp.sin(6.5)))

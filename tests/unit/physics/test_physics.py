@@ -201,6 +201,13 @@ def test_physics_refuses_with_a_remedy(arguments: dict[str, object], complaint: 
         (sp.Heaviside(x_symbol) * x_symbol, lambda x: np.where(x > 0.0, x, 0.0)),
         (sp.Piecewise((-x_symbol, x_symbol < -1), (x_symbol**2, x_symbol < 1), (5, True)),
          lambda x: np.where(x < -1.0, -x, np.where(x < 1.0, x**2, 5.0))),
+        ("Piecewise((-x, x < -1), (x**2, x < 1), (5, True))",
+         lambda x: np.where(x < -1.0, -x, np.where(x < 1.0, x**2, 5.0))),
+        ("2*Piecewise((-x, (x < -1) | (x > 1.5)), (x, ~(x < 0) & (x <= 1)), (Piecewise((3, x > 0), (4, True)), True))",
+         lambda x: 2.0 * np.where((x < -1.0) | (x > 1.5), -x, np.where((x >= 0.0) & (x <= 1.0), x,
+                                                                      np.where(x > 0.0, 3.0, 4.0)))),
+        ("Piecewise((sqrt(max(x, 1e-6)), 0 <= x < 1 or x >= 1), (0, True))",
+         lambda x: np.where(x >= 0.0, np.sqrt(np.maximum(x, 1e-6)), 0.0)),
     ],
 )  # fmt: skip
 def test_physics_takes_corners(rhs: sp.Expr | str, plain: Callable[[np.ndarray], np.ndarray]) -> None:
@@ -211,6 +218,18 @@ def test_physics_takes_corners(rhs: sp.Expr | str, plain: Callable[[np.ndarray],
     assert np.allclose(program_numpy(physics.field_program(), x)[:, 0], plain(x[:, 0]))
     slope = (plain(x[:, 0] + 1e-6) - plain(x[:, 0] - 1e-6)) / 2e-6
     assert np.allclose(physics.jacobian(x)[:, 0, 0], slope, atol=1e-5)
+
+
+@pytest.mark.parametrize("order", ["<", "<=", ">", ">="])
+def test_a_condition_is_exact_on_its_border(order: str) -> None:
+    """An input that is a switch, 0 or 1, lies on it all the time."""
+    levels = np.array([-1.0, 0.0, 1.0])
+    expected = eval(f"levels {order} 0.0").astype(float)
+    told = sp.Piecewise((1, sp.Rel(sp.Symbol("u"), 0, order)), (0, True))
+    for rhs in (f"Piecewise((1, u {order} 0), (0, True))", told):
+        physics = Physics(["x"], [rhs], inputs=["u"])
+        np.testing.assert_array_equal(physics.field(np.zeros((3, 1)), levels[:, None])[:, 0], expected)
+        assert Physics.from_dict(physics.to_dict()) == physics
 
 
 def test_physics_takes_a_state_of_which_nothing_is_known() -> None:
