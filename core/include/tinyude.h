@@ -240,12 +240,13 @@ typedef struct tu_learner tu_learner;
  */
 int tu_learner_init(tu_learner **learner, const tu_config *config, const tu_known *known, void *arena, size_t bytes);
 
-/* Lets a learner that has seen nothing yet start from a fitted model: it need not calibrate, predicts as the model does
- * and continues at the `rate_floor` rate, as after its last update. Library terms weigh as much as `groups` half blocks
- * of windows in the range of the scales, so that a stream that stands still leaves them alone. Sensor noise is still
- * estimated from the stream itself; the second-order term, whose gate only a calibration can open, stays off. Nothing
- * of the model is needed afterwards. TU_BAD_CONFIG, and nothing is changed, when the
- * model's window does not fit the configuration, a scale is not positive or a number is not finite.
+/* Lets a learner that has seen nothing yet start from a fitted model: it need not calibrate, predicts as the model
+ * does and continues at the `rate_floor` rate, as after its last update. Library terms weigh as much as `groups` half
+ * blocks of windows in the range of the scales, so that a stream that stands still leaves them alone; where `judged`,
+ * they are held until the stream's own windows contradict them, unless their errors say that these are surer. Sensor
+ * noise is still estimated from the stream itself; the second-order term, whose gate only a calibration can open,
+ * stays off. Nothing of the model is needed afterwards. TU_BAD_CONFIG, and nothing is changed, when the model's window
+ * does not fit the configuration, a scale is not positive or a number is not finite.
  */
 int tu_learner_start(tu_learner *learner, const tu_model *model);
 

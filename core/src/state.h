@@ -93,6 +93,7 @@ typedef struct {
     tu_real *weights;
     int32_t *network_on;
     int credit;           /* blocks for which it must be contradicted to be given up; 0: there is none yet */
+    int given;            /* it is the one that the learner was started from */
     tu_real gain;         /* squared remainders of the model now minus its own, over the block */
     tu_real block_energy; /* its squared residual over the block, */
     tu_real energy;       /* and over the blocks so far */

@@ -2,6 +2,7 @@
 
 #include "config.h"
 #include "network/network_part.h"
+#include "regression/library_sums.h"
 
 #include <string.h>
 
@@ -9,6 +10,11 @@ enum { LOOK = 8 };           /* blocks over which two models are compared */
 enum { MOST_CREDIT = 1024 }; /* blocks for which a model must be contradicted, at most: half an hour or more */
 static const tu_real CLEARLY = TU_R(2.0); /* standard errors, from blocks, by which one must be better, */
 static const tu_real WORTH = TU_R(0.005); /* and share of the squared residual: 7 % of its size */
+
+/* Share of the target's RMS by which a solution is off for other reasons than noise: windows bend, inputs are held. */
+static const tu_real SYSTEMATIC = TU_R(0.005);
+/* Standard errors of a solution by which it must differ from the model that the learner was started from. */
+static const tu_real CONTRADICTED = TU_R(2.0);
 
 void tu_last_good_carve(tu_last_good *good, tu_arena *arena, const tu_config *config)
 {
@@ -42,11 +48,42 @@ void tu_last_good_keep(tu_learner *l, int credit)
         copy(good->weights, l->good, l->adam.count);
         memcpy(good->network_on, l->network_on, (size_t)l->config->on_count * sizeof *good->network_on);
         good->credit = credit;
+        good->given = 0;
         look_anew(good);
     }
 }
 
-void tu_last_good_trust(tu_learner *l) { tu_last_good_keep(l, MOST_CREDIT); }
+void tu_last_good_trust(tu_learner *l)
+{
+    tu_last_good_keep(l, MOST_CREDIT);
+    l->last_good.given = tu_config_keeps_good(l->config);
+}
+
+void tu_last_good_hold(tu_learner *l)
+{
+    const tu_last_good *good = &l->last_good;
+    const tu_real *total = l->library_work.total;
+    tu_library *library = &l->library;
+    int columns = library->columns;
+    tu_real apart = 0, own = 0;                                         /* squared, summed over the windows */
+    tu_real error = SYSTEMATIC * SYSTEMATIC * total[library->size - 1]; /* of the solution */
+    if (!good->given) {
+        return;
+    }
+    for (int a = 0; a < columns; a++) {
+        tu_real step = library->coefficients[a] - good->coefficients[a], norm = tu_sums_at(library, total, a, a);
+        error += library->errors[a] * library->errors[a] * norm;
+        own += good->errors[a] * good->errors[a] * norm;
+        for (int b = 0; step != 0 && b < columns; b++) {
+            tu_real other = library->coefficients[b] - good->coefficients[b];
+            apart += other != 0 ? step * other * tu_sums_at(library, total, a, b) : 0;
+        }
+    }
+    if (own <= error && apart <= CONTRADICTED * CONTRADICTED * error) {
+        copy(library->coefficients, good->coefficients, columns);
+        copy(library->errors, good->errors, columns);
+    }
+}
 
 void tu_last_good_restore(tu_learner *l)
 {

@@ -12,6 +12,11 @@ void tu_last_good_keep(tu_learner *learner, int credit);
 /* The model that a learner starts from is the last good one for as long as any can be. */
 void tu_last_good_trust(tu_learner *learner);
 
+/* After a solution: puts the model that the learner was started from back in its place where that model is the surer
+ * one and the solution does not contradict it.
+ */
+void tu_last_good_hold(tu_learner *learner);
+
 /* What both models leave of the window at hand, in learner->targets, which is working memory of this from here on. */
 void tu_last_good_add(tu_learner *learner);
 

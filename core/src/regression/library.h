@@ -23,7 +23,7 @@ typedef struct {
     tu_real *sums;         /* groups x size: lower triangle row by row, the target last */
     tu_real *coefficients; /* 0 for a term that is out */
     tu_real *errors;       /* jackknife standard errors */
-    tu_real *moved;        /* what the last solution added to the coefficients */
+    tu_real *moved;        /* the coefficients before the last solution; then what it added to them */
     uint32_t held;         /* windows in the sums, halved when they are */
     uint32_t blocks;       /* blocks since the last clear */
     int windows;           /* windows in the current block */

@@ -184,16 +184,13 @@ static int drop_worst(tu_library_work *work, tu_real threshold)
 static void write_solution(tu_library *library, const tu_library_work *work)
 {
     for (int j = 0; j < library->columns; j++) {
-        library->moved[j] = -library->coefficients[j];
+        library->moved[j] = library->coefficients[j];
         library->coefficients[j] = 0;
         library->errors[j] = 0;
     }
     for (int i = 0; i < work->count; i++) {
         library->coefficients[work->chosen[i]] = work->solution[i];
         library->errors[work->chosen[i]] = work->errors[i];
-    }
-    for (int j = 0; j < library->columns; j++) {
-        library->moved[j] += library->coefficients[j];
     }
     library->solved = 1;
 }

@@ -359,13 +359,25 @@ void tu_targets_solve_begin(tu_learner *l)
     tu_library_solve_begin(&l->library_work);
 }
 
+/* When a solution is final: what it added to the coefficients. 1: something. */
+static int move_library(tu_library *library)
+{
+    int moved = 0;
+    for (int j = 0; j < library->columns; j++) {
+        library->moved[j] = library->coefficients[j] - library->moved[j];
+        moved |= library->moved[j] != 0;
+    }
+    return moved;
+}
+
 int tu_targets_solve_slice(tu_learner *l)
 {
     if (l->job.solve == TU_SOLVING) {
         int more = tu_library_solve_slice(&l->library, &l->library_work, l->config->forced, l->config->threshold);
         int moved = 0;
-        for (int j = 0; more == 0 && j < l->library.columns; j++) {
-            moved |= l->library.moved[j] != 0;
+        if (more == 0) {
+            tu_last_good_hold(l);
+            moved = move_library(&l->library);
         }
         l->job.solve = more > 0 ? TU_SOLVING : moved ? TU_REMOVING : TU_SOLVED;
     } else if (l->job.solve == TU_REMOVING) {

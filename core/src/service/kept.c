@@ -36,6 +36,7 @@
     KEEP(deficient, library.deficient)                                                                                 \
     KEEP(solved, library.solved)                                                                                       \
     KEEP(credit, last_good.credit)                                                                                     \
+    KEEP(given, last_good.given)                                                                                       \
     KEEP(good_gain, last_good.gain)                                                                                    \
     KEEP(good_block_energy, last_good.block_energy)                                                                    \
     KEEP(good_energy, last_good.energy)                                                                                \

@@ -12,7 +12,7 @@ typedef struct {
     int32_t noise_seen;
     uint32_t noise_samples;
     uint32_t heard;
-    int32_t candidate, watched, watched_rejected, quiet, still, checked, agreed, doubted, suspicion, credit, unused;
+    int32_t candidate, watched, watched_rejected, quiet, still, checked, agreed, doubted, suspicion, credit, given;
     int32_t window_half, window_spacing; /* 0: not calibrated yet */
     uint32_t matched, compared;
     int32_t trial;

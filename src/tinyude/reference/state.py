@@ -65,6 +65,7 @@ class LastGood:
     weights: Array
     network_on: NDArray[np.bool_]
     credit: int  # blocks for which it must be contradicted to be given up
+    given: bool = False  # it is the one that the learner was started from
     gain: float = 0.0  # squared remainders of the model now minus its own, over the block
     block_energy: float = 0.0  # its squared residual over the block,
     energy: float = 0.0  # and over the blocks so far

@@ -99,6 +99,27 @@ def test_last_good_model_stays_beside_one_that_is_as_good() -> None:
 
 
 @pytest.mark.skipif(not native.available(), reason="the core is not compiled")
+@pytest.mark.parametrize(
+    ("wrong", "error", "held"), [(0.0, 1e-5, True), (0.05, 1e-5, False), (0.0, 1e-2, False)],
+    ids=["right and sure", "contradicted", "unsure"],
+)  # fmt: skip
+def test_model_started_from_is_held_unless_contradicted_or_less_sure(wrong: float, error: float, held: bool) -> None:
+    """In both engines alike. A solution of the stream's own windows replaces a model that is not held."""
+    start = replace(model(CONFIG), coefficients=TRUTH * (1.0 + wrong), errors=np.full(4, error))
+    rows = failing("none")[:6000]
+    core = native.NativeLearner(CONFIG, known_programs(PHYSICS, TERMS, CONFIG.on), "float64")
+    core.start(start)
+    core.push(rows)
+    reference = learner_init(CONFIG, known_functions(PHYSICS, TERMS, CONFIG.on))
+    assert learner_start(reference, start)
+    learner_push_many(reference, rows)
+    found = core.state()["coefficients"]
+    np.testing.assert_allclose(found, reference.library.coefficients, rtol=1e-8, atol=1e-10)
+    assert np.array_equal(found, start.coefficients) == held
+    assert relative_error(found) < 0.01
+
+
+@pytest.mark.skipif(not native.available(), reason="the core is not compiled")
 @pytest.mark.parametrize("config", [CONFIG, NETWORK], ids=["terms", "network"])
 def test_engines_agree_on_the_return_to_the_last_good_model(config: Config) -> None:
     rows = failing("swapped")

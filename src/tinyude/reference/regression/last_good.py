@@ -17,6 +17,9 @@ from tinyude.reference.state import Array, LastGood, Learner
 LOOK = 8  # blocks over which two models are compared
 MOST_CREDIT = 1024  # blocks for which a model must be contradicted, at most: half an hour or more
 CLEARLY = 2.0  # standard errors, from blocks, by which one must be better,
+# share of the target's RMS by which a solution is off for other reasons than noise: windows bend, inputs are held
+SYSTEMATIC = 0.005
+CONTRADICTED = 2.0  # standard errors of a solution by which it must differ from the model that was started from
 WORTH = 0.005  # and share of the squared residual: 7 % of its size
 
 
@@ -31,6 +34,24 @@ def last_good_keep(learner: Learner, credit: int) -> None:
 def last_good_trust(learner: Learner) -> None:
     """The model that a learner starts from is the last good one for as long as any can be."""
     last_good_keep(learner, MOST_CREDIT)
+    if learner.last_good:
+        learner.last_good.given = True
+
+
+def last_good_hold(learner: Learner) -> None:
+    """After a solution: put the model that the learner was started from back in its place.
+
+    Where that model is the surer one, and the solution does not contradict it.
+    """
+    good, library = learner.last_good, learner.library
+    if good is None or not good.given:
+        return
+    total = library.sums.sum(axis=0)
+    norms, step = total.diagonal()[:-1], library.coefficients - good.coefficients
+    error = SYSTEMATIC**2 * total[-1, -1] + library.errors**2 @ norms  # of the solution, squared, over the windows
+    apart = step @ total[:-1, :-1] @ step
+    if good.errors**2 @ norms <= error and apart <= CONTRADICTED**2 * error:
+        library.coefficients[:], library.errors[:] = good.coefficients, good.errors
 
 
 def last_good_restore(learner: Learner) -> None:

@@ -14,7 +14,7 @@ from tinyude.reference.regression.change_detection import (
     change_end_part,
     change_nearest,
 )
-from tinyude.reference.regression.last_good import last_good_add, last_good_end_block
+from tinyude.reference.regression.last_good import last_good_add, last_good_end_block, last_good_hold
 from tinyude.reference.regression.library import library_add, library_clear, library_end_block, library_solve
 from tinyude.reference.signal.calibrate import window_jets
 from tinyude.reference.signal.nodes import Nodes
@@ -147,6 +147,7 @@ def targets_solve(learner: Learner) -> None:
     before = library.coefficients.copy()
     if not config.columns or not library_solve(library, config.forced, config.threshold):
         return
+    last_good_hold(learner)
     moved = library.coefficients - before
     for store in (learner.reservoir, learner.holdout):
         if reservoir_count(store) and moved.any():
