@@ -8,9 +8,12 @@ little more than the function.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
+
+import numpy as np
 
 from tinyude.errors import TinyUDEError
-from tinyude.physics.programs import Emitter, Program
+from tinyude.physics.programs import BINARY, UNARY, Emitter, Program
 
 Entries = tuple[tuple[int, int], ...]
 
@@ -45,6 +48,11 @@ def program_with_slopes(program: Program, wrt: Sequence[int]) -> tuple[Program, 
     entries : tuple of (int, int)
         For each derivative its output i and its place in `wrt`.
     """
+    return _with_slopes(program, tuple(wrt))
+
+
+@lru_cache(maxsize=64)
+def _with_slopes(program: Program, wrt: tuple[int, ...]) -> tuple[Program, Entries]:
     emitter, outputs, slopes = _differentiated(program, wrt)
     entries = tuple((i, k) for i in range(len(outputs)) for k, j in enumerate(wrt) if j in slopes[i])
     return pruned(emitter.finish([*outputs, *(slopes[i][wrt[k]] for i, k in entries)])), entries
@@ -66,6 +74,28 @@ def pruned(program: Program) -> Program:
         if first + number in needed:
             place[first + number] = emitter.write(op, place[a], place[b])
     return emitter.finish([place[k] for k in program.outputs])
+
+
+def bound(program: Program, values: Sequence[float]) -> Program:
+    """The program with these values for its last inputs; what depends on numbers alone is worked out."""
+    emitter = Emitter(program.n_inputs - len(values))
+    numbers = {emitter.constant(value): value for value in (*values, *program.constants)}
+    registers = [*range(emitter.n_inputs), *(emitter.constant(v) for v in (*values, *program.constants))]
+    for op, a, b in program.code:
+        operands = [registers[k] for k in ((a, b) if op in BINARY else (a,))]
+        if all(k in numbers for k in operands):
+            value = _worked_out(op, [numbers[k] for k in operands])
+            if np.isfinite(value):
+                registers.append(emitter.constant(value))
+                numbers[registers[-1]] = value
+                continue
+        registers.append(emitter.write(op, *operands))
+    return pruned(emitter.finish([registers[k] for k in program.outputs]))
+
+
+def _worked_out(op: str, numbers: Sequence[float]) -> float:
+    with np.errstate(all="ignore"):
+        return float((UNARY | BINARY)[op](*map(np.asarray, numbers)))
 
 
 def _differentiated(program: Program, wrt: Sequence[int]) -> tuple[_Slopes, list[int], list[dict[int, int]]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -60,14 +61,24 @@ def program(
 
     more: takes the emitter and the expressions' registers, writes further instructions, gives the outputs' registers.
     """
+    written = _written(tuple(exprs), tuple(symbols))
+    if more is None:
+        return written
+    emitter = Emitter(len(symbols))
+    registers = emitter.include(written, range(len(symbols)))
+    return emitter.finish(more(emitter, [registers[k] for k in written.outputs]))
+
+
+@lru_cache(maxsize=256)
+def _written(exprs: tuple[sp.Expr, ...], symbols: tuple[sp.Symbol, ...]) -> Program:
+    """Written once: a fit moves learned parameters, which are inputs, through many copies of one physics."""
     basic = [in_basic_functions(sp.sympify(e)) for e in exprs]
     shared, reduced = sp.cse(basic, symbols=sp.numbered_symbols(cls=sp.Dummy))
     emitter = Emitter(len(symbols))
     known = {symbol: register for register, symbol in enumerate(symbols)}
     for name, expr in shared:
         known[name] = emitter.expression(expr, known)
-    outputs = [emitter.expression(e, known) for e in reduced]
-    return emitter.finish(outputs if more is None else more(emitter, outputs))
+    return emitter.finish([emitter.expression(e, known) for e in reduced])
 
 
 def program_walk(

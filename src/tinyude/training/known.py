@@ -11,7 +11,7 @@ import sympy as sp
 from tinyude.model.parts import Part
 from tinyude.physics import Physics
 from tinyude.physics.budget import within
-from tinyude.physics.derivatives import program_derivative
+from tinyude.physics.derivatives import bound, program_derivative
 from tinyude.physics.expressions import derivative, numpy_function
 from tinyude.physics.programs import Emitter, Program, program, program_numpy
 from tinyude.reference.state import Array, Known
@@ -79,20 +79,29 @@ def _known_programs(
 ) -> KnownPrograms:
     plain = [sp.Symbol(name) for name in (*physics.states, *physics.inputs)]
     real = [sp.Symbol(name, real=True) for name in (*physics.states, *physics.inputs)]
-    values = {sp.Symbol(name): sp.Float(p.value) for name, p in physics.parameters.items()}
-    rhs = [expr.xreplace(values) for expr in physics.rhs]
-    jacobian = [derivative(expr, s) for expr in rhs for s in plain[: physics.n_states]]
-    sensitivity = [derivative(physics.rhs[i], sp.Symbol(p)).xreplace(values) for i in on for p in physics.learned]
-    library, slopes = program(list(terms), real), program(sensitivity, plain)
+    fixed = {sp.Symbol(name): sp.Float(p.value) for name, p in physics.parameters.items() if not p.learn}
+    learned = [sp.Symbol(name) for name in physics.learned]
+    values = [physics.parameters[name].value for name in physics.learned]
+    rhs = [expr.xreplace(fixed) for expr in physics.rhs]
+
+    def written(exprs: Sequence[sp.Expr]) -> Program:
+        """SymPy works on it once, with the learned parameters for inputs; then their present values are put in."""
+        return bound(program(exprs, [*plain, *learned]), values)
+
+    library = program(list(terms), real)
+    slopes = written([derivative(rhs[i], symbol) for i in on for symbol in learned])
     if not frozen:
-        return KnownPrograms(program(rhs, plain), program(jacobian, plain), library, slopes)
-    whole = program(rhs, plain, lambda emitter, outputs: _with_parts(emitter, outputs, frozen, len(plain)))
+        jacobian = [derivative(expr, s) for expr in rhs for s in plain[: physics.n_states]]
+        return KnownPrograms(written(rhs), written(jacobian), library, slopes)
+    whole = _with_parts(written(rhs), frozen)
     return KnownPrograms(whole, program_derivative(whole, range(physics.n_states)), library, slopes)
 
 
-def _with_parts(emitter: Emitter, outputs: list[int], parts: Sequence[Part], columns: int) -> list[int]:
-    total = list(outputs)
+def _with_parts(known: Program, parts: Sequence[Part]) -> Program:
+    emitter = Emitter(known.n_inputs)
+    registers = emitter.include(known, range(known.n_inputs))
+    total = [registers[k] for k in known.outputs]
     for part in parts:
-        for state, register in zip(part.on, part.emit(emitter, range(columns)), strict=True):
+        for state, register in zip(part.on, part.emit(emitter, range(known.n_inputs)), strict=True):
             total[state] = emitter.write("add", total[state], register)
-    return total
+    return emitter.finish(total)

@@ -5,7 +5,7 @@ import pytest
 import sympy as sp
 
 from tinyude.errors import TinyUDEError
-from tinyude.physics.derivatives import program_derivative, program_with_slopes, pruned
+from tinyude.physics.derivatives import bound, program_derivative, program_with_slopes, pruned
 from tinyude.physics.programs import Program, program, program_numpy
 
 X, Y, Z = SYMBOLS = sp.symbols("x y z")
@@ -57,6 +57,20 @@ def test_pruned_drops_what_no_output_needs() -> None:
     assert small.constants == (1.0,) and len(small.code) == 2
     x = np.array([0.2, 3.0])
     np.testing.assert_array_equal(program_numpy(small, x), program_numpy(made, x))
+
+
+@pytest.mark.parametrize("exprs", CASES)
+def test_bound_puts_values_in_for_the_last_inputs(exprs: list[sp.Expr]) -> None:
+    made = program(exprs, SYMBOLS)
+    fixed = bound(made, [0.7, -0.4])
+    expected = program_numpy(made, np.array([0.3, 0.7, -0.4]))
+    np.testing.assert_allclose(program_numpy(fixed, np.array([0.3])), expected, rtol=1e-15)
+
+
+def test_bound_works_out_what_depends_on_numbers_alone() -> None:
+    fixed = bound(program([X * sp.exp(Y) / (1 + Z)], SYMBOLS), [2.0, 3.0])
+    assert fixed.n_inputs == 1 and {op for op, _, _ in fixed.code} <= {"mul", "div"} and len(fixed.code) <= 2
+    assert bound(program([X + 1 / Y], SYMBOLS[:2]), [0.0]).code, "1 / 0 is left to the one who runs it"
 
 
 def test_program_derivative_names_an_operation_without_rule() -> None:
