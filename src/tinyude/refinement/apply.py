@@ -17,17 +17,21 @@ from tinyude.model.model import Model
 from tinyude.physics import Physics
 from tinyude.physics.holds import Hold, as_holds
 from tinyude.physics.kinematics import measured_map
+from tinyude.refinement.budget import Budget
 from tinyude.refinement.choose import WHOLE
 from tinyude.refinement.gating import rejected_rows
 from tinyude.refinement.hybrid import fixed_field, without_parts
 from tinyude.refinement.likeliest_holds import likeliest_holds
+from tinyude.refinement.prepare import Sensors, make_setup
 from tinyude.refinement.records import records_of, without_saturation
-from tinyude.refinement.refine import Refined, Sensors, refine
+from tinyude.refinement.refine import Refined, refine
 from tinyude.refinement.residual_analysis import residual_analysis
 
 Array = NDArray[Any]
 NORMAL = 10**6  # groups of an interval whose spread is known
 LOOKED_AT = 1000
+PASSES_SHARE = 0.5  # of the time, for passes of the filter; the rest for programs and the streaming learner
+HOLDS_SHARE = 0.1  # of the passes
 
 
 @dataclass(frozen=True)
@@ -85,13 +89,15 @@ def refine_fit(model: Model, given: Physics, stream: Stream, options: Options) -
     guess = {given.states.index(name): pair for name, pair in options.unmeasured.items()}
     records = without_saturation(records_of(stream))
     plain = Sensors(channel, order, as_holds("held", given.inputs), guess)
-    if options.hold == "auto":
-        holds = likeliest_holds(model, records, plain) if given.inputs else ()
+    budget = Budget(PASSES_SHARE * options.seconds)
+    setup = make_setup(model, records, plain, budget)
+    if options.hold == "auto" and given.inputs:
+        budget.grant(HOLDS_SHARE)
+        holds = likeliest_holds(model, records, setup, HOLDS_SHARE * budget.seconds)
     else:
-        holds = as_holds(options.hold, given.inputs)
+        holds = as_holds("held" if options.hold == "auto" else options.hold, given.inputs)
     sensors = replace(plain, holds=holds)
-    found = refine(model, given, records, sensors, options.seconds, options.offered, streamed=options.streamed)
-    return found, holds
+    return refine(model, given, records, sensors, setup, budget, options.offered, options.streamed), holds
 
 
 def smoothed_states(refined: Refined) -> States:

@@ -15,26 +15,31 @@ from tinyude.refinement.gauss_newton import Filter, Pass
 from tinyude.refinement.stretches import Batch
 
 Array = NDArray[Any]
-SECONDS_AN_INSTRUCTION = 4e-9  # of a program (measured on a 2.5 GHz core)
+SECONDS_AN_INSTRUCTION = 8e-10  # of a program, which runs over many rows at once (measured on a 2.5 GHz core)
 ARITHMETIC = {"add", "sub", "mul", "neg", "abs", "sign"}
 SLOW = 6.0  # instructions that a division, a root or an elementary function takes
-SECONDS_A_ROW = 3e-7  # of the filter around it
-SECONDS_AN_ENTRY = 1e-9  # of a matrix of sensitivities
+SECONDS_A_ROW = 2e-7  # of the filter around it
+SECONDS_AN_ENTRY = 5e-10  # of a matrix of sensitivities
+SECONDS_A_PASS = 1.5e-4  # around the rows
 
 
 class Budget:
-    """Seconds that passes are expected to take, until they are spent."""
+    """Seconds that passes are expected to take, granted in shares: every loop of refinement asks whether it is over."""
 
     def __init__(self, seconds: float) -> None:
-        self.seconds, self.spent = seconds, 0.0
+        self.seconds = seconds
+        self._granted, self._spent = 0.0, 0.0
 
-    def renew(self, seconds: float) -> None:
-        """So much more from now on."""
-        self.seconds, self.spent = seconds, 0.0
+    def grant(self, share: float) -> None:
+        """So much of the whole from now on, beside what was granted and not spent."""
+        self._granted = max(self._granted, self._spent) + share * self.seconds
+
+    def charge(self, seconds: float) -> None:
+        self._spent += seconds
 
     @property
     def over(self) -> bool:
-        return self.spent > self.seconds
+        return self._spent > self._granted
 
 
 def row_seconds(field: Field, sensitivities: bool = True, frozen: bool = False) -> float:
@@ -68,4 +73,5 @@ class CountedFilter(Filter):
         return self._filter.smooth(unknowns, noise, gate)
 
     def _charge(self, sensitivities: bool, frozen: bool) -> None:
-        self._budget.spent += self._rows * self._steps * row_seconds(self._field, sensitivities, frozen)
+        seconds = row_seconds(self._field, sensitivities, frozen)
+        self._budget.charge(SECONDS_A_PASS + self._rows * self._steps * seconds)

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from tinyude.model.model import Model
 from tinyude.model.parts import MLP, Part, Terms
-from tinyude.physics import Physics
-from tinyude.physics.derivatives import pruned
+from tinyude.physics.derivatives import bound, pruned
 from tinyude.physics.programs import Emitter
 from tinyude.refinement.field import Field
 from tinyude.refinement.unknowns import Unknowns
@@ -63,10 +62,8 @@ def hybrid(model: Model) -> Hybrid:
 
 def fixed_field(model: Model) -> Field:
     """The field of a model with every number a constant."""
-    values = {name: replace(p, learn=False) for name, p in model.physics.parameters.items()}
-    physics = model.physics
-    plain = Physics(physics.states, physics.texts, physics.inputs, values, physics.angles)
-    return _field(replace(model, physics=plain), [False] * len(model.parts))
+    field, learned = _field(model, [False] * len(model.parts)), model.unknowns[: len(model.physics.learned)]
+    return Field(bound(field.value, learned.tolist()), field.states, field.inputs, 0)
 
 
 def without_parts(model: Model, *, terms: bool = False, network: bool = False) -> Model:

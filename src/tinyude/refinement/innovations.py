@@ -15,8 +15,8 @@ from tinyude.physics.kinematics import measured_map
 from tinyude.refinement.filter import Noise
 from tinyude.refinement.gating import GATE
 from tinyude.refinement.hybrid import fixed_field
+from tinyude.refinement.prepare import Sensors, make_setup
 from tinyude.refinement.records import Record, stretches_of
-from tinyude.refinement.refine import Sensors, make_setup
 from tinyude.refinement.starts import with_starts
 from tinyude.refinement.stretches import batch_of
 

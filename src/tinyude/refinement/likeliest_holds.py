@@ -15,33 +15,35 @@ from tinyude.refinement.filter import Noise
 from tinyude.refinement.gating import spread_over
 from tinyude.refinement.gauss_newton import Filter, gauss_newton
 from tinyude.refinement.hybrid import Hybrid, hybrid
-from tinyude.refinement.noise import fit_noise
+from tinyude.refinement.noise import GRID, fit_noise
+from tinyude.refinement.prepare import affordable_rows
 from tinyude.refinement.records import Record, stretches_of
-from tinyude.refinement.refine import Sensors, affordable_rows, make_setup
 from tinyude.refinement.starts import with_starts
 from tinyude.refinement.stretches import batch_of
 
 Array = NDArray[Any]
 TRIED = (Hold(), Hold("linear"), Hold("cubic"), Hold("held", 1), Hold("held", -1))
 ROWS = 4_000
-SECONDS, PASSES = 0.5, 150  # of expected work, and passes over the rows that all holds together take
+PASSES = 150  # over the rows, that all holds together take
 
 
-def likeliest_holds(model: Model, records: Sequence[Record], sensors: Sensors) -> tuple[Hold, ...]:
+def likeliest_holds(model: Model, records: Sequence[Record], setup: Setup, seconds: float) -> tuple[Hold, ...]:
     """The same hold for all inputs: held unless another is clearly likelier, ungated.
 
-    All are compared with the numbers as they are; then held inputs and the likeliest other, each with its own numbers.
+    All are compared with the numbers as they are, under the process noise of held inputs; then held inputs and the
+    likeliest other, each with its own numbers and noise.
+    On as many rows as so many seconds of expected work allow.
     """
-    setup, own = make_setup(model, records, sensors), hybrid(model)
+    own = hybrid(model)
     count, states = model.physics.n_inputs, model.physics.n_states
-    rows = min(ROWS, affordable_rows(setup, own.field, records, SECONDS, PASSES))
+    rows = min(ROWS, affordable_rows(setup, own.field, records, seconds, PASSES))
     start = Noise(setup.sensing.sigma**2, np.zeros(states))
     fits: list[_Fit] = []
     for hold in TRIED:
         stretches = spread_over(stretches_of(records, (hold,) * count, states), rows, 4)
         filter_ = setup.make(own.field, batch_of(with_starts(stretches, setup.sensing)), setup.plan)
-        near = fits[0].kappa if fits else None
-        fits.append(_Fit(filter_, *fit_noise(filter_, own.unknowns.values, start, setup.rate, setup.floor, near=near)))
+        grid, start = ((fits[0].kappa,), fits[0].noise) if fits else (GRID, start)
+        fits.append(_Fit(filter_, *_likeliest_noise(setup, filter_, own.unknowns.values, start, grid)))
     other = 1 + int(np.argmax([fit.score for fit in fits[1:]]))
     held, rival = (_refitted(setup, own, fits[k]) for k in (0, other))
     return (TRIED[other if rival > held + CLEARLY_LIKELIER else 0],) * count
@@ -57,7 +59,13 @@ class _Fit(NamedTuple):
 
 
 def _refitted(setup: Setup, own: Hybrid, fit: _Fit) -> float:
-    """Log-likelihood with the numbers and the noise that suit this hold best."""
-    values = gauss_newton(fit.filter_, own.unknowns, fit.noise, steps=4).unknowns.values
-    _, _, score = fit_noise(fit.filter_, values, fit.noise, setup.rate, setup.floor, near=fit.kappa)
+    """Log-likelihood with the numbers and the noise that suit this hold best, as far as the work goes."""
+    found = gauss_newton(fit.filter_, own.unknowns, fit.noise, steps=4, spent=setup.spent)
+    _, _, score = _likeliest_noise(setup, fit.filter_, found.unknowns.values, fit.noise, GRID, fit.kappa)
     return max(fit.score, score)
+
+
+def _likeliest_noise(
+    setup: Setup, filter_: Filter, values: Array, start: Noise, grid: Sequence[float], near: float | None = None
+) -> tuple[Noise, float, float]:
+    return fit_noise(filter_, values, start, setup.rate, setup.floor, grid=grid, near=near, spent=setup.spent)

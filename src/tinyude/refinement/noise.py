@@ -37,7 +37,7 @@ def fit_noise(
     near : float, optional
         An entry of the grid to begin from, where the noise was found before; else from all over the grid.
     spent : callable
-        Whether the work that may be done is done: then the best so far is taken.
+        Whether the work that may be done is done: then the best so far is taken, or `near` if nothing was tried.
 
     Returns
     -------
@@ -47,6 +47,7 @@ def fit_noise(
     log_likelihood : float
     """
     tried: dict[int, tuple[float, Noise]] = {}
+    steps: Sequence[int]
 
     def likelihood(place: int) -> float:
         if place not in tried:
@@ -55,9 +56,11 @@ def fit_noise(
             tried[place] = _settled(filter_, values, start, grid[place] * rate**2, floor, gate)
         return tried[place][0]
 
-    if near is not None and near in grid:
+    if near is not None and near in grid and spent():
+        best, steps = list(grid).index(near), ()
+    elif near is not None and near in grid:
         best = max({0, list(grid).index(near)}, key=likelihood)
-        steps: Sequence[int] = (1,) * len(grid)
+        steps = (1,) * len(grid)
     else:
         best = max({0, *range(0, len(grid), 3)}, key=likelihood)
         steps = (2, 1, 1)
@@ -66,7 +69,8 @@ def fit_noise(
         best = max(beside, key=likelihood)
         if spent() or (best == before and step == 1):
             break
-    best = min((k for k, (score, _) in tried.items() if score > tried[best][0] - WORTH), default=best)
+    highest = likelihood(best)
+    best = min((k for k, (score, _) in tried.items() if score > highest - WORTH), default=best)
     return tried[best][1], float(grid[best]), tried[best][0]
 
 

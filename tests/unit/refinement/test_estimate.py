@@ -7,10 +7,12 @@ import pytest
 
 from tinyude.physics.programs import Emitter
 from tinyude.refinement import estimate
+from tinyude.refinement.budget import Budget
 from tinyude.refinement.compiled import make_filter
 from tinyude.refinement.field import Field
 from tinyude.refinement.filter import Noise, Passed, Plan
 from tinyude.refinement.gauss_newton import Filter, Pass, Solution, gauss_newton
+from tinyude.refinement.noise import fit_noise
 from tinyude.refinement.starts import Sensing
 from tinyude.refinement.stretches import Stretch
 from tinyude.refinement.unknowns import Unknowns
@@ -64,3 +66,39 @@ class Overflowing(Filter):
 def test_gauss_newton_stays_where_sensitivities_overflow() -> None:
     solution = gauss_newton(Overflowing(), decay_rate(0.6), Noise(np.ones(1), np.ones(1)))
     assert solution.unknowns.values[0] == 0.6 and not solution.converged and solution.passed.cost == np.inf
+
+
+class Counted(Filter):
+    """Passes under which any noise is right, counted."""
+
+    passes = 0
+
+    def run_pass(self, unknowns: Any, noise: Noise, asked: Pass) -> Passed:
+        self.passes += 1
+        return Passed(*[np.zeros((1, 1))] * 2, *[np.ones((1, 1))] * 8)
+
+    def smooth(self, unknowns: Any, noise: Noise, gate: float = 0.0) -> Any:
+        raise NotImplementedError
+
+
+def test_fit_noise_keeps_the_process_noise_found_before_when_the_work_is_done() -> None:
+    noise, filter_ = Noise(np.ones(1), np.zeros(1)), Counted()
+    _, kappa, _ = fit_noise(filter_, np.zeros(1), noise, np.ones(1), np.zeros(1), near=0.1, spent=lambda: True)
+    assert kappa == 0.1 and filter_.passes == 1
+    fit_noise(filter_, np.zeros(1), noise, np.ones(1), np.zeros(1), near=0.1)
+    assert filter_.passes > 2
+
+
+def test_budget_carries_over_what_was_not_spent() -> None:
+    budget = Budget(2.0)
+    assert not budget.over
+    budget.charge(0.1)
+    assert budget.over
+    budget.grant(0.5)
+    budget.charge(0.4)
+    assert not budget.over
+    budget.grant(0.1)
+    budget.charge(0.7)
+    assert not budget.over
+    budget.charge(0.2)
+    assert budget.over

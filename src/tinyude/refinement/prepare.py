@@ -1,0 +1,103 @@
+"""What is the same for every model structure: noise, scales and step lengths of the records, found once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tinyude.model.model import Model
+from tinyude.physics.holds import Hold
+from tinyude.refinement.budget import Budget, CountedFilter, row_seconds
+from tinyude.refinement.compiled import make_filter
+from tinyude.refinement.estimate import Setup
+from tinyude.refinement.field import Field
+from tinyude.refinement.filter import Plan
+from tinyude.refinement.gauss_newton import Filter
+from tinyude.refinement.hybrid import fixed_field
+from tinyude.refinement.records import Record, rough_states, sensor_noise
+from tinyude.refinement.starts import Sensing
+from tinyude.refinement.stretches import Batch
+
+Array = NDArray[Any]
+STEP = 0.2  # of the field's fastest time scale: longest Runge-Kutta step (RK4 errs by 3e-6 of it)
+MOST_STEPS = 4  # of Runge-Kutta from row to row
+LEAST_ROWS = 600
+MOST_LOOKED_AT, MOST_LINEARISED = 2000, 200  # rows for the size of rates, and for time scales
+
+
+@dataclass(frozen=True)
+class Sensors:
+    """Which states are seen, and what is known of the others.
+
+    Attributes
+    ----------
+    channel, order : tuple of int
+        For each state its channel and how often that is differentiated; channel -1: not seen.
+    holds : tuple of Hold
+        What each input does between samples.
+    guess : mapping
+        State number to (guess, spread) of states that are not seen.
+    """
+
+    channel: tuple[int, ...]
+    order: tuple[int, ...]
+    holds: tuple[Hold, ...] = ()
+    guess: Mapping[int, tuple[float, float]] | None = None
+
+
+def make_setup(model: Model, records: Sequence[Record], sensors: Sensors, budget: Budget | None = None) -> Setup:
+    """Noise, scales and step lengths of the records; passes are charged to the budget."""
+    sigma, floor = sensor_noise(records)
+    states, inputs = _some_states(records, sensors)
+    spread = np.where(model.x_scale > 0.0, model.x_scale, np.std(states, axis=0) + 1e-12)
+    guess = dict(sensors.guess or {})
+    for state, (_, width) in guess.items():
+        spread[state] = width
+    states = np.clip(states, states.mean(axis=0) - 5.0 * spread, states.mean(axis=0) + 5.0 * spread)
+    size, fastest = _rates(fixed_field(model), states, inputs, spread)
+    rate = np.zeros(len(spread))
+    rate[list(model.on)] = np.maximum(size, 1e-3 * spread)[list(model.on)]
+    sensing = Sensing(sensors.channel, sensors.order, sigma, spread, guess)
+    shortest = min(float(np.median(np.diff(r.times))) for r in records) / MOST_STEPS
+    plan = Plan(sensing.measured, max(STEP / max(fastest, 1e-12), shortest), 4.0 * spread**2)
+    if budget is None:
+        return Setup(sensing, plan, rate, floor**2, make_filter)
+    allowed = budget
+
+    def make(field: Field, batch: Batch, plan: Plan) -> Filter:
+        return CountedFilter(make_filter(field, batch, plan), field, batch, plan, allowed)
+
+    return Setup(sensing, plan, rate, floor**2, make, lambda: allowed.over)
+
+
+def _some_states(records: Sequence[Record], sensors: Sensors) -> tuple[Array, Array]:
+    """States and inputs spread over the records."""
+    centres = {state: value for state, (value, _) in (sensors.guess or {}).items()}
+    rough = [rough_states(r, sensors.channel, sensors.order, centres) for r in records]
+    states, inputs = np.concatenate(rough), np.concatenate([r.inputs for r in records])
+    thin = slice(None, None, max(1, len(states) // MOST_LOOKED_AT))
+    return states[thin], inputs[thin]
+
+
+def _rates(field: Field, states: Array, inputs: Array, spread: Array) -> tuple[Array, float]:
+    """Typical size of each state's rate, and the fastest rate of change of the field."""
+    nothing = np.zeros(0)
+    with np.errstate(all="ignore"):
+        rates = field.evaluate(states, inputs, nothing)
+        good = np.flatnonzero(np.isfinite(rates).all(axis=1))
+        some = good[:: max(1, len(good) // MOST_LINEARISED)]
+        slopes = field.linearise(states[some], inputs[some], nothing)[1]
+    slopes = slopes[np.isfinite(slopes).all(axis=(1, 2))]
+    size = np.sqrt(np.mean(rates[good] ** 2, axis=0)) if len(good) else spread
+    return size, float(np.median(np.abs(np.linalg.eigvals(slopes)).max(axis=1))) if len(slopes) else 1.0
+
+
+def affordable_rows(setup: Setup, field: Field, records: Sequence[Record], seconds: float, passes: int) -> int:
+    """Rows over which so many passes take no longer than so many seconds."""
+    period = float(np.median(np.concatenate([np.diff(r.times) for r in records])))
+    steps = max(1.0, period / setup.plan.longest_step)
+    return max(LEAST_ROWS, int(seconds / (passes * steps * row_seconds(field))))
