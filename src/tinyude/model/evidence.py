@@ -16,7 +16,7 @@ from tinyude.model.probes import RunErrors, characteristic_seconds, run_errors
 from tinyude.model.result import FitResult, learner_part
 from tinyude.model.simulation import outside
 from tinyude.model.windows import Windows
-from tinyude.model.wrong_physics import Addend, Change, Net, addends, changes, net_values
+from tinyude.model.wrong_physics import Addend, Change, Net, addends, changes, net_values, wrong_values
 from tinyude.physics import Physics
 
 Array = NDArray[Any]
@@ -119,6 +119,8 @@ class Evidence:
     changes: Sequence[Change] = ()
     addends: Sequence[Addend] = ()
     nets: Sequence[Net] = ()
+    values: Mapping[str, str] = field(default_factory=dict)  # state to the parameter whose value explains its nets
+    apart: float = 0.0  # windows that fit side by side into the record
     parameters: Sequence[Mapping[str, Any]] = ()
     deficient: int = 0
     tied: Sequence[str] = ()  # signals that move as one
@@ -206,6 +208,8 @@ def collect_evidence(
         drivers=_drivers(model, seen, left, seen.dx - alone, unused or {}),
         changes=changes(model, seen),
         addends=addends(model, seen),
+        values=wrong_values(model, seen),
+        apart=stream.count / (2.0 * seen.usual + 1.0),
         tied=_tied(model, seen),
         lags=_lags(model, seen, field, found.get("innovations", {}).get("shifts", {})),
         outside=covered[0],

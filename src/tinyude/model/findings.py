@@ -28,12 +28,14 @@ DRIVEN, SURE = 0.35, 5.0  # correlation of what is left with a signal, and stand
 CROSSED, COLOURED = 0.2, 0.4  # correlations of innovations; 12 sound rigs stay below 0.08 (seeds 0 and 7)
 PASSED = 0.5
 FEW_CYCLES, FEW_WINDOWS = 0.75, 40  # a step response of three time constants has 0.76, a ramp 0.55
+FEW_APART = 10.0  # windows side by side: those that overlap tell the same
 LATE = 0.25  # sample periods
 OUTSIDE = 0.01
 UNITS_OFF = 30.0
 FAR_TOO_SMALL = 100.0  # times: what is known is of no use there; a length in mm makes it 1000 times smaller
 CHANGE_HELPS, CHANGE_NEEDED = 3.0, 0.5  # times less unexplained; share unexplained as given
 ADDEND_NEEDED = 1.3  # times less unexplained beside the learned terms, which else explain the same
+ADDEND_GONE = 0.1  # of your term is left: learning has taken it back
 VALUE_LOW, VALUE_HIGH = 0.6, 1.7  # net over your value
 VALUE_SHARE, VALUE_MAIN = 0.05, 0.3  # share of the rate: what was learned on that value, and your own part
 ADDEND_HELPS = 2.0  # times less unexplained; noise in the states alone moves a factor, but then explains no more
@@ -54,7 +56,8 @@ def where(evidence: Evidence) -> str:
 
 
 def _room(evidence: Evidence) -> Iterator[Reason]:
-    if evidence.windows < FEW_WINDOWS or (0.0 < evidence.cycles < FEW_CYCLES):
+    few = evidence.windows < FEW_WINDOWS or 0.0 < evidence.apart < FEW_APART
+    if few or (0.0 < evidence.cycles < FEW_CYCLES):
         length = f"{evidence.samples} samples, {seconds(evidence.seconds)}"
         cycles = f", {evidence.cycles:.2g} periods of the motion" if evidence.cycles else ""
         yield Reason(
@@ -125,12 +128,19 @@ def _signs(evidence: Evidence) -> Iterator[Reason]:
                 CAUTION, f"In d({net.state})/dt the data say net {net.net:.3g} {net.term} against your "
                 f"{net.yours:+.3g}: a factor of {name}.", "Check the units in that term.", "units",
             )  # fmt: skip
-        elif _wrong_value(net):
+        elif _sure(net) and not ADDEND_GONE < net.net / net.yours < FAR_TOO_SMALL:
             said.add(net.state)
             yield Reason(
                 CAUTION, f"In d({net.state})/dt the data say net {net.net:.3g} {net.term} against your "
-                f"{net.yours:+.3g} {net.term}.",
-                "Check the values in that term, or let them be learned (learn = true).", "value",
+                f"{net.yours:+.3g} {net.term}, {net.net / net.yours:.2g} times as much.",
+                "Check the units, the columns and the values in that term.", "units",
+            )  # fmt: skip
+        elif net.state in evidence.values and _wrong_value(net):
+            said.add(net.state)
+            yield Reason(
+                CAUTION, f"In d({net.state})/dt the data say net {net.net:.3g} {net.term} against your "
+                f"{net.yours:+.3g} {net.term}; another value of {evidence.values[net.state]} explains it.",
+                "Check that value, or let it be learned (learn = true).", "value",
             )  # fmt: skip
     for addend in evidence.addends:
         unsure = addend.error > 0.2 * abs(addend.factor - 1.0) or addend.needed < ADDEND_NEEDED
@@ -148,11 +158,14 @@ def _signs(evidence: Evidence) -> Iterator[Reason]:
             )  # fmt: skip
 
 
+def _sure(net: Net) -> bool:
+    return net.share > VALUE_SHARE and abs(net.learned) > SURE * net.error
+
+
 def _wrong_value(net: Net) -> bool:
     """Whether your value is too large, or too small in a main term; friction beside the known one may be missing."""
-    sure = net.share > VALUE_SHARE and abs(net.learned) > SURE * net.error
     mainly = net.share * abs(net.yours / net.learned) > VALUE_MAIN
-    return sure and (net.net / net.yours < VALUE_LOW or (mainly and net.net / net.yours > VALUE_HIGH))
+    return _sure(net) and (net.net / net.yours < VALUE_LOW or (mainly and net.net / net.yours > VALUE_HIGH))
 
 
 def _free_runs(evidence: Evidence) -> Iterator[Reason]:
@@ -278,7 +291,9 @@ def _sizes(evidence: Evidence) -> Iterator[Reason]:
     if any(True for _ in _changes(evidence)):
         return
     for state, (known, rate) in evidence.sizes.items():
-        if known > UNITS_OFF * rate > 0.0:
+        own = [addend.needed for addend in evidence.addends if addend.state == state]
+        balanced = bool(own) and max(own) < ADDEND_NEEDED  # by terms of another shape: not a matter of units
+        if known > UNITS_OFF * rate > 0.0 and not balanced:
             yield Reason(
                 BAD, f"The known physics makes d({state})/dt {times(known / rate)} times as large as the data do.",
                 "Check the units, of time too (milliseconds: [time] scale = 0.001; degrees: scale = 0.0174533).",

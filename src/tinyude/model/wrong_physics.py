@@ -22,6 +22,7 @@ Array = NDArray[Any]
 GROUPS = 8
 EQUALLY = 1.02  # times the least share unexplained: two changes that explain the same
 COLLINEAR = 0.1  # of a column: what must be left of a term beside the known ones to stand on its own
+AS_WELL = 1.2  # times what learned terms leave: another value explains as much
 DEGREES = 180.0 / np.pi
 # What a factor between two quantities is called; within 3 %.
 FACTORS = (
@@ -90,10 +91,11 @@ def changes(model: Model, seen: Windows) -> list[Change]:
     on = _free_rows(model)
     if not on or len(seen) < 20:
         return []
-    given = _share(model.physics, seen, on)
+    nothing = _relative(seen, seen.dx, on)  # a change that makes the known part vanish explains no more than this
+    given = _share(model.physics, seen, on) / nothing
     tried = []
     for text, remedy, physics, a, b, c in _hypotheses(model.physics, seen):
-        share = _share(physics, seen, on, a, b, c)
+        share = _share(physics, seen, on, a, b, c) / nothing
         if np.isfinite(share):
             tried.append(Change(text, remedy, share, given))
     tried.sort(key=lambda change: change.share)
@@ -117,9 +119,13 @@ def _share(
     u = seen.node_u if c is None else seen.node_u * c
     with np.errstate(all="ignore"):
         rate = seen.view(_rates(physics, x, u)) / (1.0 if b is None else b)
-        size = np.maximum(seen.rms(seen.dx), 2.0 * seen.rms(seen.floor))
-        left = seen.rms(seen.dx - rate) / size
-    return float(np.sqrt(np.mean(left[on] ** 2)))
+        return _relative(seen, seen.dx - rate, on)
+
+
+def _relative(seen: Windows, rates: Array, on: list[int]) -> float:
+    """Size of these rates over that of the measured ones, mean square over states; what is all noise counts little."""
+    size = np.maximum(seen.rms(seen.dx), 2.0 * seen.rms(seen.floor))
+    return float(np.sqrt(np.mean((seen.rms(rates) / size)[on] ** 2)))
 
 
 def _rates(physics: Physics, x: Array, u: Array) -> Array:
@@ -135,27 +141,15 @@ def _hypotheses(physics: Physics, seen: Windows) -> Iterator[tuple[str, str, Phy
     """Text, remedy, physics, and scales of states, rates and inputs of every change that is worth a try."""
     n = physics.n_states
     orders = np.array(seen.order, dtype=np.float64)
-    for state, (channel, order) in enumerate(zip(seen.channel, seen.order, strict=True)):
-        if order:
-            continue
-        name = physics.states[state]
-        own = np.array([1.0 if c == channel else 0.0 for c in seen.channel])
-        rate = physics.kinematic[state]
-        also = own.copy()
-        if rate is not None:
-            also[rate] = 1.0
-        angle = any(w.has(sp.Symbol(name)) for e in physics.rhs for w in e.atoms(sp.sin, sp.cos, sp.tan))
-        for factor, unit in ((np.pi / 180.0, "degrees"), (1e-3, "thousandths (mm, mV)"), (1e3, "thousands")):
-            if (unit == "degrees") != angle:
-                continue
-            for mask in (own, also) if rate is not None and not (own == also).all() else (own,):
-                scale = np.where(mask > 0.0, factor, 1.0)
-                yield (
-                    f"{name} seems to be in {unit}",
-                    f'scale it: {name} = {{ column = "...", scale = {factor:.6g} }} in the physics file, or multiply '
-                    "the samples before fit().",
-                    physics, scale, scale, None,
-                )  # fmt: skip
+    for names, mask, unit, factor in _other_units(physics, seen):
+        scale = np.where(mask > 0.0, factor, 1.0)
+        seems, it = ("seems", "it") if len(names) == 1 else ("seem", "them")
+        yield (
+            f"{' and '.join(names)} {seems} to be in {unit}",
+            f'scale {it}: {names[0]} = {{ column = "...", scale = {factor:.6g} }} in the physics file, or multiply '
+            "the samples before fit().",
+            physics, scale, scale, None,
+        )  # fmt: skip
     for factor, unit in ((1e3, "milliseconds"), (1e-3, "thousands of seconds"), (60.0, "minutes")):
         yield (
             f"the time seems to be in {'milliseconds' if factor == 1e3 else unit}",
@@ -172,6 +166,27 @@ def _hypotheses(physics: Physics, seen: Windows) -> Iterator[tuple[str, str, Phy
                 physics, np.ones(n), np.ones(n), scale,
             )  # fmt: skip
     yield from _parameter_hypotheses(physics)
+
+
+def _other_units(physics: Physics, seen: Windows) -> Iterator[tuple[list[str], Array, str, float]]:
+    """Channels that may be in another unit: each, with what it is the rate of or without, and all of a kind."""
+    for unit, factor in (("degrees", np.pi / 180.0), ("thousandths (mm, mV)", 1e-3), ("thousands", 1e3)):
+        names: list[str] = []
+        together = np.zeros(physics.n_states)
+        for state, (channel, order) in enumerate(zip(seen.channel, seen.order, strict=True)):
+            name = physics.states[state]
+            angle = any(w.has(sp.Symbol(name)) for e in physics.rhs for w in e.atoms(sp.sin, sp.cos, sp.tan))
+            if order or (unit == "degrees") != angle:
+                continue
+            own = np.array([1.0 if c == channel else 0.0 for c in seen.channel])
+            rate, also = physics.kinematic[state], own.copy()
+            if rate is not None:
+                also[rate] = 1.0
+            for mask in (own, also) if (own != also).any() else (own,):
+                yield [name], mask, unit, factor
+            together, names = np.maximum(together, also), [*names, name]
+        if len(names) > 1:
+            yield names, together, unit, factor
 
 
 def _parameter_hypotheses(physics: Physics) -> Iterator[tuple[str, str, Physics, Any, Any, Any]]:
@@ -226,6 +241,54 @@ def addends(model: Model, seen: Windows) -> list[Addend]:
             needed = _left_by(others, left) / (_left_by(np.column_stack([column, others]), left) + 1e-300)
             answer.append(Addend(physics.states[i], str(part), float(factor), float(error), share, gain, needed))
     return answer
+
+
+def wrong_values(model: Model, seen: Windows) -> dict[str, str]:
+    """State to the parameter of which another value explains as much as learned terms of a known shape do.
+
+    Its value changes every term that it is in by the same factor; a term that is missing beside known ones does not.
+    Physics without parameters: their summands have values too.
+    """
+    physics, found = model.physics, {}
+    nets = {(net.state, net.term) for net in net_values(model)}
+    if not nets or len(seen) < 20:
+        return {}
+    learned = model.term_values(seen.node_x, seen.inputs)
+    network = model.network(seen.node_x, seen.inputs)
+    for row, i in enumerate(model.on):
+        state, scale = physics.states[i], np.sqrt(seen.weight[:, i])
+
+        def view(values: Array, i: int = i, scale: Array = scale) -> Array:
+            return np.asarray(scale * seen.seen(values[:, None], i)[:, 0])
+
+        kept = np.flatnonzero(model.coefficients[row])
+        known = [view(learned[:, k]) for k in kept if (state, str(model.terms[k])) in nets]
+        if not known:
+            continue
+        others = [view(learned[:, k]) for k in kept if (state, str(model.terms[k])) not in nets]
+        others += [view(network[:, i]), np.ones(len(seen))]
+        target = scale * seen.dx[:, i] - view(_rates(physics, seen.node_x, seen.node_u)[:, i])
+        limit = AS_WELL * _left_by(np.column_stack([*known, *others]), target)
+        for name, values in _value_effects(physics, seen, i):
+            if np.isfinite(values).all() and _left_by(np.column_stack([view(values), *others]), target) <= limit:
+                found[state] = name
+                break
+    return found
+
+
+def _value_effects(physics: Physics, seen: Windows, i: int) -> Iterator[tuple[str, Array]]:
+    """What a slightly larger value of each parameter, or of each summand, adds to the rate of a state."""
+    symbols = [sp.Symbol(name) for name in (*physics.states, *physics.inputs)]
+    values = {sp.Symbol(name): sp.Float(p.value) for name, p in physics.parameters.items()}
+    slopes = {name: sp.diff(physics.rhs[i], sp.Symbol(name)) for name, p in physics.parameters.items() if not p.learn}
+    if not physics.parameters:
+        slopes = {str(part): part for part in sp.Add.make_args(physics.rhs[i]) if part.free_symbols}
+    effects = {name: slope.xreplace(values) for name, slope in slopes.items() if slope != 0}
+    if effects:
+        rows = np.concatenate([seen.node_x, seen.node_u[:, : physics.n_inputs]], axis=-1)
+        with np.errstate(all="ignore"):
+            columns = numpy_function(list(effects.values()), symbols)(rows)
+        yield from zip(effects, columns.T, strict=True)
 
 
 def _factors(design: Array, extras: list[Array], target: Array) -> tuple[Array, Array]:

@@ -9,11 +9,14 @@ import numpy as np
 import pytest
 
 import tinyude as tu
+from tinyude.model.dynamics import known_dynamics
 from tinyude.model.evidence import Evidence, Innovations, Unexplained
 from tinyude.model.probes import RunErrors
+from tinyude.model.simulation import free_run
 from tinyude.model.validation import run_scores
 from tinyude.model.verdict import Verdict, combined, judge
 from tinyude.model.wrong_physics import Addend, Net
+from tinyude.physics import Physics
 from tinyude.systems.signals import delay, quantise, sensor_noise
 
 NAMES = ["theta", "omega"]
@@ -142,6 +145,7 @@ SOUND = Evidence(
 )  # fmt: skip
 
 
+VALUE = {"values": {"x": "k"}}
 COLOURED = Innovations((0.6, "x"), (0.0, "", ""), 0.04)
 
 
@@ -153,6 +157,18 @@ COLOURED = Innovations((0.6, "x"), (0.0, "", ""), 0.04)
         ({"passed": 0.3, "passed_time": 0.9}, "good", ""),  # windows at kicks are short and many
         ({"sizes": {"x": (1e-3, 1.0)}}, "caution", "The known physics makes only 0.1 % of d(x)/dt"),
         ({"sizes": {"x": (0.0, 1.0)}}, "good", ""),  # nothing is known of it
+        ({"sizes": {"x": (50.0, 1.0)}}, "bad", "50 times as large as the data do"),
+        (
+            {"sizes": {"x": (50.0, 1.0)}, "addends": [Addend("x", "k*x", 0.02, 0.01, 50.0, 40.0, 90.0)]},
+            "bad",
+            "50 times",
+        ),
+        (
+            {"sizes": {"x": (50.0, 1.0)}, "addends": [Addend("x", "k*x", 0.0, 0.01, 50.0, 0.3, 1.0)]},
+            "good",
+            "",
+        ),  # balanced
+        ({"apart": 6.0}, "caution", "too short"),
         ({"cycles": 0.6}, "caution", "too short"),
         ({"innovations": Innovations((0.05, "x"), (0.04, "x", "u"), 0.04)}, "good", ""),
         ({"innovations": Innovations((0.05, "x"), (0.3, "x", "u"), 0.04)}, "caution", "follows the input u (r = 0.30"),
@@ -166,11 +182,18 @@ COLOURED = Innovations((0.6, "x"), (0.0, "", ""), 0.04)
             "caution",
             "is not white noise (r = 0.60",
         ),
-        ({"nets": [Net("x", "u", 30.0, -15.0, 0.1, 0.4)]}, "caution", "net 15 u against your +30 u"),
-        ({"nets": [Net("x", "u", 30.0, -15.0, 0.1, 0.01)]}, "good", ""),  # too small a part of the rate
-        ({"nets": [Net("x", "u", 30.0, -5.0, 0.1, 0.4)]}, "good", ""),  # a part of it was missing
-        ({"nets": [Net("x", "v", -0.3, -0.7, 0.01, 0.1)]}, "good", ""),  # friction that was missing beside the known
-        ({"nets": [Net("x", "v", -0.3, -0.3, 0.01, 0.6)]}, "caution", "net -0.6 v against your -0.3 v"),
+        ({"nets": [Net("x", "u", 30.0, -15.0, 0.1, 0.4)], **VALUE}, "caution", "another value of k explains it"),
+        ({"nets": [Net("x", "u", 30.0, -15.0, 0.1, 0.4)]}, "good", ""),  # a missing term that is like a known one
+        ({"nets": [Net("x", "u", 30.0, -15.0, 0.1, 0.01)], **VALUE}, "good", ""),  # too small a part of the rate
+        ({"nets": [Net("x", "u", 30.0, -5.0, 0.1, 0.4)], **VALUE}, "good", ""),  # a part of it was missing
+        (
+            {"nets": [Net("x", "v", -0.3, -0.7, 0.01, 0.1)], **VALUE},
+            "good",
+            "",
+        ),  # friction that was missing beside the known
+        ({"nets": [Net("x", "v", -0.3, -0.3, 0.01, 0.6)], **VALUE}, "caution", "net -0.6 v against your -0.3 v"),
+        ({"nets": [Net("x", "u", 30.0, -29.9, 0.1, 0.4)]}, "caution", "0.0033 times as much"),
+        ({"nets": [Net("x", "u", 0.01, 3.0, 0.1, 0.4)]}, "caution", "3e+02 times as much"),
         ({"nets": [Net("x", "u", 30.0, -60.0, 0.1, 0.4)]}, "caution", "check the sign"),
         ({"addends": [Addend("x", "k*u", -1.0, 0.01, 0.5, 10.0, 5.0)]}, "caution", "-1 times your term k*u"),
         ({"addends": [Addend("x", "k*u", -1.0, 0.01, 0.5, 10.0, 1.1)]}, "good", ""),  # learned terms do the same
@@ -262,3 +285,25 @@ def test_run_scores_leave_a_signal_that_does_not_move_out() -> None:
     found = run_scores(t, np.column_stack([moving + 0.1, still + 3.0]), np.column_stack([moving, still]))
     assert found["error"][0] == pytest.approx(0.1 / moving.std()) and np.isnan(found["error"][1])
     assert found["total_error"] == pytest.approx(found["error"][0])
+
+
+def test_a_value_of_yours_is_told_from_a_term_that_is_missing_beside_it() -> None:
+    t = np.arange(0.0, 40.0, 0.01)
+    u = np.sign(np.sin(0.9 * t)) + np.sin(2.1 * t)
+    rng = np.random.default_rng(0)
+    for drag, mass, said in ((0.7, 2.0, False), (0.2, 4.0, True)):  # of the plant, and the mass that is told
+        plant = known_dynamics(Physics(["v"], ["u/2 - c*v"], ["u"], {"c": drag}))
+        v = free_run(plant, np.zeros(1), t, np.ones(1), u[:, None])
+        physics = Physics(["v"], ["u/m - 0.2*v"], ["u"], {"m": mass})
+        ude = tu.UDE(physics).fit(v + 0.003 * rng.standard_normal(v.shape), t, u)
+        assert any(reason.kind == "value" for reason in ude.verdict_.reasons) == said
+
+
+def test_two_angles_in_degrees_are_named_together() -> None:
+    t = np.arange(0.0, 30.0, 0.01)
+    rates = ["v", "w", "-9.81*sin(a) - 4*sin(a - b) - 0.1*v", "-9.81*sin(b) + 4*sin(a - b) - 0.1*w"]
+    known = ["v", "w", "-9.81*sin(a) - 4*sin(a - b)", "-9.81*sin(b) + 4*sin(a - b)"]
+    states = free_run(known_dynamics(Physics(["a", "b", "v", "w"], rates)), np.array([0.9, -0.4, 0, 0]), t, np.ones(4))
+    noisy = states + 0.001 * np.random.default_rng(1).standard_normal(states.shape)
+    ude = tu.UDE(Physics(["a", "b", "v", "w"], known)).fit(np.degrees(noisy), t)
+    assert any("a and b seem to be in degrees" in reason.text for reason in ude.verdict_.reasons)
