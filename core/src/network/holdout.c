@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-static const tu_real EARNED = TU_R(1.0);  /* standard errors by which the network must improve held-out parts, */
-static const tu_real CLEARLY = TU_R(2.0); /* and in a stream, where it is judged again and again */
+static const tu_real LEAST_GAIN = TU_R(1.0); /* standard errors by which the network must improve held-out parts, */
+static const tu_real CLEARLY = TU_R(2.0);    /* and in a stream, where it is judged again and again */
 /* Squared gain, in units of the derivative's scale (half a hundredth of it), below which a network is not worth having:
  * what windows get wrong alike everywhere would count as a gain. Set on one pendulum's hour; no other plant was tried.
  */
@@ -92,7 +92,7 @@ void tu_holdout_judge(tu_learner *l)
     }
     for (int i = 0; i < on; i++) {
         tu_real error = tu_statistics_error(&gains[i]);
-        l->network_on[i] = error > 0 && gains[i].mean > EARNED * error;
+        l->network_on[i] = error > 0 && gains[i].mean > LEAST_GAIN * error;
     }
 }
 
@@ -120,13 +120,13 @@ static void conclude_watch(tu_learner *l)
     if (better->count < LEAST_PARTS) {
         return;
     }
-    if (better->mean < -EARNED * tu_statistics_error(better) && !tu_learner_updates_left(l)) {
+    if (better->mean < -LEAST_GAIN * tu_statistics_error(better) && !tu_learner_updates_left(l)) {
         memcpy(l->params, l->good, bytes);
         memcpy(l->average, l->good, bytes);
         tu_adam_init(&l->adam, l->adam.first, l->adam.second, l->adam.count);
         tu_count(&l->counters.rolled_back);
         l->rate *= TU_R(0.5); /* whose steps lead astray, goes more slowly */
-    } else if (better->mean > EARNED * tu_statistics_error(better)) {
+    } else if (better->mean > LEAST_GAIN * tu_statistics_error(better)) {
         memcpy(l->good, l->average, bytes);
         l->rate = l->rate < TU_R(0.5) * l->config->rate ? 2 * l->rate : l->config->rate;
         gains = l->watch.gains;

@@ -8,7 +8,7 @@
     KEEP(gate_next, median_gate.next)                                                                                  \
     KEEP(noise_seen, noise.seen)                                                                                       \
     KEEP(noise_samples, noise.samples)                                                                                 \
-    KEEP(heard, calibration.heard)                                                                                     \
+    KEEP(level_windows, calibration.level_windows)                                                                     \
     KEEP(candidate, calibration.next)                                                                                  \
     KEEP(watched, calibration.watched)                                                                                 \
     KEEP(watched_rejected, calibration.rejected)                                                                       \

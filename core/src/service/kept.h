@@ -11,7 +11,7 @@ typedef struct {
     int32_t gate_kept, gate_next;
     int32_t noise_seen;
     uint32_t noise_samples;
-    uint32_t heard;
+    uint32_t level_windows;
     int32_t candidate, watched, watched_rejected, quiet, still, checked, agreed, doubted, suspicion, credit, given;
     int32_t window_half, window_spacing; /* 0: not calibrated yet */
     uint32_t matched, compared;

@@ -9,8 +9,8 @@ static const tu_real MOST =
     TU_R(0.85); /* this many where a rate is not measured: second derivatives gain more from length */
 static const tu_real LEAST_SHARE = TU_R(0.05); /* of a mean square is signal, whatever the noise */
 
-enum { SHORT = 2 };  /* the candidate, short enough for any motion, whose misfit tells how far the noise scatters */
-enum { HEARD = 16 }; /* windows that tell the level roughly: the log of the upper decile of misfit over noise */
+enum { SHORT = 2 }; /* the candidate, short enough for any motion, whose misfit tells how far the noise scatters */
+enum { LEVEL_WINDOWS = 16 }; /* windows that tell the level roughly: the log of the upper decile of misfit over noise */
 static const tu_real UNEVEN = TU_R(0.8); /* a level above which noise is uneven (it grows with speed, say), */
 static const tu_real MOTION = TU_R(3.5); /* and one beyond which it is none */
 
@@ -53,7 +53,7 @@ void tu_calibrate_carve(tu_calibration *cal, tu_setup *setup, tu_arena *arena, c
     cal->input_squares = tu_arena_reals(arena, config->inputs);
     cal->excess = 0;
     cal->level = 0;
-    cal->heard = 0;
+    cal->level_windows = 0;
     cal->next = 0;
     cal->watched = cal->rejected = cal->quiet = 0;
     setup->scales.x = tu_arena_reals(arena, states + config->inputs);
@@ -78,7 +78,7 @@ void tu_calibrate_clear(tu_calibration *cal, const tu_config *config)
 {
     forget(cal, config);
     cal->excess = cal->level = 0;
-    cal->heard = 0;
+    cal->level_windows = 0;
     cal->next = 0;
     cal->watched = cal->rejected = cal->quiet = 0;
 }
@@ -107,8 +107,8 @@ static tu_real excess(const tu_window *window, const tu_noise *noise, const tu_f
 /* One step of the decile; once it is roughly known, what was judged without it is forgotten. */
 static void learn_level(tu_calibration *cal, const tu_config *config, tu_real now)
 {
-    cal->level += (now > cal->level ? TU_R(0.9) : -TU_R(0.1)) * 4 / (tu_real)(cal->heard + 4);
-    if (++cal->heard == HEARD) {
+    cal->level += (now > cal->level ? TU_R(0.9) : -TU_R(0.1)) * 4 / (tu_real)(cal->level_windows + 4);
+    if (++cal->level_windows == LEVEL_WINDOWS) {
         forget(cal, config);
     }
 }

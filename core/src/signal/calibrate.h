@@ -14,7 +14,7 @@ typedef struct {
     tu_real *input_squares; /* sums over all tried windows' newest samples */
     tu_real excess;         /* mean log of misfit over noise, shortest candidate */
     tu_real level;          /* upper decile of that log of a short candidate, found step by step */
-    uint32_t heard;         /* windows that it was found from */
+    uint32_t level_windows; /* windows that it was found from */
     int next;               /* candidate that is tried next */
     int watched;            /* windows since the last look at how many are rejected, */
     int rejected;           /* those of them with a misfit or a jump, */

@@ -12,7 +12,7 @@ from tinyude.reference.network.reservoir import reservoir_count
 from tinyude.reference.numeric.statistics import statistics_error
 from tinyude.reference.state import Array, Learner
 
-EARNED = 1.0  # standard errors by which the network must improve held-out parts,
+LEAST_GAIN = 1.0  # standard errors by which the network must improve held-out parts,
 CLEARLY = 2.0  # and in a stream, where it is judged again and again
 WORTH = 2.5e-5  # squared gain, in units of the derivative's scale, below which a network is not worth having
 LEAST_PARTS = 8  # that a judgement in the stream needs
@@ -47,13 +47,13 @@ def holdout_watch(learner: Learner) -> None:
         return
     better = (gain - good).sum(axis=1)
     over = learner.since_change >= config.updates
-    if better.mean() < -EARNED * statistics_error(better) and over:
+    if better.mean() < -LEAST_GAIN * statistics_error(better) and over:
         learner.params[:] = learner.average[:] = learner.good
         learner.adam = adam_init(len(learner.params))
         learner.counters.rolled_back += 1
         learner.rate *= 0.5  # whose steps lead astray, goes more slowly
         gain = good
-    elif better.mean() > EARNED * statistics_error(better):
+    elif better.mean() > LEAST_GAIN * statistics_error(better):
         learner.good[:] = learner.average
         learner.rate = min(2.0 * learner.rate, config.rate)
     else:
@@ -66,7 +66,7 @@ def holdout_watch(learner: Learner) -> None:
 def holdout_better(gain: Array) -> Array:
     """Whether the mean over parts, the first axis, is clearly above 0; fewer than two parts cannot tell."""
     error = statistics_error(gain)
-    return np.asarray((error > 0.0) & (gain.mean(axis=0) > EARNED * error))
+    return np.asarray((error > 0.0) & (gain.mean(axis=0) > LEAST_GAIN * error))
 
 
 def holdout_gain(config: Config, node_weights: Array, entries: Array, params: Array) -> Array:

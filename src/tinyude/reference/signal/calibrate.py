@@ -31,7 +31,9 @@ MOST = 0.85  # this many where a rate is not measured: second derivatives gain m
 
 LEAST_SHARE = 0.05  # of a mean square is signal, whatever the noise
 SHORT = 2  # the candidate, short enough for any motion, whose misfit tells how far the noise scatters
-HEARD = 16  # windows that tell the level roughly: the log of the upper decile of misfit over noise; 0.4 if white
+LEVEL_WINDOWS = (
+    16  # windows that tell the level roughly: the log of the upper decile of misfit over noise; 0.4 if white
+)
 UNEVEN, MOTION = 0.8, 3.5  # levels above which noise is uneven (it grows with speed, say), and beyond which it is none
 MOST_NOISE = 0.5  # sigma over a state's RMS beyond which there is no signal to calibrate on
 WATCHED = 800  # windows that are looked at together,
@@ -47,7 +49,7 @@ class Calibration:
     input_squares: Array  # sums over all tried windows' newest samples
     excess: float = 0.0  # mean log of misfit over noise, shortest candidate
     level: float = 0.0  # upper decile of that log of the SHORT candidate, found step by step
-    heard: int = 0  # windows that it was found from
+    level_windows: int = 0  # windows that it was found from
     next: int = 0  # candidate that is tried next
     watched: int = 0  # windows since the last look at how many are rejected,
     rejected: int = 0  # those of them with a misfit or a jump,
@@ -104,9 +106,9 @@ def calibrate_window(cal: Calibration, config: Config, ring: Ring, noise: Noise,
 
 def _learn_level(cal: Calibration, excess: float) -> None:
     """One step of the decile; once it is roughly known, what was judged without it is forgotten."""
-    cal.level += (0.9 if excess > cal.level else -0.1) * 4.0 / (cal.heard + 4)
-    cal.heard += 1
-    if cal.heard == HEARD:
+    cal.level += (0.9 if excess > cal.level else -0.1) * 4.0 / (cal.level_windows + 4)
+    cal.level_windows += 1
+    if cal.level_windows == LEVEL_WINDOWS:
         cal.tried[:] = cal.passed[:] = 0
         cal.squares[:] = 0.0
         cal.input_squares[:] = 0.0
