@@ -97,6 +97,8 @@ typedef struct tu_config {
     int32_t order[12];        /* of each state: 0 sensed, 1 rate of a sensed state, ...; 0 .. poly - 1 */
     int32_t rate_channel[12]; /* of each channel: 1 + the channel that senses its rate; 0 .. channels; 0: no fusion */
     int32_t wrap[12];      /* of each channel: flag, an angle in rad that is wrapped to [-pi, pi]; 0: never wrapped */
+    int32_t linear[8];     /* of each input: flag, linear between samples; 0: held until the next */
+    int32_t shift[8];      /* of each input: rows by which its value comes too late (1) or too early (-1); -1 .. 1 */
     tu_real sample_period; /* s; 1e-7 .. 1e6 */
     int32_t on_count;      /* states whose equation the residual may change; 1 .. states */
     int32_t on[12];        /* which; 0 .. states - 1 */
@@ -250,7 +252,8 @@ int tu_learner_init(tu_learner **learner, const tu_config *config, const tu_know
  */
 int tu_learner_start(tu_learner *learner, const tu_model *model);
 
-/* One sample: [channels], then [inputs] held until the next sample. Any value may be non-finite. */
+/* One sample: [channels], then [inputs], which the configuration says are held until the next or not. Any value may be
+ * non-finite. */
 void tu_learner_push(tu_learner *learner, const tu_real *row);
 
 /* `count` samples, row by row: the same as pushing them one by one. */

@@ -74,6 +74,7 @@ static int system_valid(const tu_config *c)
            within(c->inputs, 0, TU_MAX_INPUTS) && within(c->poly, 1, TU_MAX_POLY) &&
            all_within(c->channel, c->states, 0, c->channels - 1) && all_within(c->order, c->states, 0, c->poly - 1) &&
            all_within(c->rate_channel, c->channels, 0, c->channels) && all_within(c->wrap, c->channels, 0, 1) &&
+           all_within(c->linear, c->inputs, 0, 1) && all_within(c->shift, c->inputs, -1, 1) &&
            c->sample_period >= SHORTEST_PERIOD && c->sample_period <= LONGEST_PERIOD &&
            within(c->on_count, 1, c->states) && all_within(c->on, c->on_count, 0, c->states - 1);
 }

@@ -12,6 +12,17 @@ enum { REMOVED_A_SLICE = 16 }; /* stored targets */
 enum { NODES_A_SLICE = 16 };   /* of a window's physics */
 enum { SOLVE_EVERY = 8 };      /* blocks between two solutions of the library */
 
+/* An input in the middle of a sampling interval; elsewhere at the sample before a node, or there. */
+static tu_real input_at(const tu_learner *l, int input, const tu_nodes *nodes, int q)
+{
+    int column = l->config->channels + input, oldest = l->ring.span - 1;
+    int back = tu_nodes_ticks(nodes, q) - l->config->shift[input];
+    back = back < 0 ? 0 : back > oldest ? oldest : back;
+    tu_real value = tu_ring_at(&l->ring, column, back);
+    int linear = l->config->linear[input] && nodes->half && back > 0;
+    return linear ? TU_R(0.5) * (value + tu_ring_at(&l->ring, column, back - 1)) : value;
+}
+
 /* States from the window's polynomial and inputs from the ring, at one node. */
 static void node_at(tu_learner *l, const tu_nodes *nodes, int q)
 {
@@ -31,7 +42,7 @@ static void node_at(tu_learner *l, const tu_nodes *nodes, int q)
         l->targets.node[i] = value;
     }
     for (int i = 0; i < config->inputs; i++) {
-        l->targets.node[config->states + i] = tu_ring_at(&l->ring, config->channels + i, tu_nodes_ticks(nodes, q));
+        l->targets.node[config->states + i] = input_at(l, i, nodes, q);
     }
 }
 

@@ -32,7 +32,7 @@ void tu_nodes_centre(tu_nodes *nodes, const tu_window *window);
  */
 void tu_nodes_gauss(tu_nodes *nodes, const tu_window *window, int count, const int32_t *orders);
 
-/* The middle of every sampling interval: exact for inputs that are constant between samples. */
+/* The middle of every sampling interval: exact for inputs that are constant or linear between samples. */
 void tu_nodes_intervals(tu_nodes *nodes, const tu_window *window, const int32_t *orders);
 
 /* The same two in slices of at most 128 samples: while they return 1. */

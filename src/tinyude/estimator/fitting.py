@@ -18,7 +18,7 @@ from tinyude.model.diagnostics import diagnose, record_excerpt
 from tinyude.model.model import Model
 from tinyude.model.result import FitResult
 from tinyude.model.windows import Windows
-from tinyude.physics.holds import Hold
+from tinyude.physics.holds import Hold, learner_holds
 from tinyude.physics.kinematics import residual_states, seen_columns
 from tinyude.physics.library import default_terms, given_terms
 from tinyude.reference.network.mlp import mlp_init
@@ -77,7 +77,7 @@ def _fit_batch(options: FitOptions, stream: Stream) -> Fit:
     )
     found = batch_fit(options.physics, stream, chosen)
     model = found.best.model
-    config = learner_config(options, stream, model.terms, on=model.on)
+    config = learner_config(options, stream, model.terms, on=model.on, holds=found.holds)
     weights = mlp_init(config.sizes, rng_seed(config.seed)) if config.hidden else np.zeros(0)
     result = FitResult(
         replace(model, hidden=config.hidden, weights=weights),
@@ -142,9 +142,11 @@ def _refined(options: FitOptions, result: FitResult, stream: Stream, observed: O
     states = smoothed_states(refined)
     figures: dict[str, Any] = refined_figures(refined, options.physics, states)
     figures["holds"] = _named(options, holds)
+    config = base.config and replace(base.config, **learner_holds(holds))
     return replace(
         base,
         model=refined.model,
+        config=config,
         diagnostics=base.diagnostics | figures,
         spread=base.spread if refined.model.covariance is None else None,  # that was of the windows' numbers
         candidates=refined.candidates,

@@ -16,7 +16,7 @@ from tinyude.model.model import Model
 from tinyude.model.result import FitResult
 from tinyude.model.uncertainty import spread, with_neighbours
 from tinyude.model.windows import Windows
-from tinyude.physics.holds import Hold
+from tinyude.physics.holds import Hold, as_holds, learner_holds
 from tinyude.physics.kinematics import measured_map, rate_channels, residual_states, seen_columns, wrapped_channels
 from tinyude.physics.library import MAX_COLUMNS, default_terms, given_terms, harmonic, linear_terms
 from tinyude.reference.config import Config
@@ -100,8 +100,9 @@ def learner_config(
     forced: int = 0,
     live: bool = False,
     on: tuple[int, ...] | None = None,
+    holds: Sequence[Hold] = (),
 ) -> Config:
-    """The learner's configuration for a record and these terms."""
+    """The learner's configuration for a record and these terms; holds: what a fit found that inputs do."""
     physics, measured = options.physics, options.measured
     _, channel, order = measured_map(physics, measured)
     on = residual_states(physics, options.on, options.preset) if on is None else on
@@ -120,11 +121,13 @@ def learner_config(
         given.setdefault("max_half", longest_half(len(stream.longest.samples) if whole else stream.count))
         given.setdefault("poly", window_order(stream, given["max_half"]))
     second_start = _second_start(options, terms, wrap, live)
+    if not holds and options.hold != "auto":
+        holds = as_holds(options.hold, physics.inputs)
     return make_config(
         options.preset, samples, stream.period, given, second_start,
         channels=len(stream.names), channel=channel, order=order,
         rate_channel=rate_channels(physics, measured, on),
-        wrap=wrap, inputs=physics.n_inputs, on=on, sees=seen_columns(physics, options.sees),
+        wrap=wrap, inputs=physics.n_inputs, **learner_holds(holds), on=on, sees=seen_columns(physics, options.sees),
         hidden=tuple(int(h) for h in options.hidden),
         parameters=len(physics.learned), library_terms=len(terms), forced=len(physics.learned) + forced * len(on),
         seed=seed_of(options.random_state),

@@ -90,6 +90,10 @@ def _check_roles(model: Model, config: Config) -> None:
         roles = getattr(config, name)
         if len(roles) not in (0, config.channels) or not all(0 <= role <= highest for role in roles):
             raise TinyUDEError(f"{name} is {list(roles)}, which does not belong to {config.channels} channels")
+    for name, lowest in (("linear", 0), ("shift", -1)):
+        holds = getattr(config, name)
+        if len(holds) not in (0, config.inputs) or not all(lowest <= hold <= 1 for hold in holds):
+            raise TinyUDEError(f"{name} is {list(holds)}, which does not belong to {config.inputs} inputs")
     if config.parameters != len(model.physics.learned):
         raise TinyUDEError("the configuration counts other parameters than there are")
 

@@ -64,6 +64,13 @@ def _as_hold(value: Any) -> Hold:
     return Hold(value) if isinstance(value, str) else Hold(*value)
 
 
+def learner_holds(holds: Sequence[Hold]) -> dict[str, Any]:
+    """The same as the streaming learner is told it, which takes a spline for straight lines; empty: all are held."""
+    if all(hold == Hold() for hold in holds):
+        return {"linear": (), "shift": ()}
+    return {"linear": tuple(int(hold.kind != "held") for hold in holds), "shift": tuple(hold.shift for hold in holds)}
+
+
 def interval_coefficients(times: Array, inputs: Array, holds: Sequence[Hold]) -> Array:
     """Coefficients (rows, inputs, 4) of a polynomial in s = 0 to 1 from each row to the next; the last row holds."""
     rows, count = inputs.shape

@@ -17,6 +17,8 @@ class Config:
     rate_channel: tuple[int, ...] = ()  # of each channel: 1 + the channel that senses its rate; 0: none does
     wrap: tuple[int, ...] = ()  # of each channel: 1 for an angle in rad that is wrapped to [-pi, pi]
     inputs: int = 0
+    linear: tuple[int, ...] = ()  # of each input: 1 where it is linear between samples; 0, or none: held until the next
+    shift: tuple[int, ...] = ()  # of each input: rows by which its value comes too late (1) or too early (-1)
     on: tuple[int, ...] = ()  # states whose equation the residual may change
     sees: tuple[int, ...] = ()  # what the network sees: states first, then inputs
     hidden: tuple[int, ...] = (16, 16)

@@ -170,12 +170,23 @@ def _take_out_moved(learner: Learner, store: Reservoir, moved: Array) -> None:
 
 def _node_states(learner: Learner, coefficients: Array, nodes: Nodes) -> tuple[Nodes, Array, Array]:
     """States from the window's polynomial and inputs from the ring, at the nodes."""
-    config, ring = learner.config, learner.ring
+    config = learner.config
     states = np.empty((len(nodes.weights), config.states))
     for state, (channel, order) in enumerate(zip(config.channel, config.order, strict=True)):
         states[:, state] = nodes.values[order] @ coefficients[:, channel]
-    held = ring.values[(ring.pushed - 1 - nodes.ticks) % len(ring.values)]
-    return nodes, states, held[:, config.channels :]
+    inputs = [_inputs_at(learner, number, nodes) for number in range(config.inputs)]
+    return nodes, states, np.stack(inputs, axis=1) if inputs else np.zeros((len(states), 0))
+
+
+def _inputs_at(learner: Learner, number: int, nodes: Nodes) -> Array:
+    """An input in the middle of every sampling interval; elsewhere at the sample before a node, or there."""
+    config, ring = learner.config, learner.ring
+    column, newest = ring.values[:, config.channels + number], ring.pushed - 1
+    back = np.clip(nodes.ticks - sum(config.shift[number : number + 1]), 0, len(column) - 1)
+    value = column[(newest - back) % len(column)]
+    if not (nodes.intervals and any(config.linear[number : number + 1])):
+        return value
+    return 0.5 * (value + column[(newest - np.maximum(back - 1, 0)) % len(column)])
 
 
 def design_rows(learner: Learner, x: Array, u: Array) -> Array:

@@ -20,6 +20,7 @@ class Nodes:
     values: tuple[Array, ...]  # by derivative: (q, poly + 1), coefficients to node values
     weights: Array  # (q, states): weight of node q in the target of state i
     ticks: NDArray[np.intp]  # (q,): ticks before the window's newest sample, for inputs held between samples
+    intervals: bool = False  # nodes are in the middle of every sampling interval
 
 
 def _node_values(window: Window, tau: Array, orders: tuple[int, ...]) -> tuple[Array, ...]:
@@ -49,7 +50,7 @@ def nodes_gauss(window: Window, count: int, orders: tuple[int, ...]) -> Nodes:
 
 
 def nodes_intervals(window: Window, orders: tuple[int, ...]) -> Nodes:
-    """The middle of every sampling interval: exact for inputs that are constant between samples."""
+    """The middle of every sampling interval: exact for inputs that are constant or linear between samples."""
     half = window.half
     tau = (np.arange(-half, half) + 0.5) / half
     weights = np.empty((2 * half, len(orders)))
@@ -61,7 +62,7 @@ def nodes_intervals(window: Window, orders: tuple[int, ...]) -> Nodes:
             knots = -np.concatenate([[0.0], np.cumsum(kernel)]) / half
             kernel = (knots[:-1] + knots[1:]) / 2.0
         weights[:, state] = kernel / half
-    return Nodes(_node_values(window, tau, orders), weights, 2 * half - np.arange(2 * half))
+    return Nodes(_node_values(window, tau, orders), weights, 2 * half - np.arange(2 * half), True)
 
 
 def antiderivative(tau: Array, count: int, times: int) -> Array:
