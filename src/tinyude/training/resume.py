@@ -41,7 +41,7 @@ def resumed_session(result: FitResult, engine: str, precision: str, offered: Seq
     A kernel network stays as it is, as on a board: terms and perceptron learn beside it, and terms are then `offered`
     that the model has not.
     """
-    result = result if result.model.kernel is None else _with_terms(result, offered)
+    result = result if result.model.kernel is None else with_terms(result, offered)
     model, config = result.model, learner_part(result.config)
     live = replace(
         config,
@@ -55,7 +55,7 @@ def resumed_session(result: FitResult, engine: str, precision: str, offered: Seq
     return Session(made, name, live, list(model.terms), model.physics, time.perf_counter(), [], kernel=model.kernel)
 
 
-def _with_terms(result: FitResult, offered: Sequence[sp.Expr]) -> FitResult:
+def with_terms(result: FitResult, offered: Sequence[sp.Expr]) -> FitResult:
     """The same model with further terms, each 0."""
     model = result.model
     more = tuple(term for term in offered if term not in model.terms)
