@@ -221,13 +221,15 @@ def test_read_table_reads_cells_and_structs(tmp_path: Path) -> None:
 
 
 def test_load_physics_file_reads_no_more_than_a_physics_file(tmp_path: Path) -> None:
-    link = tmp_path / "rig.toml"
+    link, pipe, large = tmp_path / "rig.toml", tmp_path / "pipe.toml", tmp_path / "large.toml"
     link.symlink_to("/dev/zero")
-    large = tmp_path / "large.toml"
-    large.write_text("#" * (MAX_FILE + 1))
-    for path in (link, large):
-        with pytest.raises(TinyUDEError, match=f"more than {MAX_FILE:,} bytes"):
+    os.mkfifo(pipe)  # nobody writes: reading it would never end
+    for path in (link, pipe, tmp_path):
+        with pytest.raises(TinyUDEError, match="no regular file"):
             load_physics_file(path)
+    large.write_text("#" * (MAX_FILE + 1))
+    with pytest.raises(TinyUDEError, match=f"more than {MAX_FILE:,} bytes"):
+        load_physics_file(large)
     for text in ("x = " + "9" * 5_000, "a" + ".a" * 20_000 + " = 1", "[" * 5_000, "x = 2026-01-01", "\x00"):
         (tmp_path / "odd.toml").write_text(text)
         with pytest.raises(TinyUDEError) as caught:

@@ -101,6 +101,8 @@ def load_physics_file(path: str | Path) -> PhysicsFile:
     By default the network acts on every state whose rate is not just another state, and sees all states and inputs;
     every state is measured in a column of its own name, and the time is in the column "time".
     """
+    if Path(path).exists() and not Path(path).is_file():
+        raise TinyUDEError(f"{path} is no regular file; give a physics file as tinyude init writes it.")
     try:
         with open(path, "rb") as file:
             content = file.read(MAX_FILE + 1)
