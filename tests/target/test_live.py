@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shutil
 import socket
 import subprocess
+import sys
 import threading
 import time
 import urllib.error
@@ -72,6 +75,21 @@ def board(image: Path) -> Iterator[int]:
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
         wait_until(lambda: can_connect(port), 10.0)
         yield port
+        running.kill()
+
+
+@pytest.fixture
+def serial_board(image: Path) -> Iterator[str]:
+    """The device of a running board's UART: a pseudo terminal, which pyserial opens as any port."""
+    command = [
+        "qemu-system-arm", "-machine", "mps2-an386", "-kernel", str(image), "-display", "none", "-monitor", "none",
+        "-serial", "pty",
+    ]  # fmt: skip
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as running:
+        assert running.stdout is not None
+        found = re.search(r"/dev/\S+", running.stdout.readline())
+        assert found
+        yield found[0]
         running.kill()
 
 
@@ -158,6 +176,33 @@ def test_model_goes_both_ways_and_back_bit_for_bit(board: int, chip: Chip) -> No
         titles = [event.title for event in link.history.events]
     assert "State 1 saved" in titles and "Learner started over" in titles
     link.close()
+
+
+def test_monitor_reads_and_writes_a_serial_port(serial_board: str, chip: Chip, tmp_path: Path) -> None:
+    pytest.importorskip("serial")
+
+    def monitored(*options: str) -> str:
+        command = [sys.executable, "-m", "tinyude", "monitor", serial_board, *options]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    monitored("--record", str(tmp_path / "run.parquet"), "--seconds", "6")
+    assert len(pl.read_parquet(tmp_path / "run.parquet")) > 100
+    assert "numbers of model" in monitored("--fetch", str(tmp_path / "model.json"))
+    told = json.loads((tmp_path / "model.json").read_text())
+    assert told["fingerprint"] == fingerprint(chip)
+    assert "goes on from it" in monitored("--send", str(tmp_path / "model.json"), "--seconds", "1")
+
+
+def test_serial_port_that_is_not_there_is_told_once(tmp_path: Path) -> None:
+    pytest.importorskip("serial")
+    port = str(tmp_path / "ttyUSB7")
+    with pytest.raises(TinyUDEError) as caught:
+        open_transport(port)
+    assert str(caught.value) == (
+        f"{port}: No such file or directory; give a serial port, tcp://HOST:PORT or a recorded file."
+    )
 
 
 class DamagedLine:

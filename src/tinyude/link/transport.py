@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import select
 import socket
 from pathlib import Path
@@ -48,6 +49,12 @@ def open_transport(source: str, baud: int = BAUD) -> Transport:
     return SerialTransport(source, baud)
 
 
+def _words(error: Exception) -> str:
+    """The reason alone: pyserial puts number, port and reason into its text, some of it twice."""
+    number = getattr(error, "errno", None)
+    return os.strerror(number) if number else str(error)
+
+
 class TcpTransport:
     """A board, or an emulator's serial port, behind a TCP address."""
 
@@ -63,7 +70,7 @@ class TcpTransport:
         try:
             self._socket = socket.create_connection((host, port), timeout=5.0)
         except OSError as error:
-            raise LinkLost(f"{source}: {error.strerror or error}; is the board switched on and listening?") from None
+            raise LinkLost(f"{source}: {_words(error)}; is the board switched on and listening?") from None
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def read(self, seconds: float) -> bytes:
@@ -72,7 +79,7 @@ class TcpTransport:
                 return b""
             data = self._socket.recv(_CHUNK)
         except OSError as error:
-            raise LinkLost(f"{self.name}: {error.strerror or error}.") from None
+            raise LinkLost(f"{self.name}: {_words(error)}.") from None
         if not data:
             raise LinkLost(f"{self.name}: the other side closed the line.")
         return data
@@ -81,7 +88,7 @@ class TcpTransport:
         try:
             self._socket.sendall(data)
         except OSError as error:
-            raise LinkLost(f"{self.name}: {error.strerror or error}.") from None
+            raise LinkLost(f"{self.name}: {_words(error)}.") from None
 
     def close(self) -> None:
         self._socket.close()
@@ -96,11 +103,13 @@ class SerialTransport:
         except ImportError:
             raise TinyUDEError("A serial port needs pyserial; install tinyude[monitor].") from None
         self.name, self.ended = port, False
-        self._errors = (serial.SerialException, OSError)
+        self._errors = (serial.SerialException, OSError, ValueError)
         try:
             self._port = serial.Serial(port, baud, timeout=0.1)
         except self._errors as error:
-            raise LinkLost(f"{port}: {error}; give a serial port, tcp://HOST:PORT or a recorded file.") from None
+            raise LinkLost(
+                f"{port}: {_words(error)}; give a serial port, tcp://HOST:PORT or a recorded file."
+            ) from None
 
     def read(self, seconds: float) -> bytes:
         try:
@@ -108,13 +117,13 @@ class SerialTransport:
             data = self._port.read(1)
             return bytes(data + self._port.read(min(self._port.in_waiting, _CHUNK))) if data else b""
         except self._errors as error:
-            raise LinkLost(f"{self.name}: {error}.") from None
+            raise LinkLost(f"{self.name}: {_words(error)}.") from None
 
     def write(self, data: bytes) -> None:
         try:
             self._port.write(data)
         except self._errors as error:
-            raise LinkLost(f"{self.name}: {error}.") from None
+            raise LinkLost(f"{self.name}: {_words(error)}.") from None
 
     def close(self) -> None:
         self._port.close()
