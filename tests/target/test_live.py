@@ -340,6 +340,9 @@ def test_page_shows_the_board_and_carries_models(page_address: tuple[str, str, B
         page.wait_for_timeout(3_000)
         assert "Connected" in page.text_content("#link")
         assert page.evaluate("rows.length") > 50
+        scale, watch = (page.locator(name).bounding_box() for name in ("#scale", "#scale .watch"))
+        assert scale and watch  # the needle's scale is logarithmic from 0.5 to 4, and so are its colours
+        assert (watch["x"] - scale["x"]) / scale["width"] == pytest.approx(np.log2(1.3 / 0.5) / 3.0, abs=0.01)
         with page.expect_download(timeout=60_000) as download:
             page.click("#fetch")
         download.value.save_as(tmp_path / "model.json")

@@ -17,7 +17,7 @@ function chart(id, height, series, options = {}) {
     ...size(host, height), series: [{}, ...series], cursor: {drag: {x: true, y: false}, sync: options.sync ? {key: "now"} : undefined},
     scales: {x: {time: !!options.time}, y: options.scale || {}},
     axes: [{...axis, size: 28, values: options.time ? (_, at) => at.map(clock) : (_, at) => at.map((v) => v === 0 ? "now" : `${v} s`)}, {...axis, size: 52, splits: options.splits, filter: (_, at) => at}],
-    hooks: options.hooks || {}, legend: {show: false}}, [[], ...series.map(() => [])], host);
+    padding: [8, 14, 0, 0], hooks: options.hooks || {}, legend: {show: false}}, [[], ...series.map(() => [])], host);
   made.host = host; made.height0 = height;
   return plots[id] = made;
 }
@@ -33,7 +33,7 @@ function remake() {
   chart("innovation", 90, points, {sync: true, scale: {range: [-5, 5]}, splits: () => [-3, 0, 3], hooks: {draw: [(u) => dashed(u, [3, -3])]}});
   facts.inputs.forEach((_, i) => chart(`input${i}`, 80, [{stroke: css("--ink"), width: 1.2}], {sync: true}));
   chart("trend", 150, [{stroke: css("--blue"), width: 1.6, points: {show: false}}],
-    {time: true, scale: {distr: 3, range: [0.5, 5]}, splits: () => [0.5, 1, 2, 4], hooks: {drawAxes: [bands]}});
+    {time: true, scale: {distr: 3, range: [0.5, 5]}, splits: () => [0.5, 1, 2, 4], hooks: {drawAxes: [bands], draw: [(u) => dashed(u, [1])]}});
 }
 
 function holder(id, title) {
@@ -74,12 +74,22 @@ function takeRows(message) {
 function number(value, digits = 3) { return value == null ? "–" : Number(value).toPrecision(digits); }
 function chip(node, level, text) { node.className = `chip ${level}`; node.textContent = `${WORDS[level] || "•"} ${text}`; }
 
+/* Where a health stands on its scale, from 0.5 to 4. */
+function place(health) { return `${100 / 3 * Math.log2(Math.min(Math.max(health, 0.5), 4) / 0.5)}%`; }
+
+function makeScale() {
+  const part = (level, low, high) => { const i = document.createElement("i"); i.className = level; i.style.width = `calc(${place(high)} - ${place(low)})`; return i; };
+  const label = (health) => { const span = document.createElement("span"); span.style.left = place(health); span.textContent = health; return span; };
+  const needle = document.createElement("b"); needle.id = "needle";
+  $("scale").replaceChildren(part("good", 0.5, facts.watch), part("watch", facts.watch, facts.wrong), part("bad", facts.wrong, 4),
+    needle, ...[1, facts.watch, facts.wrong].map(label));
+}
+
 function takeStanding(s) {
   chip($("link"), s.connected ? "good" : "bad", s.connected ? "Connected" : "Link lost");
   chip($("level"), s.level, s.word);
   $("ratio").textContent = number(s.worst);
-  const place = Math.log2(Math.min(Math.max(s.worst || 0.5, 0.5), 4) / 0.5) / 3;
-  $("needle").style.left = `${100 * place}%`;
+  $("needle").style.left = place(s.worst || 0.5);
   $("sensors").textContent = Object.keys(s.sensors).length ? `Sensors: ${Object.keys(s.sensors).join(", ")}.` : "";
   $("recording").textContent = s.recording == null ? "" : `● recording, ${s.recording.toLocaleString("en")} rows`;
   const c = s.counters, lines = [["samples", c.samples], ["lost before the learner", c.lost], ["frames damaged on the link", s.damaged],
@@ -124,6 +134,7 @@ function takeHello(message) {
   document.title = `${message.board} live - TinyUDE`;
   $("facts").textContent = `${message.source} · states ${message.states.join(", ") || "not told yet"}`;
   $("rate").textContent = message.rate ? `${+message.rate.toPrecision(4)} Hz, drawn at ${+message.row_rate.toPrecision(3)} Hz · pause by hovering` : "";
+  makeScale();
   remake();
 }
 
@@ -169,4 +180,5 @@ $("theme").onclick = () => {
   const kept = rows; remake(); document.getElementById("terms").replaceChildren(); rows = kept;
 };
 new ResizeObserver(() => { for (const p of Object.values(plots)) p.setSize(size(p.host, p.height0)); }).observe(document.body);
+makeScale();
 connect();
