@@ -42,6 +42,9 @@ def table_of(tmp_path: Path, text: str) -> dict[str, list[float]]:
         ("# t;x\n0,0;1,5\n0,1;2,5\n", {"t": [0, 0.1], "x": [1.5, 2.5]}),
         ("t,x\n-.5,+.5\n", {"t": [-0.5], "x": [0.5]}),
         ("t,x\n1e-3,2E5\n", {"t": [0.001], "x": [2e5]}),
+        ("sep=;\nt;x\n0,5;1\n1;2\n", {"t": [0.5, 1], "x": [1, 2]}),
+        ('"sep=,"\nt,x\n0,1\n', {"t": [0], "x": [1]}),
+        ('"t\tx"\t"y"\n1\t2\n', {"t\tx": [1], "y": [2]}),
         ("t,x\ntrue,false\n", None),
         ("t x\n1  2\n3 4\n", {"t": [1, 3], "x": [2, 4]}),
         ("t,x\r1,2\r3,4\r", {"t": [1, 3], "x": [2, 4]}),
@@ -220,6 +223,9 @@ def test_read_table_reads_cells_and_structs(tmp_path: Path) -> None:
     assert set(read_table(tmp_path / "a.mat")) == {"t", "log.x", "runs{1}", "runs{2}"}
 
 
+MANY = "[states]\n" + "".join(f's{k} = "s{k // 2}"\n' for k in range(5_000))
+
+
 def test_load_physics_file_reads_no_more_than_a_physics_file(tmp_path: Path) -> None:
     link, pipe, large = tmp_path / "rig.toml", tmp_path / "pipe.toml", tmp_path / "large.toml"
     link.symlink_to("/dev/zero")
@@ -230,7 +236,7 @@ def test_load_physics_file_reads_no_more_than_a_physics_file(tmp_path: Path) -> 
     large.write_text("#" * (MAX_FILE + 1))
     with pytest.raises(TinyUDEError, match=f"more than {MAX_FILE:,} bytes"):
         load_physics_file(large)
-    for text in ("x = " + "9" * 5_000, "a" + ".a" * 20_000 + " = 1", "[" * 5_000, "x = 2026-01-01", "\x00"):
+    for text in ("x = " + "9" * 5_000, "a" + ".a" * 20_000 + " = 1", "[" * 5_000, "x = 2026-01-01", "\x00", MANY):
         (tmp_path / "odd.toml").write_text(text)
         with pytest.raises(TinyUDEError) as caught:
             load_physics_file(tmp_path / "odd.toml")

@@ -57,6 +57,12 @@ def test_numbers_refuses_a_misspelt_column(names: tuple[str, str]) -> None:
             numbers(frame, NAMES, "Y")
 
 
+def test_numbers_refuses_columns_of_different_lengths() -> None:
+    for names in (NAMES, ("a", "b")):
+        with pytest.raises(TinyUDEError, match=r"different shapes|cannot be read"):
+            numbers({names[0]: [1.0, 2.0], names[1]: [1.0]}, NAMES, "Y")
+
+
 def test_numbers_takes_a_table_of_other_names_by_position() -> None:
     for kind, frame in frames(("a", "b"), TABLE).items():
         np.testing.assert_array_equal(numbers(frame, NAMES, "Y"), TABLE, err_msg=kind)

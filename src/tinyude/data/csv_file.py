@@ -26,6 +26,7 @@ MAX_COLUMNS = 10_000
 MAX_LINE = 1_000_000  # characters
 BLOCK = 50_000_000  # characters that are parsed at once
 _COMMENTS = ("#", "%")
+_SEPARATOR_LINE = re.compile(r'"?sep=.?"?', re.IGNORECASE)  # what Excel is told; the lines themselves tell
 _SEPARATORS = (";", "\t", ",")  # in this order: a decimal comma is no separator
 _LIKE_A_VALUE = re.compile(r"[-+]?[.,]?\d|[-+]?(nan|inf)|true$|false$", re.IGNORECASE)  # or the start of a date
 
@@ -104,6 +105,8 @@ def _layout(lines: Iterator[str], path: Path) -> tuple[Layout, list[str]]:
     """The layout, and the data line that was read to find it (if any)."""
     comment = ""
     for number, line in enumerate(lines, start=1):
+        if _SEPARATOR_LINE.fullmatch(line.strip()):
+            continue
         if line.startswith(_COMMENTS):
             comment = line.lstrip("#% ").rstrip("\n")
         elif line.strip():

@@ -39,10 +39,18 @@ def numbers(values: Any, names: Sequence[str], what: str) -> Array:
     values = computed(values)
     columns = _column_names(values)
     if columns is not None and _named(columns, names, what):
-        values = np.column_stack([plain(_column(values, name), what) for name in names])
+        values = _beside([plain(_column(values, name), what) for name in names], names, what)
     elif columns is not None:
-        values = _by_position(values, columns)
+        values = _by_position(values, columns, what)
     return plain(values, what)
+
+
+def _beside(columns: Sequence[Array], names: Sequence[str], what: str) -> Array:
+    """Columns as one table."""
+    if len({column.shape for column in columns}) > 1:
+        lengths = ", ".join(f"{name}: {column.shape}" for name, column in zip(names, columns, strict=True))
+        raise TinyUDEError(f"{what} has columns of different shapes ({lengths}); give as many values in each.")
+    return np.column_stack(columns)
 
 
 def plain(values: Any, what: str, remedy: str = "give a numeric array") -> Array:
@@ -155,11 +163,11 @@ def _column(values: Any, name: str) -> Any:
     return values[name]
 
 
-def _by_position(values: Any, columns: Sequence[Any]) -> Any:
+def _by_position(values: Any, columns: Sequence[Any], what: str) -> Any:
     """A table none of whose names is asked for, as its bare columns."""
     if isinstance(values, Mapping) or hasattr(values, "data_vars") or getattr(values, "dtype", None) is not None:
         dims: Any = getattr(values, "dims", ())
         if not hasattr(values, "data_vars") and len(dims) == 2:
             return np.asarray(values)
-        return np.column_stack([np.asarray(values[name], dtype=np.float64) for name in columns])
+        return _beside([plain(values[name], what) for name in columns], columns, what)
     return np.asarray(values)

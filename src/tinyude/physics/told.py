@@ -20,6 +20,7 @@ from tinyude.physics.expressions import (
 from tinyude.physics.parsing import RESERVED_NAMES
 from tinyude.physics.syntax import check_name
 
+MAX_NAMES = 200  # of states, inputs and parameters together
 _NON_SMOOTH = (sp.DiracDelta, sp.floor, sp.ceiling, sp.frac, sp.Mod)
 _ARITHMETIC = (sp.Symbol, sp.Number, sp.NumberSymbol, sp.Add, sp.Mul, sp.Pow)
 _FUNCTIONS = SMOOTH_FUNCTIONS | NON_SMOOTH_FUNCTIONS
@@ -42,6 +43,10 @@ def names(items: Sequence[str | sp.Symbol], kind: str) -> tuple[str, ...]:
 
 
 def refuse_shared_names(states: tuple[str, ...], inputs: tuple[str, ...], parameters: tuple[str, ...]) -> None:
+    """An error where two things have one name, or where there are too many."""
+    count = len(states) + len(inputs) + len(parameters)
+    if count > MAX_NAMES:
+        raise TinyUDEError(f"There are {count:,} states, inputs and parameters, more than {MAX_NAMES}; name fewer.")
     role: dict[str, str] = {}
     for kind, names in (("state", states), ("input", inputs), ("parameter", parameters)):
         for name in names:
