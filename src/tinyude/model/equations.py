@@ -70,12 +70,18 @@ def describe(model: Model, diagnostics: Mapping[str, Any]) -> str:
         share = diagnostics["network"].get(state, 0.0)
         rest = f"{_carrier(model, index)} carries {share:.0%} of it" if share > 0.0 else _remainder(diagnostics, state)
         lines.append(f"residual of {state}: {words + '; ' if words else ''}{rest}")
-    for name, value, low, high in diagnostics["parameters"]:
-        digits = max(5, _digits(value, 0.3 * (high - low)))
-        lines.append(f"parameter {name} = {value:.{digits}g} [{low:.{digits}g}, {high:.{digits}g}]")
+    lines += [_parameter(*row) for row in diagnostics["parameters"]]
     if any("[" in line for line in lines):
         lines.append(f"intervals: {CONFIDENCE:.0%}, given these terms and their shapes{_beside(diagnostics)}")
     return "\n".join([*lines, *verdict_lines(diagnostics)])
+
+
+def _parameter(name: str, value: float, low: float, high: float) -> str:
+    """A parameter with its interval; without one where the value given was kept."""
+    if not high > low:
+        return f"parameter {name} = {value:.6g}, kept"
+    digits = max(5, _digits(value, 0.3 * (high - low)))
+    return f"parameter {name} = {value:.{digits}g} [{low:.{digits}g}, {high:.{digits}g}]"
 
 
 def verdict_lines(diagnostics: Mapping[str, Any]) -> list[str]:

@@ -318,8 +318,8 @@ def _parameters(evidence: Evidence) -> Iterator[Reason]:
             )  # fmt: skip
         elif parameter["high"] - parameter["low"] <= 1e-9 * abs(parameter["value"]):
             yield Reason(
-                CAUTION, f"The interval of the parameter {name} has no width: the data did not move it.",
-                "Excite the system so that it matters, or fix its value.", "interval",
+                CAUTION, f"The parameter {name} is not identified: the record does not move it from "
+                f"{parameter['value']:g}.", "Excite the system so that it matters, or fix its value.", "interval",
             )  # fmt: skip
     if evidence.deficient:
         yield Reason(

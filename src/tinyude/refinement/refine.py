@@ -19,6 +19,7 @@ from tinyude.refinement.estimate import Estimate, Setup, estimate, estimate_on, 
 from tinyude.refinement.gating import cut_alike
 from tinyude.refinement.guard import SHORTEST, HeldBack, free_run_errors, held_back, paired
 from tinyude.refinement.hybrid import Hybrid
+from tinyude.refinement.identified import identified
 from tinyude.refinement.incomplete import Incomplete
 from tinyude.refinement.noise import robust_log_likelihood
 from tinyude.refinement.prepare import Sensors, affordable_rows
@@ -27,11 +28,11 @@ from tinyude.refinement.starts import with_starts
 from tinyude.refinement.stretches import Batch, Stretch, batch_of
 from tinyude.refinement.structures import FIXED, as_it_is, hybrids_of
 from tinyude.refinement.thinning import reduced
-from tinyude.refinement.uncertainty import covariance_of
 
 Array = NDArray[Any]
 Streamed = Callable[[], Model | None]
 RICHEST, SEARCH, POLISH = 0.3, 0.4, 0.2  # of the work: one structure, the others where none explains the rows, the last
+KEEPING = 0.1  # for the others where parameters are not identified
 JUDGED_ROWS = 2_000  # over which candidates run freely, however few rows they are fitted to: short runs say little
 PASSES, MANY_PASSES = 25, 250  # over the rows: for a model that explains them, and for one that does not
 WHITE = (0.5, 1.6)  # mean squared innovation of a model that explains the rows up to sensor noise
@@ -151,7 +152,10 @@ def refine(
         budget.grant(POLISH)
         best, result = _polished(setup, best, own, result, made.parts, first, rows)
         chosen = [best if c.best else c for c in chosen]
-    final = covariance_of(setup, own, result, best.model) if best.name not in FIXED else _certain(best)
+    if best.name in FIXED:
+        return Refined(_certain(best), chosen, setup, result, made.parts, white or not made.parts.enough)
+    budget.grant(KEEPING)
+    final, result = identified(setup, own, result, best.model, given)
     return Refined(final, chosen, setup, result, made.parts, white or not made.parts.enough)
 
 

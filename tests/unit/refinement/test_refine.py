@@ -58,6 +58,41 @@ def test_refine_is_repeatable_and_can_be_left_out(runs) -> None:
         tu.UDE(physics(), hidden=(), library=[], refine="much").fit(samples, t=times)
 
 
+def test_refine_keeps_a_parameter_that_the_record_does_not_move() -> None:
+    """A torque on an arm that stands still tells of no inertia; without bounds it ran to any number."""
+    rng = np.random.default_rng(1)
+    times = 0.01 * np.arange(1500)
+    parameters = {
+        "G": tu.Parameter(1.0, learn=True), "c": tu.Parameter(0.1, learn=True), "J": tu.Parameter(0.05, learn=True)
+    }  # fmt: skip
+    arm = tu.Physics(["th", "w"], ["w", "(u - G*sin(th) - c*w)/J"], inputs=["u"], parameters=parameters)
+    ude = tu.UDE(arm, measured=["th"], hidden=(), library=[])
+    ude.fit(1e-3 * rng.standard_normal((1500, 1)), t=times, u=np.sin(2.0 * times))
+    found = {name: (value, low, high) for name, value, low, high in ude.parameters_}
+    assert found["c"] == (0.1, 0.1, 0.1) and found["J"] == (0.05, 0.05, 0.05)
+    assert "parameter J = 0.05, kept" in str(ude)
+    assert "The parameter J is not identified: the record does not move it from 0.05." in str(ude)
+
+
+def test_refine_learns_beside_a_parameter_that_is_not_identified() -> None:
+    rng = np.random.default_rng(3)
+    times = 0.01 * np.arange(2000)
+    drive = np.sin(2.0 * times)
+    x = np.zeros(2000)
+    for k in range(1999):
+        x[k + 1] = x[k] + 0.01 * (-0.5 * x[k] + drive[k])
+    both = tu.Physics(
+        ["x", "y"], ["-a*x + u", "-b*y + 1e-6*d*x"], inputs=["u"],
+        parameters={n: tu.Parameter(v, learn=True) for n, v in (("a", 1.0), ("b", 2.0), ("d", 5.0))},
+    )  # fmt: skip
+    samples = np.column_stack([x, 0.01 * np.cos(times)]) + 1e-3 * rng.standard_normal((2000, 2))
+    ude = tu.UDE(both, hidden=(), library=[]).fit(samples, t=times, u=drive)
+    found = {name: (value, low, high) for name, value, low, high in ude.parameters_}
+    value, low, high = found["a"]
+    assert value == pytest.approx(0.5, abs=0.02) and high > low
+    assert found["d"] == (5.0, 5.0, 5.0)
+
+
 def test_refine_gives_smoothed_states_with_intervals(runs) -> None:
     times, samples = runs
     states = tu.UDE(physics(), hidden=(), library=[]).fit(samples, t=times).states_

@@ -1,0 +1,84 @@
+"""Parameters of which the record says nothing: they stay at the user's value, and the others are fitted beside them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tinyude.model.model import Model
+from tinyude.physics import Physics
+from tinyude.refinement.estimate import Estimate, Setup, settled
+from tinyude.refinement.hybrid import Hybrid
+from tinyude.refinement.uncertainty import covariance_of
+from tinyude.refinement.unknowns import Unknowns
+
+Array = NDArray[Any]
+UNSURE = 0.7  # relative standard error; of a positive parameter the prior alone has 1
+MOVED = 2.0  # standard errors from the user's value
+FIRM = 1e30  # precision that no record has: the steps of the others do not count on a kept one
+ROUNDS = 2
+
+
+def identified(setup: Setup, own: Hybrid, result: Estimate, model: Model, given: Physics) -> tuple[Model, Estimate]:
+    """The model with its covariance, parameters that are not identified back at the user's value.
+
+    One after the other, that of the largest relative error first: beside a kept one the others may be sure.
+    """
+    kept: list[int] = []
+    now, final = result, covariance_of(setup, own, result, model)
+    while (place := _least_sure(final, given, kept)) is not None:
+        fixed = _kept(now.unknowns, place, _value(given, final, place))
+        fitted = settled(setup, replace(now, solution=replace(now.solution, unknowns=fixed)), ROUNDS)
+        if not np.isfinite(fitted.solution.passed.cost):
+            break
+        kept.append(place)
+        now = fitted
+        final = _without_errors(covariance_of(setup, own, now, own.moved(now.unknowns.values)), kept)
+    return final, now
+
+
+def _value(given: Physics, model: Model, place: int) -> float:
+    return given.parameters[model.physics.learned[place]].value
+
+
+def _least_sure(model: Model, given: Physics, kept: list[int]) -> int | None:
+    """The place of the parameter with the largest relative error among those that are not identified.
+
+    Not identified: hardly surer than not known at all, and not moved away from the user's value. Where that is 0 there
+    is nothing to compare an error with: then a parameter without any information is meant.
+    """
+    worst, place = UNSURE, None
+    for k, (name, error) in enumerate(zip(model.physics.learned, model.parameter_errors, strict=True)):
+        own, value = model.physics.parameters[name], _value(given, model, k)
+        known = bool(np.isfinite(error) and error > 0.0)
+        positive = own.min >= 0.0 and own.value > 0.0 and value > 0.0
+        size, apart = (own.value, own.value * np.log(own.value / value)) if positive else (value, own.value - value)
+        relative = (error / abs(size) if size else 0.0) if known else np.inf
+        if k not in kept and relative > worst and not (known and abs(apart) > MOVED * error):
+            worst, place = relative, k
+    return place
+
+
+def _kept(unknowns: Unknowns, place: int, value: float) -> Unknowns:
+    """The unknowns with one of them at a value that it does not leave."""
+    values, lower, upper = unknowns.values.copy(), unknowns.lower.copy(), unknowns.upper.copy()
+    mean, precision = unknowns.prior_mean.copy(), unknowns.prior_precision.copy()
+    values[place] = lower[place] = upper[place] = value
+    mean[place] = np.log(value) if unknowns.positive[place] else value
+    precision[place], precision[:, place] = 0.0, 0.0
+    precision[place, place] = FIRM
+    return Unknowns(unknowns.names, values, lower, upper, unknowns.positive, mean, precision)
+
+
+def _without_errors(model: Model, kept: list[int]) -> Model:
+    """The parameters that were kept count as exact: nothing was estimated."""
+    errors = model.parameter_errors.copy()
+    errors[kept] = 0.0
+    if model.covariance is None:
+        return replace(model, parameter_errors=errors)
+    covariance = model.covariance.copy()
+    covariance[kept], covariance[:, kept] = 0.0, 0.0
+    return replace(model, parameter_errors=errors, covariance=covariance)
