@@ -20,7 +20,6 @@ from tinyude.model.equations import describe, equation_lines
 from tinyude.model.file import DAMAGE, damaged, read_result, save_result
 from tinyude.model.model import Model
 from tinyude.physics import Physics
-from tinyude.physics.kinematics import measured_map
 from tinyude.training.resume import resumed_session
 from tinyude.training.session import Progress, Session
 
@@ -359,7 +358,8 @@ def load(path: str | PathLike[str]) -> UDE:
     result, arguments = read_result(path)
     try:
         ude = UDE(result.model.physics, **arguments)
-        measured_map(ude.physics, ude.measured, ude.unmeasured or ())  # says what is wrong with them
+        ude._options.check()
+        ude._options.check_names()
     except DAMAGE as error:
         raise damaged(path, error) from None
     ude.result_ = result

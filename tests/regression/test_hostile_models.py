@@ -51,6 +51,13 @@ def finding(name: str, value: Any) -> Callable[[dict, dict], None]:
     return change
 
 
+def argument(name: str, value: Any) -> Callable[[dict, dict], None]:
+    def change(header: dict, arrays: dict) -> None:
+        header["estimator"][name] = value
+
+    return change
+
+
 def contradicting(header: dict, arrays: dict) -> None:
     header["diagnostics"]["terms"][0]["coefficient"] *= 2.0
 
@@ -88,6 +95,20 @@ ABSURD = {
     "parameter of no model": finding("parameters", [["k", 1.0, 0.0, 2.0]]),
     "warnings are no list": finding("warnings", 3),
     "no findings": finding("terms", None),
+    "holds are a number": finding("holds", 3),
+    "holds of no input": finding("holds", {"u": ["held", 0]}),
+    "many orders": setting("order", [1] * 5_000),
+    "window": argument("window", -1e308),
+    "endless window": argument("window", float("inf")),
+    "library is a number": argument("library", 1e308),
+    "library": argument("library", ["__import__('os')"]),
+    "wraps is a number": argument("wraps", 2.0),
+    "wraps by lists": argument("wraps", [[]]),
+    "on is a number": argument("on", 2**31),
+    "on is no state": argument("on", ["phi"]),
+    "sees nothing there": argument("sees", ["phi"]),
+    "hold of no input": argument("hold", {"u": "held"}),
+    "preset": argument("preset", "<script>"),
 }
 
 
@@ -103,6 +124,14 @@ def test_load_refuses_absurd_content_with_a_valid_checksum(
     with pytest.raises(TinyUDEError, match="is damaged") as caught:
         tu.load(path)
     assert str(caught.value).isprintable() and len(str(caught.value)) < 600
+
+
+def test_load_refuses_a_file_that_is_no_model_by_its_size(tmp_path: Path) -> None:
+    path = tmp_path / "a.tinyude"
+    with path.open("wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(TinyUDEError, match="bytes; give a file"):
+        tu.load(path)
 
 
 def test_load_refuses_devices_and_folders(tmp_path: Path) -> None:

@@ -13,7 +13,9 @@ import sympy as sp
 from tinyude.data.streams import Stream, as_stream, turns
 from tinyude.errors import TinyUDEError
 from tinyude.physics import Physics
-from tinyude.physics.kinematics import measured_map
+from tinyude.physics.holds import as_holds
+from tinyude.physics.kinematics import measured_map, residual_states, seen_columns
+from tinyude.physics.library import given_terms
 from tinyude.reference.config import Config
 from tinyude.training.presets import PRESETS
 
@@ -81,6 +83,17 @@ class FitOptions:
         if self.refine not in (True, False, "thorough"):
             raise TinyUDEError(f"refine is {self.refine!r}; use True, False or 'thorough'.")
         _check_numbers(self.hidden, self.learner_settings)
+
+    def check_names(self) -> None:
+        """Raise where names, terms or holds do not belong to the physics; a model file may say anything."""
+        names, _, _ = measured_map(self.physics, self.measured, self.unseen())
+        residual_states(self.physics, self.on, self.preset)
+        seen_columns(self.physics, self.sees)
+        turns(self.wraps, names)
+        if self.library is not None and not isinstance(self.library, str):
+            given_terms(self.physics, list(self.library))
+        if self.hold != "auto":
+            as_holds(self.hold, self.physics.inputs)
 
     def wants_streaming(self, stream: Stream) -> bool:
         """Whether the streaming learner is to do the work: by preset, by what was asked for, or for want of memory."""

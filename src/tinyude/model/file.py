@@ -28,11 +28,13 @@ from tinyude.physics import Physics
 from tinyude.physics.budget import within
 from tinyude.physics.expressions import expression_text
 from tinyude.physics.parsing import parse_expression
+from tinyude.physics.syntax import short
 from tinyude.reference.config import Config
 from tinyude.reference.network.mlp import mlp_count
 
 FORMAT = 3
 WITH_LEARNER = 2  # format of a model with the learner's configuration, which older versions read too
+MAX_FILE = 1 << 30  # bytes
 MAX_SECONDS = 30.0  # of CPU time, to read a model's expressions
 _ARRAYS = (
     "weights", "network_on", "x_scale", "u_scale", "dx_scale", "coefficients", "errors", "parameter_errors",
@@ -90,6 +92,8 @@ def read_result(path: str | PathLike[str]) -> tuple[FitResult, dict[str, Any]]:
     """A fit's result from a file, and the estimator's arguments; raises on anything that is not a whole model."""
     if os.path.exists(path) and not os.path.isfile(path):
         raise TinyUDEError(f"{path} is no regular file; give a file written by UDE.save().")
+    if os.path.exists(path) and os.path.getsize(path) > MAX_FILE:
+        raise TinyUDEError(f"{path} has more than {MAX_FILE:,} bytes; give a file written by UDE.save().")
     try:
         with safe_open(os.fspath(path), framework="numpy") as file:
             metadata = file.metadata() or {}
@@ -115,7 +119,7 @@ def read_result(path: str | PathLike[str]) -> tuple[FitResult, dict[str, Any]]:
 def damaged(path: str | PathLike[str], error: Exception) -> TinyUDEError:
     """What to raise when a file that looks whole holds what cannot be."""
     reason = str(error) if isinstance(error, TinyUDEError) else f"{type(error).__name__}: {error}"
-    return TinyUDEError(f"{path} is damaged ({reason}); save the model again.")
+    return TinyUDEError(f"{path} is damaged ({short(reason, 300)}); save the model again.")
 
 
 def checksum(header: str, arrays: dict[str, Any]) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from tinyude.data.streams import LONGEST_PERIOD, SHORTEST_PERIOD
 from tinyude.errors import TinyUDEError, printable
 from tinyude.model.model import Model
+from tinyude.physics.holds import as_holds
 from tinyude.physics.syntax import MAX_LENGTH
 from tinyude.reference.config import Config
 
@@ -119,6 +120,7 @@ def _check_findings(model: Model, found: Mapping[str, Any]) -> None:
     for state, share in found["network"].items():
         if state not in model.physics.states or not 0.0 <= share <= 1.0:
             raise TinyUDEError(f"the network's share in {state} is {share}")
+    as_holds(found.get("holds", {}), model.physics.inputs)
     for name, (low, high) in found["visited"].items():
         if not -LARGEST < low <= high < LARGEST:
             raise TinyUDEError(f"the visited range of {name} is {low} to {high}")
