@@ -53,8 +53,8 @@ def fleet(
     ] = 0.001,
     network: Annotated[bool, typer.Option("--network", help="Also learn a network in every fit (slower).")] = False,
     refine: Annotated[
-        bool, typer.Option("--refine/--no-refine", help="Refine each fit by its predictions: 3 times slower.")
-    ] = False,
+        bool, typer.Option("--refine/--no-refine", help="Refine each fit by its predictions, or save CPU time.")
+    ] = True,
     pooled: Annotated[
         bool, typer.Option("--pooled", help="Take all logs as one, e.g. one long log in many files; writes no page.")
     ] = False,

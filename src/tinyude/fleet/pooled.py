@@ -17,7 +17,7 @@ from tinyude.fleet.choice import Progress
 from tinyude.fleet.cluster import connected, results
 from tinyude.fleet.paths import Unit, find_units, frame_units
 from tinyude.fleet.pooling import CONFIDENCE
-from tinyude.fleet.run import OPTIONS, rig_of
+from tinyude.fleet.run import rig_of
 from tinyude.fleet.sums import GROUPS, Sums, WindowPlan
 from tinyude.fleet.work import Recipe
 from tinyude.physics import Physics
@@ -65,7 +65,7 @@ def fit_pooled(
     --------
     >>> fit_pooled("logs/{machine}/{part}.parquet", "rig.toml", terms=["omega", "tanh(20*omega)"])  # doctest: +SKIP
     """
-    recipe = Recipe(rig_of(physics), options=OPTIONS)
+    recipe = Recipe(rig_of(physics)).windows_only()
     if learned := recipe.rig.physics.learned:
         raise TinyUDEError(f"{', '.join(learned)} is to be learned, which merged sums cannot do; give it a value.")
     tell = progress or (lambda what, done, total: None)

@@ -25,8 +25,6 @@ from tinyude.physics import Physics
 from tinyude.physics.file import PhysicsFile, load_physics_file
 
 NO_REPORTS, FLAGGED_REPORTS, ALL_REPORTS = "none", "flagged", "all"
-# Refined fits took 3.3 times the CPU time and were 1.0 to 1.5 times as exact (three simulated plants).
-OPTIONS = {"refine": False}
 
 
 def fit(
@@ -63,8 +61,8 @@ def fit(
     false_alarms
         Share of healthy machines that may be flagged at one look.
     options
-        Further arguments of `tinyude.UDE`. Fits are not refined unless `refine` is given, and have no network unless
-        `hidden` is.
+        Further arguments of `tinyude.UDE`. Fits have no network unless `hidden` is given. `refine=False` costs less
+        CPU time; intervals then leave out what windows round off, such as the kink of dry friction.
     reports
         Report pages to write beside the fleet's page: "none", "flagged" machines, or "all".
     command
@@ -93,7 +91,7 @@ def fit(
     if reports not in (NO_REPORTS, FLAGGED_REPORTS, ALL_REPORTS):
         raise TinyUDEError(f"reports is {reports!r}; use 'none', 'flagged' or 'all'.")
     units = frame_units(logs) if isinstance(logs, Mapping) else find_units(logs, fspath(out))
-    recipe = Recipe(rig_of(physics), options={**OPTIONS, **(options or {})})
+    recipe = Recipe(rig_of(physics), options=dict(options or {}))
     store = Store(_address(out))
     tell = progress or (lambda what, done, total: None)
     planned = _planned(recipe, store, terms)

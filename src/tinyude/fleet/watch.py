@@ -205,19 +205,25 @@ def _slopes(tester: _Tester, weights: Array, times: Array) -> tuple[Array, Array
 
 
 def _steps(tester: _Tester, weights: Array) -> tuple[Array, Array, Array]:
-    """The clearest step: its size, the period after it, and its p value for having looked at every moment."""
+    """The step that leaves least: its size, the period after it, and its p value for having looked at every moment.
+
+    Not that of the least p value: two values on either side have more degrees of freedom than one, and far out that
+    counts for more than which moment it was.
+    """
     machines, periods = weights.shape
-    best = np.full(machines, np.inf)
-    size, at = np.full(machines, np.nan), np.full(machines, -1)
+    least = np.full(machines, np.inf)
+    size, at, chance = np.full(machines, np.nan), np.full(machines, -1), np.full(machines, np.nan)
     for after in range(1, periods):
         late = np.arange(periods) >= after
         split = (weights[:, late].sum(axis=1) > 0.0) & (weights[:, ~late].sum(axis=1) > 0.0)
         arm = _normed(weights * late) - _normed(weights * ~late)
         step, _, p, _ = tester.contrast(arm, 2)
-        better = split & (p < best)
-        best, size, at = np.where(better, p, best), np.where(better, step, size), np.where(better, after, at)
+        left = _misfit(tester.values, weights, _stepped(tester.values, weights, np.full(machines, after)))
+        better = split & np.isfinite(p) & (left < least)
+        least, chance = np.where(better, left, least), np.where(better, p, chance)
+        size, at = np.where(better, step, size), np.where(better, after, at)
     looks = np.maximum(tester.reports - 1, 1)
-    return size, at, np.where(at >= 0, np.minimum(best * looks, 1.0), np.nan)
+    return size, at, np.minimum(chance * looks, 1.0)
 
 
 def _stepped(moved: Array, weights: Array, at: Array) -> Array:

@@ -40,6 +40,10 @@ class Recipe:
     def with_terms(self, terms: tuple[str, ...]) -> Recipe:
         return replace(self, terms=terms)
 
+    def windows_only(self) -> Recipe:
+        """Without refinement: enough where terms are chosen or sums are formed."""
+        return replace(self, options={**self.options, "refine": False})
+
     @property
     def key(self) -> str:
         """A hash of everything but the data that a result depends on."""

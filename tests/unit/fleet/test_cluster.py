@@ -26,7 +26,7 @@ from tinyude.experiments.simulated_fleet import SimulatedFleet
 from tinyude.fleet.choice import pilots, survey
 from tinyude.fleet.paths import find_units
 from tinyude.fleet.pooled import single_files
-from tinyude.fleet.run import OPTIONS, open_fleet
+from tinyude.fleet.run import open_fleet
 from tinyude.fleet.sums import pooled_sums
 from tinyude.fleet.work import Recipe
 from tinyude.physics.file import load_physics_file
@@ -184,7 +184,7 @@ def test_fit_pooled_gives_the_coefficients_of_a_single_pass(tmp_path: Path, thre
     found = tu.fleet.fit_pooled(template(tmp_path), physics, terms=TERMS, client=threads)
     rig = load_physics_file(physics)
     files = single_files(find_units(template(tmp_path)))
-    plan = survey(pilots(files)[0], Recipe(rig, options=OPTIONS)).plan
+    plan = survey(pilots(files)[0], Recipe(rig)).plan
     streams = [log_stream([Path(file.files[0])], Columns.of(rig)) for file in reversed(files)]
     whole = pooled_sums(streams, rig.physics, plan, TERMS)
     assert found["coefficient"].to_numpy() == pytest.approx(whole.solve(), rel=1e-12)

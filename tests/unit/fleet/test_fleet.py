@@ -14,10 +14,13 @@ import polars as pl
 import pytest
 
 import tinyude as tu
+from tinyude.experiments.simulated_fleet import SimulatedFleet
 from tinyude.fleet.evidence import coefficient_rows, unit_figures
 from tinyude.fleet.paths import find_units, frame_units, period_days
 from tinyude.fleet.result import FleetResult
 from tinyude.fleet.store import Store
+from tinyude.fleet.work import Recipe, fit_unit
+from tinyude.physics.file import load_physics_file
 
 from .conftest import fleet_rows, scale_term
 
@@ -83,6 +86,18 @@ def test_period_days_reads_dates_weeks_and_months() -> None:
     assert days is not None
     assert [days["2026-01-06"] - days["2026-W02"], days["20260107"] - days["2026-01-06"]] == [1.0, 1.0]
     assert days["2026-01-05T12:00:00"] - days["2026-W02"] == 0.5
+
+
+def test_intervals_of_units_hold_the_true_coefficients(tmp_path: Path) -> None:
+    fleet, terms = SimulatedFleet(machines=10, weeks=1, seed=4), ("omega", "tanh(20*omega)")
+    recipe = Recipe(load_physics_file(fleet.write(tmp_path)), terms)
+    truth = {fleet.name(m): (-v[0], -d[0]) for m, (v, d) in enumerate(zip(*fleet.coefficients(), strict=True))}
+    off = []
+    for unit in find_units(f"{tmp_path}/logs/{{machine}}/{{date}}.parquet"):
+        found = {row["term"]: row for row in fit_unit(unit, recipe, Store(""))["terms"]}
+        for term, true in zip(terms, truth[unit.machine], strict=True):
+            off.append((found[term]["coefficient"] - true) / found[term]["error"])
+    assert 0.5 < np.sqrt(np.mean(np.square(off))) < 1.5  # chance that 20 normal numbers are within: 0.998
 
 
 def test_coefficient_rows_tell_the_known_value_and_the_verdict() -> None:

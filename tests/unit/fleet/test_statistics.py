@@ -99,6 +99,15 @@ def test_examine_finds_step_trend_and_outlier_and_tells_them_apart() -> None:
     assert np.nanmin([found.level_p[others], found.slope_p[others], found.step_p[others]]) > 1e-4
 
 
+def test_examine_dates_a_large_step_after_the_first_of_four_periods() -> None:
+    rng = np.random.default_rng(5)
+    values = 1.0 + 0.05 * rng.standard_normal((40, 1)) + 0.005 * rng.standard_normal((40, 4))
+    values[9, 1:] *= 0.6
+    found = examine(Panel(values, np.full((40, 4), 0.005), np.arange(4.0)))
+    assert found.step_at[9] == 1 and not found.trend_fits[9]
+    assert found.step[9] == pytest.approx(-0.4, abs=0.05) and found.step_p[9] < 1e-6
+
+
 def test_examine_sees_a_step_in_the_last_of_two_periods() -> None:
     _, estimate, error = table(np.random.default_rng(3), 30, 2, 0.1, 0.01, 0.01)
     estimate[4, 1] += 0.3
