@@ -103,7 +103,7 @@
     for (let i = 0, s = nice((a1 - a0) / 4), v = Math.ceil(a0 / s) * s; v <= a1 && i < 9; v += s, i++) axes += `<text x="${x(v)}" y="${H - B + 16}" text-anchor="middle">${number(+v.toPrecision(6))}</text>`;
     for (let i = 0, s = nice((b1 - b0) / 4), v = Math.ceil(b0 / s) * s; v <= b1 && i < 9; v += s, i++) axes += `<text x="${L - 6}" y="${y(v) + 4}" text-anchor="end">${number(+v.toPrecision(6))}</text><line x1="${L}" x2="${W - R}" y1="${y(v)}" y2="${y(v)}" stroke="var(--line)"/>`;
     const k = Math.sqrt(4.605);
-    const ellipse = `<ellipse cx="${x(ma)}" cy="${y(mb)}" rx="${k * sa / (a1 - a0) * (W - L - R)}" ry="${k * sb / (b1 - b0) * (H - T - B)}" fill="none" stroke="var(--measured)" stroke-dasharray="4 3"/>`;
+    const ellipse = `<ellipse cx="${x(ma)}" cy="${y(mb)}" rx="${k * sa / (a1 - a0) * (W - L - R)}" ry="${k * sb / (b1 - b0) * (H - T - B)}" fill="none" stroke="var(--ink)" stroke-width="1.3" stroke-dasharray="5 3"/>`;
     const colour = { act: "var(--bad)", watch: "var(--amber)", healthy: "var(--measured)", silent: "var(--measured)" };
     const order = { healthy: 0, silent: 1, watch: 2, act: 3 };
     points.sort((p, r) => order[p.m.state] - order[r.m.state]);
@@ -111,7 +111,7 @@
     const named = new Set(loud.slice(-10).map((p) => p.m.name));
     const dots = points.map(({ m, a, b }) => `<circle cx="${x(a).toFixed(1)}" cy="${y(b).toFixed(1)}" r="${order[m.state] > 1 ? 4 : 2}" fill="${colour[m.state]}" fill-opacity="${order[m.state] > 1 ? 1 : 0.55}"><title>${safe(m.name)}</title></circle>`
       + (named.has(m.name) ? `<text x="${x(a) + (x(a) > W - 90 ? -7 : 7)}" y="${y(b) + 4}" text-anchor="${x(a) > W - 90 ? "end" : "start"}" style="fill:var(--ink)">${safe(m.name)}</text>` : "")).join("");
-    host.innerHTML = `<svg viewBox="0 0 ${W} ${H}" role="img" aria-label="Machines by two figures">${axes}${ellipse}${dots}
+    host.innerHTML = `<svg viewBox="0 0 ${W} ${H}" role="img" aria-label="Machines by two figures">${axes}${dots}${ellipse}
       <text x="${W - R}" y="${H - 6}" text-anchor="end">${safe(data.quantities[q].name)} →</text><text x="0" y="${T}" text-anchor="start">↑ ${safe(data.quantities[other].name)}</text></svg>`;
   }
   function histogram() { byId("plane-note").textContent = "There is one figure only; the table has it."; }

@@ -19,7 +19,7 @@ from tinyude.errors import printable
 from tinyude.report import figures
 from tinyude.report.sentences import INTERVAL
 
-PIXELS_PER_INCH = 110
+PIXELS_PER_INCH, MOST_PIXELS = 110, 1_000_000
 NO_PANELS: dict[str, Any] = {
     "verdict": None, "cards": [], "slices": [], "free_run": None, "equations": [], "terms": [], "network": {},
     "analysis": [], "poles": None, "coverage": None, "record": None, "candidates": [], "next": "",
@@ -79,7 +79,9 @@ def _shown(value: Any) -> Any:
 
 def _pixels(figure: Figure) -> str:
     """A figure of many marks as the address of a PNG that carries its own data."""
-    return _address(figure, "png", dpi=PIXELS_PER_INCH, metadata={"Software": None})
+    area = float(figure.get_figwidth() * figure.get_figheight())
+    dpi = min(PIXELS_PER_INCH, (MOST_PIXELS / area) ** 0.5)
+    return _address(figure, "png", dpi=dpi, metadata={"Software": None})
 
 
 def _strokes(figure: Figure) -> str:

@@ -20,7 +20,7 @@ from tinyude.report.svg import Chart, interval_mark, scale_bar
 
 Array = NDArray[Any]
 Data = dict[str, Any]
-POINTS = 1200  # of a time plot
+POINTS, NUMBERS = 1200, 12_000  # of a time plot, and of all its lines: a page stays below 1.5 MB
 CLOUD = 250
 MOST_MISS = 100.0  # spreads: a run that is gone
 ROLLING = 40  # stretches that a rolling error is made of
@@ -80,8 +80,7 @@ def free_run_panel(ude: Any, run: Data | None, units: Mapping[str, str]) -> Data
             run = record_run(ude)
         except TinyUDEError:
             return None
-    stride = max(1, len(run["t"]) // POINTS)
-    rows = slice(None, None, stride)
+    rows = _thinned(len(run["t"]), 3 * len(run["names"]))
     spread = np.nanstd(run["reference"], axis=0)
     spread = np.where(spread > 0.0, spread, 1.0)
     alone = np.asarray(run.get("known", np.full_like(run["model"], np.nan)))
@@ -285,12 +284,17 @@ def record_panel(ude: Any, units: Mapping[str, str]) -> Data | None:
         return None
     names = list(ude.measured or ude.model_.physics.states)
     inputs = list(ude.model_.physics.inputs)
-    columns = [*record["Y"].T, *record["u"].T[: len(inputs)]]
+    rows = _thinned(len(record["t"]), len(names) + len(inputs))
+    columns = [*record["Y"][rows].T, *record["u"][rows].T[: len(inputs)]]
     signals = [
         {"name": label(n, units), "values": _plain(c), "input": k >= len(names)}
         for k, (n, c) in enumerate(zip([*names, *inputs], columns, strict=True))
     ]
-    return {"t": _plain(record["t"]), "signals": signals, "rejected": _rejected(record, ude.diagnostics_["rejected"])}
+    return {
+        "t": _plain(record["t"][rows]),
+        "signals": signals,
+        "rejected": _rejected(record, ude.diagnostics_["rejected"]),
+    }
 
 
 def _rejected(record: Mapping[str, Any], counts: Mapping[str, int]) -> list[Data]:
@@ -314,6 +318,12 @@ def _rejected(record: Mapping[str, Any], counts: Mapping[str, int]) -> list[Data
                 reason = "misfit or jump"
             spans.append({"reason": reason, "from": float(max(a, t[0])), "to": float(min(b, t[-1]))})
     return spans
+
+
+def _thinned(rows: int, lines: int) -> slice:
+    """Rows of a time plot: all, or one in so many."""
+    most = min(POINTS, NUMBERS // max(lines, 1))
+    return slice(None, None, max(1, -(-rows // max(most, 2))))
 
 
 def _inputs(ude: Any) -> Array | None:

@@ -1,10 +1,14 @@
 """What a control engineer reads: innovations beside those of the known physics alone, and poles with their spread."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
 import tinyude as tu
+from tinyude.model.dynamics import known_dynamics
+from tinyude.model.simulation import free_run
 from tinyude.report.control_panels import correlation_panels, poles_panel
 
 
@@ -48,3 +52,15 @@ def test_poles_are_those_of_a_linear_fit_over_the_motion_with_their_spread(oscil
     dry = 0.3 * float(np.tanh(40.0 * v) @ (v - v.mean()) / ((v - v.mean()) @ (v - v.mean())))
     value, spread = model["damping"]  # the tangent at rest would say (0.4 + 12) / 4
     assert value == pytest.approx((0.4 + dry) / 4.0, abs=4.0 * spread + 0.005) and 0.0 < spread < 0.02
+
+
+def test_page_of_many_signals_stays_small(tmp_path: Path) -> None:
+    names = [f"x{k}" for k in range(8)]
+    rates = ["u - 2*x0 + x1 - 0.1*x0", *[f"x{k - 1} - 2*x{k} + x{k + 1}" for k in range(1, 7)], "x6 - 2*x7"]
+    t = np.arange(0.0, 60.0, 0.02)
+    u = np.sign(np.sin(0.7 * t)) + np.sin(0.31 * t)
+    x = free_run(known_dynamics(tu.Physics(names, rates, ["u"])), np.zeros(8), t, np.ones(8), u[:, None])
+    noisy = x + 0.002 * np.random.default_rng(0).standard_normal(x.shape)
+    known = ["u - 2*x0 + x1", *rates[1:]]
+    ude = tu.UDE(tu.Physics(names, known, ["u"]), library=["x0"], network=None, refine=False).fit(noisy, t, u)
+    assert ude.report(tmp_path / "report.html").stat().st_size < 1_500_000
