@@ -82,13 +82,26 @@ def told(plant: Plant) -> Physics:
 def record(plant: Plant, motion: Motion, rng: np.random.Generator) -> tuple[Array, Array, Array, Array]:
     """Times, samples, input and true states of the user's, of one motion."""
     t = plant.period * np.arange(round(motion.seconds / plant.period) + 1)
-    u = motion.drive(t, rng)[:, None]
-    physics = Physics(plant.states, plant.truth, inputs=["u"])
-    states = free_run(known_dynamics(physics), motion.start, t, np.full(len(plant.states), 1e3), u)
+    driven = motion.drive(t, rng)[:, None]
+    dynamics, scale = known_dynamics(Physics(plant.states, plant.truth, inputs=["u"])), np.full(len(plant.states), 1e3)
+    if motion.control is None:
+        states = free_run(dynamics, motion.start, t, scale, driven)
+        return t, _sensed(plant, states, rng), driven, states[:, : len(plant.known)]
+    x, u = np.tile(np.array(motion.start), (len(t), 1)), np.zeros(driven.shape)
+    samples = np.zeros((0, len(plant.measured)))
+    for k in range(len(t)):
+        samples = np.vstack([samples, _sensed(plant, x[k : k + 1], rng)])
+        u[k] = motion.control(float(driven[k, 0]), samples, plant.period)
+        if k + 1 < len(t):
+            x[k + 1] = free_run(dynamics, x[k], t[:2], scale, u[[k, k]])[-1]
+    return t, samples, u, x[:, : len(plant.known)]
+
+
+def _sensed(plant: Plant, states: Array, rng: np.random.Generator) -> Array:
+    """Noisy samples, in steps of a coarse sensor."""
     columns = [plant.states.index(name) for name in plant.measured]
-    samples = states[:, columns] + plant.noise * rng.standard_normal((len(t), len(columns)))
-    samples = np.round(samples / plant.step) * plant.step if plant.step else samples
-    return t, samples, u, states[:, : len(plant.known)]
+    samples = states[:, columns] + plant.noise * rng.standard_normal((len(states), len(columns)))
+    return np.round(samples / plant.step) * plant.step if plant.step else samples
 
 
 def error(simulate: Simulate, plant: Plant, held_out: list[tuple[Array, Array, Array, Array]]) -> float:

@@ -124,6 +124,7 @@ class Evidence:
     parameters: Sequence[Mapping[str, Any]] = ()
     deficient: int = 0
     tied: Sequence[str] = ()  # signals that move as one
+    following: Sequence[str] = ()  # inputs that a controller made of the states
     constant: Mapping[str, float] = field(default_factory=dict)
     sensors: Sequence[Sensor] = ()
     lags: Sequence[Lag] = ()
@@ -192,6 +193,7 @@ def collect_evidence(
         "innovations": None if held_out else _innovations(found.get("innovations", {})),
         "held_back": _held_back(found),
         "held_back_count": int(found.get("refinement", {}).get("held_back_runs", 0)),
+        "following": list(found.get("refinement", {}).get("following", ())),
     }
     if len(seen) < FEWEST:
         return Evidence(**common)
@@ -238,6 +240,7 @@ def hidden_evidence(result: FitResult, stream: Stream) -> Evidence:
         parameters=_parameters(model, found),
         network=dict(found.get("network", {})),
         held_back=_held_back(found),
+        following=list(refinement.get("following", ())),
         held_back_count=int(refinement["held_back_runs"]),
     )
 

@@ -339,6 +339,13 @@ def _excitation(evidence: Evidence) -> Iterator[Reason]:
             CAUTION, f"{' and '.join(evidence.tied)} move as one in this record.",
             "What each of them does cannot be told apart; excite the system in other ways.", "excitation",
         )  # fmt: skip
+    if evidence.following:
+        names, follow = " and ".join(evidence.following), "follows" if len(evidence.following) == 1 else "follow"
+        yield Reason(
+            CAUTION, f"{names} {follow} the states, as a controller does: its effect and the friction's cannot be told "
+            "apart in this record.", "Add a record under an input that does not depend on the states, and do not trust "
+            "free runs of other motions before.", "feedback",
+        )  # fmt: skip
     if evidence.shortest and any(left.over_noise > 2.0 for left in evidence.unexplained.values()):
         yield Reason(
             CAUTION, "The shortest windows were needed: the sample rate is low for these dynamics.",

@@ -1,0 +1,55 @@
+"""Whether an input follows the measured states: a controller made it.
+
+What is new in an input, given all that was measured before, cannot know what is new in a sample at the same row: it
+acts only after it. If both are correlated, the input was computed from the sample, noise and all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tinyude.refinement.records import Record
+
+Array = NDArray[Any]
+PAST = 8  # rows that the new part of a row is told apart from
+CORRELATED, SURE = 0.2, 4.0  # correlation, and standard errors
+CLIPPED = 3.0  # standard deviations: steps of a reference are no feedback
+FEWEST = 100  # rows
+MOST = 20_000  # rows looked at
+
+
+def followed_states(records: Sequence[Record], inputs: Sequence[str]) -> list[str]:
+    """Names of the inputs that follow the measured states in these records."""
+    if not inputs:
+        return []
+    past, samples, driven = (np.concatenate(parts) for parts in zip(*map(_rows, records), strict=True))
+    good = np.flatnonzero(np.isfinite(past).all(axis=1) & np.isfinite(samples).all(axis=1))[:MOST]
+    if len(good) < FEWEST + past.shape[1]:
+        return []
+    new_samples, new_inputs = _new(past[good], samples[good]), _new(past[good], driven[good])
+    correlations = np.abs(new_samples.T @ new_inputs).max(axis=0)
+    least = max(CORRELATED, SURE / float(np.sqrt(len(good))))
+    return [name for name, correlation in zip(inputs, correlations, strict=True) if correlation > least]
+
+
+def _rows(record: Record) -> tuple[Array, Array, Array]:
+    """The rows before each row, its samples and its inputs."""
+    both = np.hstack([record.samples, record.inputs])
+    count = max(len(both) - PAST, 0)
+    past = np.hstack([both[PAST - k : PAST - k + count] for k in range(1, PAST + 1)])
+    return past, record.samples[len(both) - count :], record.inputs[len(both) - count :]
+
+
+def _new(past: Array, values: Array) -> Array:
+    """What the past does not tell of each column, outliers cut off, with norm 1; 0 where that is rounding."""
+    design = np.hstack([past / np.maximum(np.abs(past).max(axis=0), 1e-300), np.ones((len(past), 1))])
+    left = values - design @ np.linalg.lstsq(design, values, rcond=1e-10)[0]
+    left -= np.median(left, axis=0)
+    spread = np.maximum(1.4826 * np.median(np.abs(left), axis=0), 0.3 * left.std(axis=0))
+    real = spread > 1e-9 * np.maximum(values.std(axis=0), 1e-300)
+    cut = np.clip(left / np.where(real, spread, 1.0), -CLIPPED, CLIPPED) * real
+    return np.asarray(cut / np.maximum(np.linalg.norm(cut, axis=0), 1e-300))
