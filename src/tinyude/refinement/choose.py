@@ -21,7 +21,6 @@ FIRST = (*BARE, *WHOLE)  # then what was refined, by the number of its unknowns
 CLEARLY = 1.5  # standard errors of the paired difference (`tinyude reproduce choice`)
 LITTLE = 0.02  # of a held-back error: less is no reason to choose otherwise
 TINY = 1e-9  # error below which ratios are not looked at
-MOST_SEEN = 0.5  # share of the rows: refinement that has used less does not drop what the windows found
 
 
 def simplest_first(candidate: Candidate) -> tuple[bool, bool, int, int]:
@@ -44,9 +43,7 @@ def _acts_otherwise(model: Model) -> bool:
     return any(symbol.name in model.physics.inputs for term in kept for symbol in term.free_symbols)
 
 
-def choose(
-    candidates: Sequence[Candidate], by_free_runs: bool, by_evidence: bool, seen: float = 1.0
-) -> list[Candidate]:
+def choose(candidates: Sequence[Candidate], by_free_runs: bool, by_evidence: bool) -> list[Candidate]:
     """The candidates with one of them marked as the best.
 
     Parameters
@@ -57,27 +54,22 @@ def choose(
         Whether there are enough held-back free runs.
     by_evidence : bool
         Whether the likelihood can be trusted: the richest model's innovations are sensor noise.
-    seen : float
-        Share of the rows that refinement has used.
     """
-    place = _by_evidence(candidates, seen) if by_evidence or not by_free_runs else _by_free_runs(candidates)
+    place = _by_evidence(candidates) if by_evidence or not by_free_runs else _by_free_runs(candidates)
     if by_free_runs:
         place = _not_worse_than_simpler(candidates, place)
     return [replace(c, best=k == place) for k, c in enumerate(candidates)]
 
 
-def _by_evidence(candidates: Sequence[Candidate], seen: float) -> int:
+def _by_evidence(candidates: Sequence[Candidate]) -> int:
     """The best by evidence among those that keep what the windows found.
 
     The windows saw the whole record and weighed learning against nothing there. Refinement often sees a part of it,
-    too little to weigh dozens of kernel weights anew: that learning hurts is for the held-back free runs to say. Where
-    it has seen less than MOST_SEEN of the rows, the windows' structure stands as a whole.
+    too little to weigh dozens of kernel weights anew: that learning hurts is for the held-back free runs to say.
     """
     found = [k for k, c in enumerate(candidates) if c.name not in BARE]
     bare = max((c.cost for c in candidates if c.name in BARE), default=0)
     most = max((candidates[k].cost for k in found), default=0)
-    if most > bare and seen < MOST_SEEN:
-        found = [k for k in found if candidates[k].cost == most]
     kept = found if most > bare else range(len(candidates))
     return max(kept, key=lambda k: candidates[k].evidence if np.isfinite(candidates[k].evidence) else -np.inf)
 

@@ -93,9 +93,9 @@ class Rows:
         enough = max(JUDGED_ROWS, 2 * SHORTEST * len(self.everything))
         return batch_of(reduced(cut, max(fitted, enough), self.longest))
 
-    def share(self, seen: int) -> float:
-        """What part of the record so many rows are."""
-        return min(1.0, seen / max(sum(len(s) for s in self.everything), 1))
+    def share_unseen(self, seen: int) -> float:
+        """What part of the record is beyond so many rows."""
+        return max(0.0, 1.0 - seen / max(sum(len(s) for s in self.everything), 1))
 
 
 @dataclass(frozen=True)
@@ -143,9 +143,8 @@ def refine(
         if streamed is not None and (other := streamed()) is not None:
             hybrids["streaming"] = as_it_is(other)
         made = _searched(setup, hybrids, given, offered, first, rows, uncut=bool(sensors.guess))
-    seen = rows.share(first.batch.rows)
-    candidates = _candidates(setup, made, 1.0 - seen)
-    chosen = choose(sorted(candidates, key=simplest_first), made.parts.enough, white, seen)
+    candidates = _candidates(setup, made, rows.share_unseen(first.batch.rows))
+    chosen = choose(sorted(candidates, key=simplest_first), made.parts.enough, white)
     best = next(c for c in chosen if c.best)
     own, result = made.hybrids[best.name], made.found[best.name]
     if not white and best.name not in FIXED:

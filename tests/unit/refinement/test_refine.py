@@ -169,13 +169,6 @@ def test_choose_sees_that_learning_helps_in_every_run() -> None:
     assert best([replace(known, name="streaming"), terms], True, False) == "streaming"
 
 
-def test_choose_leaves_the_structure_where_few_rows_were_seen() -> None:
-    """Evidence over a small part of the rows does not drop what the windows found in all of them."""
-    terms, network = replace(candidate("terms", 9.0, []), cost=3), replace(candidate("network", 5.0, []), cost=60)
-    chosen = {seen: next(c.name for c in choose([terms, network], False, True, seen) if c.best) for seen in (1.0, 0.1)}
-    assert chosen == {1.0: "terms", 0.1: "network"}
-
-
 def test_simplest_first_places_networks_last() -> None:
     model = (
         tu.UDE(physics(), hidden=(), library=[], refine=False)
