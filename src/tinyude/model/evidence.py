@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tinyude.data.streams import Stream
 from tinyude.model import jackknife
+from tinyude.model.jump import Jump, jumps
 from tinyude.model.model import Model
 from tinyude.model.probes import RunErrors, characteristic_seconds, run_errors
 from tinyude.model.result import FitResult, learner_part
@@ -133,6 +134,7 @@ class Evidence:
     network: Mapping[str, float] = field(default_factory=dict)
     faults: Mapping[str, int] = field(default_factory=dict)
     changed_at: Sequence[float] = ()
+    jumps: Sequence[Jump] = ()
     rolled_back: int = 0
     uneven_noise: float = 1.0
     sizes: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # RMS of known rate and of rate
@@ -210,6 +212,7 @@ def collect_evidence(
         drivers=_drivers(model, seen, left, seen.dx - alone, unused or {}),
         changes=changes(model, seen),
         addends=addends(model, seen),
+        jumps=jumps(model, seen, left),
         values=wrong_values(model, seen),
         apart=stream.count / (2.0 * seen.usual + 1.0),
         tied=_tied(model, seen),

@@ -34,6 +34,8 @@ OUTSIDE = 0.01
 UNITS_OFF = 30.0
 FAR_TOO_SMALL = 100.0  # times: what is known is of no use there; a length in mm makes it 1000 times smaller
 CHANGE_HELPS, CHANGE_NEEDED = 3.0, 0.5  # times less unexplained; share unexplained as given
+JUMPED, JUMP_EXPLAINS = 8.0, 0.5  # standard errors (sound rigs stay below 4); share of the remainder beyond noise
+JUMP_OVER_NOISE, JUMP_REGION = 1.5, 2.0  # times the noise; ratio of the signal's size before and after
 ADDEND_NEEDED = 1.3  # times less unexplained beside the learned terms, which else explain the same
 ADDEND_GONE = 0.1  # of your term is left: learning has taken it back
 VALUE_LOW, VALUE_HIGH = 0.6, 1.7  # net over your value
@@ -91,6 +93,18 @@ def _changes(evidence: Evidence) -> Iterator[Reason]:
             f"with that changed {percent(best.share)}.",
             f"{remedy[0].upper()}{remedy[1:]}", "units" if "sign" not in best.text else "sign",
         )  # fmt: skip
+
+
+def _jumps(evidence: Evidence) -> Iterator[Reason]:
+    for jump in evidence.jumps:
+        left = evidence.unexplained[jump.state]
+        alike = 1.0 / JUMP_REGION < jump.ratio < JUMP_REGION  # else another region was visited
+        if left.over_noise > JUMP_OVER_NOISE and jump.strength > JUMPED and jump.explained > JUMP_EXPLAINS and alike:
+            yield Reason(
+                CAUTION, f"d({jump.state})/dt changed at about {seconds(jump.seconds)} of {where(evidence)}: the model "
+                f"averages what was before and after ({jump.strength:.0f} standard errors apart).",
+                "Fit the stretches before and after apart, or follow the change with partial_fit.", "change",
+            )  # fmt: skip
 
 
 def _kinematics(evidence: Evidence) -> Iterator[Reason]:
@@ -389,7 +403,7 @@ def _notes(evidence: Evidence) -> Iterator[Reason]:
 
 
 RULES: tuple[Callable[[Evidence], Iterator[Reason]], ...] = (
-    _room, _changes, _kinematics, _signs, _inputs, _free_runs, _unexplained, _innovations, _sizes, _parameters,
+    _room, _changes, _jumps, _kinematics, _signs, _inputs, _free_runs, _unexplained, _innovations, _sizes, _parameters,
     _excitation, sensor_findings, _coverage, _notes,
 )  # fmt: skip
 
