@@ -265,7 +265,10 @@ class _Survey:
 def _table(values: Any, names: Sequence[str], what: str, kind: str, shortest: int | None) -> Array:
     """An array with one column for each name."""
     if values is None:
-        raise TinyUDEError(f"{what} is missing; this physics has the {kind}s {', '.join(names)}.")
+        raise TinyUDEError(
+            f"{what} is missing; this physics has the {kind}s {', '.join(names)}: give {what}=..., or a data frame with "
+            "columns of these names, which cross-validation splits too."
+        )
     table = numbers(values, names, what)
     if table.ndim == 1:
         table = table[:, None]
