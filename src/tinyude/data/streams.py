@@ -266,7 +266,7 @@ def _table(values: Any, names: Sequence[str], what: str, kind: str, shortest: in
     """An array with one column for each name."""
     if values is None:
         raise TinyUDEError(
-            f"{what} is missing; this physics has the {kind}s {', '.join(names)}: give {what}=..., or a data frame with "
+            f"{what} is missing; this physics has the {kind}s {', '.join(names)}: give {what}=..., or a frame with "
             "columns of these names, which cross-validation splits too."
         )
     table = numbers(values, names, what)
