@@ -182,4 +182,4 @@ def _damping(pole: Any) -> Any:
 
 def _with_spread(figure: Callable[[Any], Any], pole: complex, drawn: Array | None) -> tuple[float, float | None]:
     """A figure of a pole, and its standard deviation over the drawn ones."""
-    return float(figure(pole)), None if drawn is None else float(np.std(figure(drawn)))
+    return round(float(figure(pole)), 9), None if drawn is None else float(np.std(figure(drawn)))

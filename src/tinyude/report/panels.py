@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tinyude.errors import TinyUDEError
+from tinyude.model.quantities import seconds as told_seconds
 from tinyude.model.simulation import outside
 from tinyude.physics.typeset import term_mathml
 from tinyude.report.control_panels import correlation_panels, poles_panel
@@ -174,7 +175,7 @@ def figure_cards(ude: Any, verdict: Mapping[str, Any]) -> list[Data]:
     figures, cards = verdict["figures"], []
     run, left = figures.get("free_run"), figures.get("unexplained", {})
     if run:
-        title = f"Free-run error over {run['seconds']:.3g} s, share of the spread"
+        title = f"Free-run error over {told_seconds(run['seconds'])}, share of the spread"
         cards.append(_card(title, run["noise"], run["error"], run["known"]))
     if left:
         state = max(left, key=lambda name: left[name]["share"])
@@ -242,7 +243,7 @@ def horizon_panel(verdict: Mapping[str, Any]) -> Data | None:
     note = "Free runs from states all along the record. Dotted: hold the last value; thin: what noise and start explain"
     columns = np.unique(np.linspace(0, len(t) - 1, HORIZONS).astype(int))
     table = {
-        "head": [f"{t[k]:.2g} s" for k in columns],
+        "head": [told_seconds(float(t[k])) for k in columns],
         "rows": [
             {"who": who, "cells": [percent(0.01 * rows[name][k]) for k in columns]}
             for who, name in (("model", "model"), ("known alone", "known"))
