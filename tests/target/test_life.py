@@ -111,6 +111,40 @@ def test_drift_over_half_an_hour_is_tracked_by_forgetting(network: bool, chip: C
     assert followed.max() < 0.03 < plain.max()
 
 
+@pytest.mark.parametrize("network", [True, False], ids=["network", "no network"])
+def test_slow_drift_of_a_springs_damping_is_tracked_by_forgetting(network: bool) -> None:
+    """A network that learned from a sample of all windows, not from the newest, was off by a fifth."""
+    period, stay = 0.01, 0.7
+
+    def record(minutes: float, rate: float, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """States, the damping among them, noisy samples and a random force."""
+        rng = np.random.default_rng(seed)
+        t = period * np.arange(round(60.0 * minutes / period))
+        u = rng.uniform(-2.0, 2.0, int(t[-1] / stay) + 1)[(t / stay).astype(int)][:, None]
+        truth = tu.Physics(["x", "v", "d"], ["v", "-20*x + 5*u - d*v", f"{rate:.9f}"], ["u"])
+        x = free_run(known_dynamics(truth), np.array([0.5, 0.0, 0.4]), t, np.ones(3), u)
+        return x, x[:, :2] + [0.01, 0.05] * rng.standard_normal((len(t), 2)), u
+
+    _, y, u = record(1.0, 0.0, 1)
+    physics = tu.Physics(["x", "v"], ["v", "-20*x + 5*u"], ["u"])
+    chip = chip_of_model(tu.UDE(physics, library=["v", "x**3"], hidden=(8,), updates=500).fit(y, t=period, u=u))
+    x, y, u = record(30.0, 0.4 / 1800.0, 51)  # doubles in half an hour
+    seen, still = x[::400, :2], np.zeros((len(x[::400]), 1))
+    most = {}
+    for name, learning in (("all alike", chip), ("forgetting", chip.forgetting(20.0))):
+        learning = learning if network else learning.without_network()
+        learner = native.NativeLearner(learning.config, learning.programs, "float32")
+        assert learning.start is not None
+        learner.start(learning.start)
+        errors = []
+        for rows, after in zip(np.split(np.hstack([y, u]), 60), x[2999::3000, 2], strict=True):
+            learner.push(rows)
+            truth = -after * seen[:, 1]
+            errors.append(np.linalg.norm(learner.residual(seen, still)[:, 0] - truth) / np.linalg.norm(truth))
+        most[name] = max(errors)
+    assert most["forgetting"] < 0.03 < 0.1 < most["all alike"]
+
+
 def test_forgetting_refuses_less_than_the_errors_need(chip: Chip) -> None:
     with pytest.raises(TinyUDEError, match="give at least"):
         chip.forgetting(0.1)
