@@ -280,19 +280,29 @@ int tu_learner_advance(tu_learner *l)
            job->update;
 }
 
-/* By operations that dominate a slice; instructions on a Cortex-M4F, measured: about 8 a weight and row of a block, 250
- * a sample of a window and 400 a pair of them.
+/* By what dominates a slice: instructions on an emulated Cortex-M4F, counted by kind of slice with 2 and 26 columns,
+ * windows of 14 to 250 samples either side, with and without a network.
  */
 int32_t tu_learner_cost(const tu_learner *l)
 {
-    const tu_config *config = l->config;
     const tu_job *job = &l->job;
-    int32_t half = l->calibrated && !l->calibrating ? l->setup.window.half : config->max_half;
-    int32_t piece = half < 100 ? 1 + half / 4 : 25, block = TU_CHIP_BLOCK * (l->adam.count * 8 + 500);
-    if (job->sample) {
-        return job->sample == TU_TAKEN ? 1 : piece;
+    int32_t columns = l->library.columns, fit = 1 + l->setup.window.half / 5;
+    if (job->sample == TU_FILTERING) {
+        return 8 + 2 * columns / 3;
     }
-    return job->compare || job->astray || job->prior ? 20 : job->setup ? 32 : job->solve ? 8 : block / 1000;
+    if (job->sample) {
+        return job->sample == TU_TAKEN ? 2 : job->sample == TU_TRYING ? 12 : fit < 20 ? fit : 20;
+    }
+    if (job->compare || job->astray || job->prior) {
+        return 14;
+    }
+    if (job->setup) {
+        return job->setup == TU_PLACE_PHYSICS ? 65 : 28;
+    }
+    if (job->solve) {
+        return job->solve == TU_REMOVING ? 5 + columns : 2;
+    }
+    return job->judge ? 11 : 1 + TU_CHIP_BLOCK * l->adam.count / 125;
 }
 
 void tu_learner_push(tu_learner *l, const tu_real *row)

@@ -9,7 +9,7 @@ static const tu_real CLEARLY = TU_R(2.0);    /* and in a stream, where it is jud
 /* Squared gain, in units of the derivative's scale (half a hundredth of it), below which a network is not worth having:
  * what windows get wrong alike everywhere would count as a gain. Set on one pendulum's hour; no other plant was tried.
  */
-static const tu_real WORTH = TU_R(2.5e-5);
+static const tu_real WORTH = TU_R(5e-5);
 enum { LEAST_PARTS = 8 }; /* that a judgement in the stream needs */
 enum { EVALUATED = 2 };   /* entries in a slice */
 

@@ -71,12 +71,15 @@ void tu_last_good_hold(tu_learner *l)
         return;
     }
     for (int a = 0; a < columns; a++) {
-        tu_real step = library->coefficients[a] - good->coefficients[a], norm = tu_sums_at(library, total, a, a);
-        error += library->errors[a] * library->errors[a] * norm;
-        own += good->errors[a] * good->errors[a] * norm;
-        for (int b = 0; step != 0 && b < columns; b++) {
-            tu_real other = library->coefficients[b] - good->coefficients[b];
-            apart += other != 0 ? step * other * tu_sums_at(library, total, a, b) : 0;
+        tu_real step = library->coefficients[a] - good->coefficients[a];
+        for (int b = 0; b < columns; b++) {
+            tu_real both = step * (library->coefficients[b] - good->coefficients[b]);
+            if (both != 0 || a == b) {
+                tu_real product = tu_sums_at(library, total, a, b);
+                apart += both * product;
+                error += a == b ? library->errors[a] * library->errors[a] * product : 0;
+                own += a == b ? good->errors[a] * good->errors[a] * product : 0;
+            }
         }
     }
     if (own <= error && apart <= CONTRADICTED * CONTRADICTED * error) {

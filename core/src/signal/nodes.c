@@ -3,7 +3,7 @@
 #include "numeric/elementary.h"
 
 enum { MAX_TERMS = TU_MAX_POLY + 1, NEWTON_STEPS = 8 };
-enum { SLICE = 128 }; /* samples: some 35,000 instructions of a Cortex-M4F at nine Gauss nodes */
+enum { SLICE = 128 }; /* samples: some 70,000 instructions of a Cortex-M4F at nine Gauss nodes */
 
 void tu_nodes_carve(tu_nodes *nodes, tu_arena *arena, const tu_config *config, int count)
 {

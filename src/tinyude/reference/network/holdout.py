@@ -14,7 +14,7 @@ from tinyude.reference.state import Array, Learner
 
 LEAST_GAIN = 1.0  # standard errors by which the network must improve held-out parts,
 CLEARLY = 2.0  # and in a stream, where it is judged again and again
-WORTH = 2.5e-5  # squared gain, in units of the derivative's scale, below which a network is not worth having
+WORTH = 5e-5  # squared gain, in units of the derivative's scale, below which a network is not worth having
 LEAST_PARTS = 8  # that a judgement in the stream needs
 
 
