@@ -30,8 +30,8 @@ PASSES = 150  # over the rows, that all holds together take
 def likeliest_holds(model: Model, records: Sequence[Record], setup: Setup, seconds: float) -> tuple[Hold, ...]:
     """The same hold for all inputs: held unless another is clearly likelier, ungated.
 
-    All are compared with the numbers as they are, under the process noise of held inputs; then held inputs and the
-    likeliest other, each with its own numbers and noise.
+    The numbers were fitted under one of them: each is judged with its own numbers and noise, as far as the work goes,
+    held inputs first, then those that are likeliest with the numbers as they are, under the noise of held inputs.
     On as many rows as so many seconds of expected work allow.
     """
     own = hybrid(model)
@@ -44,9 +44,10 @@ def likeliest_holds(model: Model, records: Sequence[Record], setup: Setup, secon
         filter_ = setup.make(own.field, batch_of(with_starts(stretches, setup.sensing)), setup.plan)
         grid, start = ((fits[0].kappa,), fits[0].noise) if fits else (GRID, start)
         fits.append(_Fit(filter_, *_likeliest_noise(setup, filter_, own.unknowns.values, start, grid)))
-    other = 1 + int(np.argmax([fit.score for fit in fits[1:]]))
-    held, rival = (_refitted(setup, own, fits[k]) for k in (0, other))
-    return (TRIED[other if rival > held + CLEARLY_LIKELIER else 0],) * count
+    likely = sorted(range(1, len(TRIED)), key=lambda k: -fits[k].score)
+    scores = {k: _refitted(setup, own, fits[k]) for k in (0, *likely)}
+    other = max(likely, key=lambda k: scores[k])
+    return (TRIED[other if scores[other] > scores[0] + CLEARLY_LIKELIER else 0],) * count
 
 
 class _Fit(NamedTuple):
