@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from tinyude.physics.programs import Emitter
 
 Array = NDArray[Any]
+NOTHING = np.finfo(np.float64).tiny ** 0.5
+JITTER = 1e-6  # beside a unit's 1, so that close units can be told apart
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,18 @@ class KernelNetwork:
         for i in range(count):
             answer[..., i, i * width : (i + 1) * width] = features[..., i, :]
         return answer
+
+    def prior_precision(self) -> Array:
+        """Of the unknowns before any record: a smooth curve around 0 of the network's own size."""
+        count, width = len(self.on), self.units + self.linear.shape[1]
+        answer = np.zeros((count, width, count, width))
+        for i, (centres, inverse) in enumerate(zip(self.centres, self.inverse_lengths, strict=True)):
+            among = kernel_values(centres, centres, inverse) + JITTER * np.eye(self.units)
+            square = float(self.weights[i] @ among @ self.weights[i]) / max(self.units, 1)
+            linear = 1.0 / np.maximum(np.square(self.linear[i]), NOTHING)
+            answer[i, :, i] = np.diag(np.concatenate([np.zeros(self.units), linear]))
+            answer[i, : self.units, i, : self.units] = among / max(square, NOTHING)
+        return answer.reshape(count * width, count * width)
 
     def depends_on(self, row: int) -> tuple[int, ...]:
         """The columns that residual state on[row] really depends on."""

@@ -3,7 +3,8 @@
 The record is cut into a few long blocks: errors of a model grow with the length of a free run, and short runs hardly
 tell models apart. In each block the filter finds the state over a short warm-up, from which the model runs freely to
 the end of the block; from several starts, looked at after several horizons. Numbers for a block are those of the whole
-fit, moved by one Gauss-Newton step over the sums of the other folds.
+fit, moved by one Gauss-Newton step over the sums of the other folds. A network's weights then start from nothing: what
+the windows made of them has seen the block, and a network remembers it.
 """
 
 from __future__ import annotations
@@ -149,15 +150,15 @@ def _without_each_fold(setup: Setup, found: Estimate, parts: HeldBack) -> dict[i
     if not np.isfinite(passed.cost):
         return dict.fromkeys(folds, unknowns.values)
     return {
-        f: _leave_out(unknowns, passed.information[fold != f].sum(axis=0), passed.gradient[fold == f].sum(axis=0))
+        f: _leave_out(unknowns, passed.information[fold != f].sum(axis=0), passed.gradient[fold != f].sum(axis=0))
         for f in folds
     }
 
 
 def _leave_out(unknowns: Unknowns, information: Array, gradient: Array) -> Array:
-    """One step over the sums of the others; at the solution the whole gradient is 0, so theirs is that left out."""
-    matrix, _ = unknowns.system(information, gradient)
-    step = damped_solve(matrix, -gradient * unknowns.scale, 1e-6)
+    """One step over the sums of the others, from a prior that knows nothing of this record."""
+    matrix, slope = unknowns.unlearned().system(information, gradient)
+    step = damped_solve(matrix, slope, 1e-6)
     return unknowns.moved(step).values
 
 

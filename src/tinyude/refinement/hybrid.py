@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tinyude.model.kernel import KernelNetwork
 from tinyude.model.model import Model
 from tinyude.model.parts import MLP, Part, Terms
 from tinyude.physics.derivatives import bound, pruned
@@ -131,11 +132,25 @@ def _unknowns(model: Model, moving: Sequence[bool], places: Array) -> Unknowns:
         chosen,
         coordinates,
         _prior(model, moving, places, chosen),
+        _first_precision(model, moving, chosen),
     )
 
 
 def _shapes(part: Part) -> list[str]:
     return list(part.shapes) if isinstance(part, Terms) else []
+
+
+def _first_precision(model: Model, moving: Sequence[bool], positive: Array) -> Array:
+    """Precision before any record: positive unknowns within a factor of e; network weights around 0."""
+    precision = np.diag(positive.astype(np.float64))
+    start = len(model.physics.learned)
+    for part, moves in zip(model.parts, moving, strict=True):
+        if moves:
+            own = slice(start, start + len(part.unknowns))
+            start = own.stop
+            if isinstance(part, KernelNetwork):
+                precision[own, own] = part.prior_precision()
+    return precision
 
 
 def _prior(model: Model, moving: Sequence[bool], places: Array, positive: Array) -> Array:

@@ -65,12 +65,13 @@ def _least_sure(model: Model, given: Physics, kept: list[int]) -> int | None:
 def _kept(unknowns: Unknowns, place: int, value: float) -> Unknowns:
     """The unknowns with one of them at a value that it does not leave."""
     values, lower, upper = unknowns.values.copy(), unknowns.lower.copy(), unknowns.upper.copy()
-    mean, precision = unknowns.prior_mean.copy(), unknowns.prior_precision.copy()
+    mean, precisions = unknowns.prior_mean.copy(), [unknowns.prior_precision.copy(), unknowns.first_precision.copy()]
     values[place] = lower[place] = upper[place] = value
     mean[place] = np.log(value) if unknowns.positive[place] else value
-    precision[place], precision[:, place] = 0.0, 0.0
-    precision[place, place] = FIRM
-    return Unknowns(unknowns.names, values, lower, upper, unknowns.positive, mean, precision)
+    for precision in precisions:
+        precision[place], precision[:, place] = 0.0, 0.0
+        precision[place, place] = FIRM
+    return Unknowns(unknowns.names, values, lower, upper, unknowns.positive, mean, *precisions)
 
 
 def _without_errors(model: Model, kept: list[int]) -> Model:

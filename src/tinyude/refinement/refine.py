@@ -18,7 +18,7 @@ from tinyude.refinement.choose import LITTLE, WHOLE, choose, simplest_first
 from tinyude.refinement.estimate import Estimate, Setup, estimate, estimate_on, polished
 from tinyude.refinement.gating import cut_alike
 from tinyude.refinement.guard import SHORTEST, HeldBack, free_run_errors, held_back, paired
-from tinyude.refinement.hybrid import Hybrid
+from tinyude.refinement.hybrid import Hybrid, hybrid
 from tinyude.refinement.identified import identified
 from tinyude.refinement.incomplete import Incomplete
 from tinyude.refinement.noise import robust_log_likelihood
@@ -207,12 +207,20 @@ def _candidates(setup: Setup, made: Structures, unseen: float) -> list[Candidate
     for name, own in made.hybrids.items():
         result = made.found[name]
         model = own.moved(result.unknowns.values) if len(result.unknowns) else own.model
-        scores = free_run_errors(setup, result, made.parts) if made.parts.enough else np.zeros(0)
+        scores = free_run_errors(setup, _movable(own, result), made.parts) if made.parts.enough else np.zeros(0)
         cost = len(result.unknowns) if name not in WHOLE else len(own.model.unknowns)
         likelihood = robust_log_likelihood(result.solution.passed, result.gate)
         price = 0.5 * cost * np.log(result.batch.rows) + unseen * len(result.unknowns)
         candidates.append(Candidate(name, model, float(likelihood - price), scores, cost))
     return candidates
+
+
+def _movable(own: Hybrid, result: Estimate) -> Estimate:
+    """With the weights of a kernel network as unknowns, so that what a held-back block taught them can be taken out."""
+    if own.model.kernel is None or len(result.unknowns):
+        return result
+    free = hybrid(own.model)
+    return replace(result, field=free.field, solution=replace(result.solution, unknowns=free.unknowns))
 
 
 def _polished(

@@ -23,6 +23,8 @@ class Unknowns:
     positive : array (count,) of bool
     prior_mean, prior_precision : array (count,), (count, count)
         In the coordinates that move; precision 0 for none.
+    first_precision : array (count, count)
+        Before any record: where it differs, the windows have learned from this record, and it was around 0.
     """
 
     names: tuple[str, ...]
@@ -32,6 +34,7 @@ class Unknowns:
     positive: Array
     prior_mean: Array
     prior_precision: Array
+    first_precision: Array
 
     def __len__(self) -> int:
         return len(self.names)
@@ -62,6 +65,12 @@ class Unknowns:
         matrix = information * np.outer(scale, scale) + self.prior_precision
         return matrix, gradient * scale + self.prior_precision @ (self.prior_mean - self.coordinates)
 
+    def unlearned(self) -> Unknowns:
+        """With the prior that they had before any record."""
+        learned = np.any(self.first_precision != self.prior_precision, axis=0)
+        mean = np.where(learned, 0.0, self.prior_mean)
+        return replace(self, prior_mean=mean, prior_precision=self.first_precision)
+
     @property
     def prior_cost(self) -> float:
         away = self.coordinates - self.prior_mean
@@ -71,4 +80,4 @@ class Unknowns:
 def empty_unknowns() -> Unknowns:
     """Nothing to move."""
     none = np.zeros(0)
-    return Unknowns((), none, none, none, np.zeros(0, dtype=bool), none, np.zeros((0, 0)))
+    return Unknowns((), none, none, none, np.zeros(0, dtype=bool), none, np.zeros((0, 0)), np.zeros((0, 0)))

@@ -30,8 +30,8 @@ def test_polished_keeps_the_estimate_where_the_new_stretches_diverge(monkeypatch
 
 
 def decay_rate(start: float) -> Unknowns:
-    one, none = np.ones(1), np.zeros(1)
-    return Unknowns(("c",), start * one, -np.inf * one, np.inf * one, np.zeros(1, dtype=bool), none, np.zeros((1, 1)))
+    one, none, vague = np.ones(1), np.zeros(1), np.zeros((1, 1))
+    return Unknowns(("c",), start * one, -np.inf * one, np.inf * one, np.zeros(1, dtype=bool), none, vague, vague)
 
 
 def test_estimate_ends_with_the_pass_under_its_own_noise() -> None:

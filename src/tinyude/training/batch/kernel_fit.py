@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import OptimizeResult, minimize
 
-from tinyude.model.kernel import KernelNetwork, kernel_values
+from tinyude.model.kernel import JITTER, KernelNetwork, kernel_values
 from tinyude.training.batch.evidence import NOISE_SPREAD, Posterior, posterior
 from tinyude.training.batch.problem import Blocks, Problem, make_blocks
 from tinyude.training.batch.triangular import lower_factor, solve_factored, solve_lower
@@ -32,7 +32,6 @@ STARTS = (0.2, 1.2)  # logarithms of the lengths
 IRRELEVANT = 4.0  # logarithm of a length beyond which an input plays no part
 HELD = 1e-6  # of a column: what may be left of it beside the terms that hold it
 ROUNDING = 1e-13  # of the largest squared feature: what its sums are exact to
-JITTER = 1e-6
 WIDER = 10.0  # times the likeliest prior variance of the units: for their intervals
 
 
