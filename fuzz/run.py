@@ -19,6 +19,8 @@ CORE = ("learner", "learner64", "service")
 READERS = ("expression", "toml", "csv", "npz", "mat", "model")
 HEADER = "| target | minutes | minutes of CPU | runs without a finding | runs a second of CPU |\n|---|---|---|---|---|"
 
+_CELLS = HEADER.splitlines()[0].count("|")
+
 
 def build(target: str, folder: Path) -> Path:
     """The program of a target of the core."""
@@ -72,9 +74,10 @@ def merged(document: Path, told: dict[str, str]) -> str:
     """The table with a row for each target: those told now, and the document's for the others."""
     from tinyude.experiments.documents import read_blocks
 
-    kept = {row.split("|")[1].strip(): row for row in read_blocks(document).get("fuzz", "").splitlines()[2:]}
-    rows = [told.get(target) or kept.get(target) for target in (*READERS, *CORE)]
-    return "\n".join([HEADER, *filter(None, rows)])
+    rows = [row for row in read_blocks(document).get("fuzz", "").splitlines()[2:] if row.count("|") == _CELLS]
+    kept = {row.split("|")[1].strip(): row for row in rows}
+    table = [told.get(target) or kept.get(target) for target in (*READERS, *CORE)]
+    return "\n".join([HEADER, *filter(None, table)])
 
 
 def main() -> int:
