@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -250,6 +251,7 @@ def test_readme_example_runs_in_any_folder(tmp_path: Path) -> None:
 
 def test_config_header_names_every_field_of_the_core() -> None:
     config, _ = learner("default", 60_000)
+    config = replace(config, inputs=1, linear=(1,), shift=(0,))  # what is told of each input
     written = re.findall(r"^    \.(\w+) =", config_header(config, 8, "plant"), re.MULTILINE)
     public = (ROOT / "core" / "include" / "tinyude.h").read_text()
     body = re.sub(r"/\*.*?\*/", "", public, flags=re.DOTALL).split("typedef struct tu_config {")[1].split("}")[0]

@@ -201,13 +201,15 @@ class BoardLink:
         return self._sequence
 
     def _command(self, kind: Type, body: bytes, what: str) -> None:
-        """Sent until it is answered: a damaged frame is sent again."""
+        """Sent until it is answered: a damaged frame is sent again. A slow board may answer an earlier attempt."""
+        sent = set()
         for _ in range(_TRIES):
-            sequence, until = self._send(kind, body), time.monotonic() + _PATIENCE
+            sent.add(self._send(kind, body))
+            until = time.monotonic() + _PATIENCE
             while time.monotonic() < until:
                 self.poll(0.05)
-                if sequence in self._replies:
-                    status = self._replies.pop(sequence)
+                if answered := sent & self._replies.keys():
+                    status = self._replies.pop(answered.pop())
                     if status != 0:
                         raise TinyUDEError(f"The board does not {what}: {_REASONS.get(status, f'status {status}')}.")
                     return

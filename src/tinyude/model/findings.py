@@ -173,7 +173,8 @@ def _signs(evidence: Evidence) -> Iterator[Reason]:
 
 
 def _sure(net: Net) -> bool:
-    return net.share > VALUE_SHARE and abs(net.learned) > SURE * net.error
+    """Whether a main term differs, and some of yours is left: else terms of another shape have taken its place."""
+    return net.share > VALUE_SHARE and min(abs(net.learned), abs(net.net)) > SURE * net.error
 
 
 def _wrong_value(net: Net) -> bool:
