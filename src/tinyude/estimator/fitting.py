@@ -144,7 +144,7 @@ def _refined(options: FitOptions, result: FitResult, stream: Stream, observed: O
     states = smoothed_states(refined)
     figures: dict[str, Any] = refined_figures(refined, options.physics, states)
     figures["holds"] = _named(options, holds)
-    figures["refinement"]["following"] = followed_states(records_of(stream), options.physics.inputs)
+    figures["refinement"]["following"] = followed_states(records_of(stream), options.physics.inputs, holds)
     config = base.config and replace(base.config, **learner_holds(holds))
     return replace(
         base,

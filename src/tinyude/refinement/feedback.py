@@ -1,7 +1,8 @@
 """Whether an input follows the measured states: a controller made it.
 
 What is new in an input, given all that was measured before, cannot know what is new in a sample at the same row: it
-acts only after it. If both are correlated, the input was computed from the sample, noise and all.
+acts only after it. If both are correlated, the input was computed from the sample, noise and all. An input that is
+linear or cubic between rows, or logged a row late, has acted before its row: nothing is said of those.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tinyude.physics.holds import Hold
 from tinyude.refinement.records import Record
 
 Array = NDArray[Any]
@@ -22,9 +24,10 @@ FEWEST = 100  # rows
 MOST = 20_000  # rows looked at
 
 
-def followed_states(records: Sequence[Record], inputs: Sequence[str]) -> list[str]:
-    """Names of the inputs that follow the measured states in these records."""
-    if not inputs:
+def followed_states(records: Sequence[Record], inputs: Sequence[str], holds: Sequence[Hold]) -> list[str]:
+    """Names of the inputs that follow the measured states in these records, under what they do between rows."""
+    after = [hold.kind == "held" and hold.shift <= 0 for hold in holds]
+    if not any(after):
         return []
     past, samples, driven = (np.concatenate(parts) for parts in zip(*map(_rows, records), strict=True))
     good = np.flatnonzero(np.isfinite(past).all(axis=1) & np.isfinite(samples).all(axis=1))[:MOST]
@@ -33,7 +36,8 @@ def followed_states(records: Sequence[Record], inputs: Sequence[str]) -> list[st
     new_samples, new_inputs = _new(past[good], samples[good]), _new(past[good], driven[good])
     correlations = np.abs(new_samples.T @ new_inputs).max(axis=0)
     least = max(CORRELATED, SURE / float(np.sqrt(len(good))))
-    return [name for name, correlation in zip(inputs, correlations, strict=True) if correlation > least]
+    told = zip(inputs, correlations, after, strict=True)
+    return [name for name, correlation, held in told if held and correlation > least]
 
 
 def _rows(record: Record) -> tuple[Array, Array, Array]:

@@ -6,8 +6,11 @@ import pytest
 import tinyude as tu
 from tinyude.experiments.choice import record, told
 from tinyude.experiments.choice_plants import TUNING, Plant
+from tinyude.physics.holds import Hold
 from tinyude.refinement.feedback import followed_states
 from tinyude.refinement.records import Record
+
+HELD = [Hold()]
 
 
 def one(plant: Plant, seed: int) -> Record:
@@ -17,12 +20,18 @@ def one(plant: Plant, seed: int) -> Record:
 
 @pytest.mark.parametrize("name", ["swing-up by a controller", "arm under a controller"])
 def test_an_input_of_a_controller_follows_the_states(name: str) -> None:
-    assert all(followed_states([one(TUNING[name], seed)], ["u"]) == ["u"] for seed in (11, 12))
+    assert all(followed_states([one(TUNING[name], seed)], ["u"], HELD) == ["u"] for seed in (11, 12))
 
 
 @pytest.mark.parametrize("name", ["motor pendulum", "cart with hysteresis", "motor without its coil"])
 def test_an_input_that_was_played_back_does_not(name: str) -> None:
-    assert all(followed_states([one(TUNING[name], seed)], ["u"]) == [] for seed in (11, 12))
+    assert all(followed_states([one(TUNING[name], seed)], ["u"], HELD) == [] for seed in (11, 12))
+
+
+def test_an_input_that_acts_before_its_row_tells_nothing() -> None:
+    found = one(TUNING["arm under a controller"], 11)
+    for hold in (Hold("linear"), Hold("cubic"), Hold("held", 1)):
+        assert followed_states([found], ["u"], [hold]) == []
 
 
 def test_few_rows_no_input_and_a_constant_one_tell_nothing() -> None:
@@ -30,7 +39,12 @@ def test_few_rows_no_input_and_a_constant_one_tell_nothing() -> None:
     few = Record(found.times[:60], found.samples[:60], found.inputs[:60])
     still = Record(found.times, found.samples, np.ones_like(found.inputs))
     none = Record(found.times, found.samples, np.zeros((len(found.times), 0)))
-    assert followed_states([few], ["u"]) == followed_states([still], ["u"]) == followed_states([none], []) == []
+    assert (
+        followed_states([few], ["u"], HELD)
+        == followed_states([still], ["u"], HELD)
+        == followed_states([none], [], [])
+        == []
+    )
 
 
 def test_the_verdict_says_that_an_input_follows_the_states() -> None:
