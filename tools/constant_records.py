@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ PLANTS: tuple[tuple[str, float, dict[str, Any]], ...] = (
     ("Lorenz, coarse", 0.05, {}),
 )
 MOTIONS = ("motor pendulum", "heater with a slow sensor")  # of the tuning plants of `reproduce choice`: free runs
+STREAMED = ("spring, cubic stiffening", "van der Pol", "diode clipper")  # of the zoo's tuning half, at 1 %
 PENDULUMS = {"angle only, 250 Hz": (4, 1), "angle and rate, outliers": (4, 2), "angle only, 20 Hz": (50, 1)}
 SEED, SECONDS = 3, 20.0
 
@@ -50,7 +52,18 @@ def free_runs(refine: bool) -> Iterator[tuple[str, float]]:
         yield name, choice.error(ude.simulate, plant, held_out)
 
 
-def pendulums(refine: bool) -> Iterator[tuple[str, float]]:
+def streamed() -> Iterator[tuple[str, float]]:
+    """The streaming learner's own results, by its NumPy engine: that of the core needs no compiler then."""
+    for name in STREAMED:
+        plant = plant_named(name)
+        samples, inputs = plant.record(0.01)
+        ude = tu.UDE(plant.physics, settings={}, engine="reference", hidden=(), refine=False)
+        ude.fit(samples, u=inputs if plant.inputs else None, t=plant.period)
+        yield name, plant.error(ude.residual)
+    yield from pendulums(settings={}, engine="reference", hidden=(), refine=False)
+
+
+def pendulums(**settings: Any) -> Iterator[tuple[str, float]]:
     """Sampled in several ways: the relative error of the friction."""
     plant = tu.systems.pendulum("A")
     t, samples = plant.stream(noise=0.01, seed=SEED, seconds=SECONDS)
@@ -60,12 +73,17 @@ def pendulums(refine: bool) -> Iterator[tuple[str, float]]:
         Y = samples[::stride, :measured].copy()
         if "outliers" in name:
             Y[np.random.default_rng(0).random(Y.shape) < 0.003] += 2.0
-        ude = tu.UDE(plant.physics, measured=plant.physics.states[:measured], refine=refine)
+        ude = tu.UDE(plant.physics, measured=plant.physics.states[:measured], **settings)
         error = ude.fit(Y, t=float(t[stride] - t[0])).residual(visited) - wanted
         yield name, float(np.sqrt(np.mean(error**2) / np.mean(wanted**2)))
 
 
+ROOMS: dict[str, Callable[[], Iterator[tuple[str, float]]]] = {
+    "windows": lambda: chain(residuals(False), free_runs(False), pendulums(refine=False)),
+    "refinement": lambda: chain(residuals(True), free_runs(True), pendulums()),
+    "streaming": streamed,
+}
+
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    refine = sys.argv[1:] == ["refined"]
-    print(json.dumps(dict([*residuals(refine), *free_runs(refine), *pendulums(refine)])))
+    print(json.dumps(dict(ROOMS[sys.argv[1]]())))

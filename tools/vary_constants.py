@@ -5,7 +5,7 @@
 
 Each value is written into a copy of the package and the records are fitted anew by another process, so that every use
 of the constant sees it. Errors are over those with the value that stands, from the same run; constants of the windows
-are judged by the windows' own result, those of refinement by the refined one.
+are judged by the windows' own result, those of refinement by the refined one, those of the stream by its own.
 """
 
 from __future__ import annotations
@@ -31,19 +31,31 @@ def main(wanted: list[str]) -> None:
     found = json.loads(VARIED.read_text(encoding="utf-8")) if VARIED.exists() and wanted else {}
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(shutil.copytree(PACKAGE, Path(folder) / "tinyude"))
-        stands = {refine: errors(copy, refine) for refine in (False, True)}
+        stands: dict[str, dict[str, float]] = {}
         for constant in chosen:
-            found[key(constant)] = {}
+            found[key(constant)], room = {}, judged_by(constant)
             for value in neighbours(ast.literal_eval(_evaluated(constant.value))):
-                refine = constant.file.startswith("refinement/")
-                now, before = varied(copy, constant, value, refine), stands[refine]
+                before = stands[room] = stands.get(room) or errors(copy, room)
+                now = varied(copy, constant, value, room)
                 found[key(constant)][repr(value)] = {name: round(now[name] / before[name], 4) for name in now}
-            VARIED.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+            write(found)
             print(key(constant), effect(constant), flush=True)
+
+
+def write(found: dict[str, Any]) -> None:
+    """A line for each constant."""
+    lines = [f"{json.dumps(name)}: {json.dumps(ratios)}" for name, ratios in sorted(found.items())]
+    VARIED.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 
 
 def key(constant: Constant) -> str:
     return f"{constant.file}:{constant.name}"
+
+
+def judged_by(constant: Constant) -> str:
+    """Whose result shows what a constant does."""
+    first = constant.file.partition("/")[0]
+    return {"refinement": "refinement", "reference": "streaming"}.get(first, "windows")
 
 
 def neighbours(value: Any) -> list[Any]:
@@ -58,13 +70,13 @@ def neighbours(value: Any) -> list[Any]:
     return [value / 2.0, 2.0 * value]
 
 
-def varied(copy: Path, constant: Constant, value: Any, refine: bool) -> dict[str, float]:
+def varied(copy: Path, constant: Constant, value: Any, room: str) -> dict[str, float]:
     """The records' errors with another value."""
     path = copy / constant.file
     text = path.read_text(encoding="utf-8")
     try:
         path.write_text(with_value(text, constant.name, value), encoding="utf-8")
-        return errors(copy, refine)
+        return errors(copy, room)
     finally:
         path.write_text(text, encoding="utf-8")
 
@@ -86,10 +98,10 @@ def with_value(text: str, name: str, value: Any) -> str:
     raise ValueError(f"{name} is not written on one line")
 
 
-def errors(copy: Path, refine: bool) -> dict[str, float]:
+def errors(copy: Path, room: str) -> dict[str, float]:
     """Those of every record, fitted by another process with the package that stands in `copy`; none if that fails."""
     done = subprocess.run(
-        [sys.executable, RECORDS, "refined" if refine else "windows"],
+        [sys.executable, RECORDS, room],
         capture_output=True, text=True, check=False, env=os.environ | {"PYTHONPATH": str(copy.parent)},
     )  # fmt: skip
     found: dict[str, float] = json.loads(done.stdout) if done.returncode == 0 else {}

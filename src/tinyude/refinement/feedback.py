@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from tinyude.physics.holds import Hold
 from tinyude.refinement.records import Record
+from tinyude.training.batch.samples import MEDIAN
 
 Array = NDArray[Any]
 PAST = 8  # rows that the new part of a row is told apart from
@@ -53,7 +54,7 @@ def _new(past: Array, values: Array) -> Array:
     design = np.hstack([past / np.maximum(np.abs(past).max(axis=0), 1e-300), np.ones((len(past), 1))])
     left = values - design @ np.linalg.lstsq(design, values, rcond=1e-10)[0]
     left -= np.median(left, axis=0)
-    spread = np.maximum(1.4826 * np.median(np.abs(left), axis=0), 0.3 * left.std(axis=0))
+    spread = np.maximum(MEDIAN * np.median(np.abs(left), axis=0), 0.3 * left.std(axis=0))
     real = spread > 1e-9 * np.maximum(values.std(axis=0), 1e-300)
     cut = np.clip(left / np.where(real, spread, 1.0), -CLIPPED, CLIPPED) * real
     return np.asarray(cut / np.maximum(np.linalg.norm(cut, axis=0), 1e-300))
