@@ -7,7 +7,7 @@
 static const tu_real LEAST_GAIN = TU_R(1.0); /* standard errors by which the network must improve held-out parts, */
 static const tu_real CLEARLY = TU_R(2.0);    /* and in a stream, where it is judged again and again */
 /* Squared gain, in units of the derivative's scale (half a hundredth of it), below which a network is not worth having:
- * what windows get wrong alike everywhere would count as a gain. Set on one pendulum's hour; no other plant was tried.
+ * what windows get wrong alike everywhere would count as a gain.
  */
 static const tu_real WORTH = TU_R(5e-5);
 enum { LEAST_PARTS = 8 }; /* that a judgement in the stream needs */
