@@ -1,14 +1,18 @@
 """A network is judged on blocks that taught it nothing."""
 
 import numpy as np
+import pytest
 
 import tinyude as tu
 from tinyude.experiments import choice
 from tinyude.experiments.choice_plants import TUNING
 from tinyude.refinement.hybrid import hybrid
 
+Fitted = tuple[tu.UDE, list[tuple[choice.Array, ...]]]
 
-def heater() -> tuple[tu.UDE, list[tuple[choice.Array, ...]]]:
+
+@pytest.fixture(scope="module")
+def heater() -> Fitted:
     """A heater whose slow sensor no curve of temperature and power explains, fitted to eighteen levels of power."""
     plant, rng = TUNING["heater with a slow sensor"], np.random.default_rng(2)
     t, Y, u, _ = zip(*(choice.record(plant, motion, rng) for motion in plant.training), strict=True)
@@ -17,16 +21,16 @@ def heater() -> tuple[tu.UDE, list[tuple[choice.Array, ...]]]:
     return ude.fit(list(Y), t=list(t), u=list(u)), held_out
 
 
-def test_network_that_remembers_the_record_is_not_kept() -> None:
-    ude, held_out = heater()
+def test_network_that_remembers_the_record_is_not_kept(heater: Fitted) -> None:
+    ude, held_out = heater
     network = next(c for c in ude.candidates_ if c.name == "network")
     assert network.model.kernel is not None and not network.best
     assert network.error > 0.5  # it runs away in blocks that it has not seen
     assert choice.error(ude.simulate, TUNING["heater with a slow sensor"], held_out) < 0.3
 
 
-def test_unlearned_weights_lie_around_zero_and_parameters_stay() -> None:
-    ude, _ = heater()
+def test_unlearned_weights_lie_around_zero_and_parameters_stay(heater: Fitted) -> None:
+    ude, _ = heater
     unknowns = hybrid(next(c for c in ude.candidates_ if c.name == "network").model).unknowns
     before = unknowns.unlearned()
     weights = np.array([name.startswith("part") for name in unknowns.names])
