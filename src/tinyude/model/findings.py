@@ -130,6 +130,8 @@ def _signs(evidence: Evidence) -> Iterator[Reason]:
         return
     said = set()
     for net in evidence.nets:
+        if _replaced(net):
+            continue
         if net.net * net.yours < 0.0 and abs(net.net) > 0.1 * abs(net.yours) and abs(net.learned) > SURE * net.error:
             said.add(net.state)
             yield Reason(
@@ -173,8 +175,12 @@ def _signs(evidence: Evidence) -> Iterator[Reason]:
 
 
 def _sure(net: Net) -> bool:
-    """Whether a main term differs, and some of yours is left: else terms of another shape have taken its place."""
-    return net.share > VALUE_SHARE and min(abs(net.learned), abs(net.net)) > SURE * net.error
+    return net.share > VALUE_SHARE and abs(net.learned) > SURE * net.error
+
+
+def _replaced(net: Net) -> bool:
+    """Whether nothing of your term is left because a term of another shape has taken its place."""
+    return net.beside and abs(net.net) < SURE * net.error
 
 
 def _wrong_value(net: Net) -> bool:

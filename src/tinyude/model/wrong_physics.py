@@ -71,6 +71,7 @@ class Net:
     learned: float
     error: float
     share: float = 1.0  # RMS of the learned term over RMS of the rate
+    beside: bool = False  # a term of the same variables and another shape was learned too
 
     @property
     def net(self) -> float:
@@ -329,11 +330,18 @@ def net_values(model: Model, shares: Mapping[str, float] | None = None) -> list[
         for part in sp.Add.make_args(known):
             number, shape = part.as_coeff_Mul()
             pieces[shape] = pieces.get(shape, 0.0) + float(number)
+        kept = [
+            term
+            for column, term in enumerate(model.terms)
+            if model.coefficients.size and model.coefficients[row, column]
+        ]
+        new = [term for term in kept if sp.expand(term) not in pieces]
         for column, term in enumerate(model.terms):
             learned = float(model.coefficients[row, column]) if model.coefficients.size else 0.0
             yours = pieces.get(sp.expand(term), 0.0)
             if learned and yours:
                 error = float(model.errors[row, column])
                 share = (shares or {}).get(f"{physics.states[state]}: {term}", 1.0)
-                answer.append(Net(physics.states[state], str(term), yours, learned, error, share))
+                beside = any(term.free_symbols <= other.free_symbols for other in new)
+                answer.append(Net(physics.states[state], str(term), yours, learned, error, share, beside))
     return answer

@@ -193,6 +193,7 @@ COLOURED = Innovations((0.6, "x"), (0.0, "", ""), 0.04)
         ),  # friction that was missing beside the known
         ({"nets": [Net("x", "v", -0.3, -0.3, 0.01, 0.6)], **VALUE}, "caution", "net -0.6 v against your -0.3 v"),
         ({"nets": [Net("x", "u", 30.0, -29.9, 0.1, 0.4)]}, "caution", "0.0033 times as much"),
+        ({"nets": [Net("x", "u", 30.0, -29.9, 0.1, 0.4, True)], **VALUE}, "good", ""),  # another shape took its place
         ({"nets": [Net("x", "u", 0.01, 3.0, 0.1, 0.4)]}, "caution", "3e+02 times as much"),
         ({"nets": [Net("x", "u", 30.0, -60.0, 0.1, 0.4)]}, "caution", "check the sign"),
         ({"addends": [Addend("x", "k*u", -1.0, 0.01, 0.5, 10.0, 5.0)]}, "caution", "-1 times your term k*u"),
