@@ -127,6 +127,13 @@ def corrupted(path: Path) -> Path:
     return path
 
 
+def test_read_table_refuses_a_folder_that_is_no_bag(tmp_path: Path) -> None:
+    folder = tmp_path / "log.csv"
+    folder.mkdir()
+    with pytest.raises(TinyUDEError, match=r"is a folder without metadata\.yaml; give a log file"):
+        read_table(folder, ["x"])
+
+
 def test_read_table_refuses_npz_that_promise_more_than_they_hold(tmp_path: Path) -> None:
     hostile = {
         "terabytes": npy((10**12,), b"\0" * 64),

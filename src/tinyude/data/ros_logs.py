@@ -75,6 +75,8 @@ def _number_names(value: Any) -> list[str]:
 @contextmanager
 def _bag(path: Path) -> Iterator[tuple[list[str], int, Any]]:
     """Topics, start and messages of a ROS 1 file, or of a ROS 2 folder or file."""
+    if path.is_dir() and not (path / "metadata.yaml").is_file():
+        raise TinyUDEError(f"{path} is a folder without metadata.yaml; give a log file, or the folder of a ROS 2 bag.")
     highlevel, typesys = needed("rosbags.highlevel", "ros"), needed("rosbags.typesys", "ros")
     store = typesys.get_typestore(typesys.Stores.LATEST)
     try:
