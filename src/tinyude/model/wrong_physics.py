@@ -330,16 +330,12 @@ def net_values(model: Model, shares: Mapping[str, float] | None = None) -> list[
         for part in sp.Add.make_args(known):
             number, shape = part.as_coeff_Mul()
             pieces[shape] = pieces.get(shape, 0.0) + float(number)
-        kept = [
-            term
-            for column, term in enumerate(model.terms)
-            if model.coefficients.size and model.coefficients[row, column]
-        ]
-        new = [term for term in kept if sp.expand(term) not in pieces]
-        for column, term in enumerate(model.terms):
-            learned = float(model.coefficients[row, column]) if model.coefficients.size else 0.0
-            yours = pieces.get(sp.expand(term), 0.0)
-            if learned and yours:
+        coefficients = model.coefficients[row].tolist() if model.coefficients.size else [0.0] * len(model.terms)
+        kept = [(k, term, pieces.get(sp.expand(term), 0.0)) for k, term in enumerate(model.terms) if coefficients[k]]
+        new = [term for _, term, yours in kept if not yours]
+        for column, term, yours in kept:
+            if yours:
+                learned = coefficients[column]
                 error = float(model.errors[row, column])
                 share = (shares or {}).get(f"{physics.states[state]}: {term}", 1.0)
                 beside = any(term.free_symbols <= other.free_symbols for other in new)

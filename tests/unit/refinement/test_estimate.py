@@ -78,7 +78,7 @@ class Counted(Filter):
         return Passed(*[np.zeros((1, 1))] * 2, *[np.ones((1, 1))] * 8)
 
     def smooth(self, unknowns: Any, noise: Noise, gate: float = 0.0) -> Any:
-        raise NotImplementedError
+        raise AssertionError("noise is fitted without smoothing")
 
 
 def test_fit_noise_keeps_the_process_noise_found_before_when_the_work_is_done() -> None:
