@@ -60,6 +60,7 @@ def connected(scheduler: str | None = None, workers: int | None = None, client: 
     count = workers or len(os.sched_getaffinity(0))
     with one_thread_each(), import_module("dask.config").set(QUIET), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Port .* is already in use")
+        warnings.filterwarnings("ignore", message="Creating scratch directories")  # is slow on a busy computer
         cluster = distributed.LocalCluster(
             n_workers=count, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=logging.ERROR
         )

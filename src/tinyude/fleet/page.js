@@ -11,7 +11,8 @@
     healthy: '<circle cx="7" cy="7" r="7" fill="currentColor"/><path d="M3.8 7.2l2.2 2.3 4.2-4.6" stroke="var(--card)" stroke-width="1.8" fill="none"/>',
     silent: '<circle cx="7" cy="7" r="6" fill="none" stroke="currentColor" stroke-width="1.6" stroke-dasharray="2.4 2.2"/>',
   };
-  const ROWS = 25, CARDS = 12;
+  const ROWS = 25, CARDS = 12, BINS = 40;
+  const FAR = 8; // spreads from the mean beyond which a machine is drawn at the border
   const view = { quantity: data.shown, state: "", find: "", labels: {}, sort: "rank", down: false, page: 0 };
 
   const safe = (text) => String(text).replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
@@ -19,8 +20,11 @@
   const badge = (state) => `<span class="badge s-${state}">${icon(state)}${WORD[state]}</span>`;
   const number = (value, digits = 3) => value === null || value === undefined ? "–"
     : (Math.abs(value) >= 1e5 || (Math.abs(value) < 1e-3 && value !== 0) ? value.toExponential(digits - 1) : String(+value.toPrecision(digits))).replace("-", "−");
-  const signed = (value, digits = 1) => value === null || value === undefined ? "–"
-    : (value > 0 ? "+" : value < 0 ? "−" : "") + Math.abs(value).toFixed(digits);
+  const signed = (value, digits = 1) => {
+    if (value === null || value === undefined) return "–";
+    const size = Math.abs(value).toFixed(digits);
+    return (+size === 0 ? "" : value > 0 ? "+" : "−") + size;
+  };
 
   const shownValue = (q, value) => value === null ? null : data.quantities[q].log ? Math.exp(value) : value;
 
@@ -85,45 +89,70 @@
       : flagged.length ? "" : "No machine is flagged.";
   }
 
+  // One quantity as a scale: the fleet's mean and spread, and ends that a machine far out does not stretch.
+  function scale(n, values) {
+    const f = data.quantities[n], [middle, spread] = f.log ? [Math.exp(f.mean), Math.exp(f.mean) * f.spread] : [f.mean, f.spread];
+    const reach = spread > 0 ? FAR * spread : Infinity, inside = values.filter((v) => Math.abs(v - middle) <= reach);
+    const low = Math.min(...inside, middle - 3 * spread), high = Math.max(...inside, middle + 3 * spread), pad = 0.05 * (high - low || Math.abs(middle) || 1);
+    const ticks = [], step = nice((high - low + 2 * pad) / 4);
+    for (let v = Math.ceil((low - pad) / step) * step; v <= high + pad && ticks.length < 9; v += step) ticks.push(+v.toPrecision(6));
+    return { middle, spread, low: low - pad, high: high + pad, ticks };
+  }
+  function histogram(values, axis, x, bottom, height) {
+    const counts = new Array(BINS).fill(0), width = (axis.high - axis.low) / BINS;
+    for (const v of values) { const bin = Math.floor((v - axis.low) / width); if (bin >= 0 && bin < BINS) counts[bin]++; }
+    const most = Math.max(...counts, 1);
+    return counts.map((count, bin) => count ? `<rect x="${(x(axis.low + bin * width) + 0.5).toFixed(1)}" width="${(x(width) - x(0) - 1).toFixed(1)}" y="${(bottom - count / most * height).toFixed(1)}" height="${(count / most * height).toFixed(1)}" fill="var(--measured)" fill-opacity=".5"><title>${count}</title></rect>` : "").join("");
+  }
+
   function plane(found) {
-    const q = view.quantity, other = data.plane.find((n) => n !== q);
-    const W = 420, H = 360, L = 58, B = 40, T = 8, R = 10;
-    const host = byId("plane");
-    if (other === undefined) return void (host.innerHTML = ""), histogram(q);
-    const points = found.filter((m) => m.levels && m.levels[q] !== null && m.levels[other] !== null)
-      .map((m) => ({ m, a: shownValue(q, m.levels[q]), b: shownValue(other, m.levels[other]) }));
-    byId("plane-note").textContent = "One dot a machine, mean over its periods; the ellipse holds 90 % of a healthy fleet.";
+    const q = view.quantity, other = data.plane.find((n) => n !== q), alone = other === undefined;
+    const W = 420, H = 410, L = 58, B = 40, T = 80, R = 14, host = byId("plane");
+    const points = found.filter((m) => m.levels && m.levels[q] !== null && (alone || m.levels[other] !== null))
+      .map((m) => ({ m, a: shownValue(q, m.levels[q]), b: alone ? 0 : shownValue(other, m.levels[other]) }));
+    byId("plane-note").textContent = alone ? "How many machines have which value, mean over their periods."
+      : "One dot a machine, mean over its periods; the ellipse holds 90 % of a healthy fleet. Above: how many machines lie where.";
     if (!points.length) return void (host.innerHTML = "");
-    const fleet = (n) => { const f = data.quantities[n]; return f.log ? [Math.exp(f.mean), Math.exp(f.mean) * f.spread] : [f.mean, f.spread]; };
-    const [ma, sa] = fleet(q), [mb, sb] = fleet(other);
-    const range = (values, middle, spread) => { const low = Math.min(...values, middle - 3 * spread), high = Math.max(...values, middle + 3 * spread); const pad = 0.05 * (high - low || 1); return [low - pad, high + pad]; };
-    const [a0, a1] = range(points.map((p) => p.a), ma, sa), [b0, b1] = range(points.map((p) => p.b), mb, sb);
-    const x = (v) => L + (v - a0) / (a1 - a0) * (W - L - R), y = (v) => T + (b1 - v) / (b1 - b0) * (H - T - B);
-    let axes = "";
-    for (let i = 0, s = nice((a1 - a0) / 4), v = Math.ceil(a0 / s) * s; v <= a1 && i < 9; v += s, i++) axes += `<text x="${x(v)}" y="${H - B + 16}" text-anchor="middle">${number(+v.toPrecision(6))}</text>`;
-    for (let i = 0, s = nice((b1 - b0) / 4), v = Math.ceil(b0 / s) * s; v <= b1 && i < 9; v += s, i++) axes += `<text x="${L - 6}" y="${y(v) + 4}" text-anchor="end">${number(+v.toPrecision(6))}</text><line x1="${L}" x2="${W - R}" y1="${y(v)}" y2="${y(v)}" stroke="var(--line)"/>`;
+    const across = scale(q, points.map((p) => p.a)), up = alone ? null : scale(other, points.map((p) => p.b));
+    const x = (v) => L + (v - across.low) / (across.high - across.low) * (W - L - R);
+    const y = alone ? () => H - B - 6 : (v) => T + (up.high - v) / (up.high - up.low) * (H - T - B);
+    const clamp = (v, axis) => Math.min(Math.max(v, axis.low), axis.high);
+    const ends = `<line x1="${L}" x2="${W - R}" y1="${H - B}" y2="${H - B}" stroke="var(--measured)"/>` + across.ticks.map((v) => `<text x="${x(v)}" y="${H - B + 16}" text-anchor="middle">${number(v)}</text>`).join("")
+      + (alone ? "" : up.ticks.map((v) => `<text x="${L - 6}" y="${y(v) + 4}" text-anchor="end">${number(v)}</text><line x1="${L}" x2="${W - R}" y1="${y(v)}" y2="${y(v)}" stroke="var(--line)"/>`).join(""));
+    const bars = alone ? histogram(points.map((p) => p.a), across, x, H - B - 14, H - B - 40) : histogram(points.map((p) => p.a), across, x, T - 28, 44);
     const k = Math.sqrt(4.605);
-    const ellipse = `<ellipse cx="${x(ma)}" cy="${y(mb)}" rx="${k * sa / (a1 - a0) * (W - L - R)}" ry="${k * sb / (b1 - b0) * (H - T - B)}" fill="none" stroke="var(--ink)" stroke-width="1.3" stroke-dasharray="5 3"/>`;
+    const ellipse = alone ? "" : `<ellipse cx="${x(across.middle)}" cy="${y(up.middle)}" rx="${k * (x(across.spread) - x(0))}" ry="${k * (y(0) - y(up.spread))}" fill="none" stroke="var(--ink)" stroke-width="1.3" stroke-dasharray="5 3"/>`;
     const colour = { act: "var(--bad)", watch: "var(--amber)", healthy: "var(--measured)", silent: "var(--measured)" };
     const order = { healthy: 0, silent: 1, watch: 2, act: 3 };
     points.sort((p, r) => order[p.m.state] - order[r.m.state]);
-    const loud = points.filter((p) => p.m.state === "act" || p.m.state === "watch");
-    const named = new Set(loud.slice(-10).map((p) => p.m.name));
-    const dots = points.map(({ m, a, b }) => `<circle cx="${x(a).toFixed(1)}" cy="${y(b).toFixed(1)}" r="${order[m.state] > 1 ? 4 : 2}" fill="${colour[m.state]}" fill-opacity="${order[m.state] > 1 ? 1 : 0.55}"><title>${safe(m.name)}</title></circle>`
-      + (named.has(m.name) ? `<text x="${x(a) + (x(a) > W - 90 ? -7 : 7)}" y="${y(b) + 4}" text-anchor="${x(a) > W - 90 ? "end" : "start"}" style="fill:var(--ink)">${safe(m.name)}</text>` : "")).join("");
-    host.innerHTML = `<svg viewBox="0 0 ${W} ${H}" role="img" aria-label="Machines by two figures">${axes}${dots}${ellipse}
-      <text x="${W - R}" y="${H - 6}" text-anchor="end">${safe(data.quantities[q].name)} →</text><text x="0" y="${T}" text-anchor="start">↑ ${safe(data.quantities[other].name)}</text></svg>`;
+    const named = new Set(points.filter((p) => order[p.m.state] > 1).slice(-10).map((p) => p.m.name)), places = [];
+    const dots = points.map(({ m, a, b }) => {
+      const cx = x(clamp(a, across)), cy = alone ? y() : y(clamp(b, up)), loud = order[m.state] > 1;
+      const dot = `<circle cx="${cx.toFixed(1)}" cy="${cy.toFixed(1)}" r="${loud ? 4 : 2}" fill="${colour[m.state]}" fill-opacity="${loud ? 1 : 0.55}"><title>${safe(m.name)}</title></circle>`;
+      if (!named.has(m.name)) return dot;
+      const away = [a !== clamp(a, across) ? number(a) : "", up && b !== clamp(b, up) ? number(b) : ""].filter(Boolean).join(", ");
+      const text = m.name + (away ? ` at ${away}` : ""), left = cx > W - 30 - 6 * text.length;
+      let line = alone ? cy - 10 : cy + 4;
+      while (places.some(([px, py]) => Math.abs(px - cx) < 90 && Math.abs(py - line) < 11)) line -= 11;
+      places.push([cx, line]);
+      return `${dot}<text x="${cx + (left ? -7 : 7)}" y="${line.toFixed(1)}" text-anchor="${left ? "end" : "start"}" class="named">${safe(text)}</text>`;
+    }).join("");
+    host.innerHTML = `<svg viewBox="0 0 ${W} ${H}" role="img" aria-label="Machines by their figures">${ends}${bars}${dots}${ellipse}
+      <text x="${W - R}" y="${H - 6}" text-anchor="end">${safe(data.quantities[q].name)} →</text>${alone ? "" : `<text x="0" y="${T - 10}">↑ ${safe(data.quantities[other].name)}</text>`}</svg>`;
   }
-  function histogram() { byId("plane-note").textContent = "There is one figure only; the table has it."; }
 
   const COLUMNS = () => {
     const q = view.quantity, unit = data.quantities[q].relative ? "%" : "% of spread";
     return [["name", "Machine", (m) => m.name], ...data.labels.map((label) => [`label ${label}`, label, (m) => m.labels[label] || ""]),
       ["rank", "State", (m) => m.rank], ["now", `${data.quantities[q].name} now`, (m) => m.levels ? last(m, q) : null],
       ["drift", `Drift, ${unit} a ${data.unit}`, (m) => m.drift ? m.drift[q] : null], ["against", "Against the fleet, σ", (m) => m.against ? m.against[q] : null],
-      ["health", "Unexplained rate", (m) => m.health], ["", `${data.periods.length} periods`, null], ["why", "Reason", (m) => m.reasons.join("; ")]];
+      ["health", "Unexplained rate", (m) => m.health], ["", `${data.periods.length} ${data.periods.length === 1 ? "period" : "periods"}`, null], ["why", "Reason", (m) => m.reasons.join("; ")]];
   };
   const last = (m, q) => { const known = m.values[q].filter((v) => v !== null); return known.length ? shownValue(q, known[known.length - 1]) : null; };
+
+  // Unexplained rate against the largest of the fleet; coloured where the machine is flagged for it.
+  const largest = Math.max(...data.machines.map((m) => m.health || 0), 1e-12);
+  const bar = (m) => m.health === null ? "" : `<span class="health${m.unexplained ? ` s-${m.state}` : ""}"><i style="width:${(100 * m.health / largest).toFixed(1)}%"></i></span>`;
 
   function table(found) {
     const columns = COLUMNS(), q = view.quantity;
@@ -143,7 +172,7 @@
     document.querySelector("#machines tbody").innerHTML = shown.map((m) => `<tr><td><button type="button" class="open" data-machine="${safe(m.name)}">${safe(m.name)}</button></td>
       ${data.labels.map((label) => `<td>${safe(m.labels[label] || "")}</td>`).join("")}<td>${badge(m.state)}</td>
       <td class="n" data-name="now">${m.levels ? number(last(m, q)) : "–"}</td><td class="n" data-name="drift">${m.drift ? signed(m.drift[q]) : "–"}</td>
-      <td class="n" data-name="σ from the fleet">${m.against ? signed(m.against[q]) : "–"}</td><td class="n" data-name="unexplained rate">${number(m.health, 2)}</td>
+      <td class="n" data-name="σ from the fleet">${m.against ? signed(m.against[q]) : "–"}</td><td class="n" data-name="unexplained rate">${bar(m)}<span class="digits">${number(m.health, 2)}</span></td>
       <td class="spark">${m.values.length ? trend(q, m.values[q], { width: 120, height: 30, axis: false }) : ""}</td><td class="why">${safe(m.reasons.join("; ") || "–")}</td></tr>`).join("");
     byId("range").textContent = sorted.length ? `${first + 1}–${first + shown.length} of ${sorted.length.toLocaleString("en")}` : "no machine fits";
     byId("previous").disabled = !first; byId("next").disabled = first + ROWS >= sorted.length;

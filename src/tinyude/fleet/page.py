@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from datetime import UTC, datetime
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from markupsafe import Markup
 
 import tinyude
 from tinyude.errors import printable
-from tinyude.fleet.flags import ACT, LEAST, WATCH, Quantity
+from tinyude.fleet.flags import ACT, LEAST, UNEXPLAINED, WATCH, Quantity
 from tinyude.fleet.store import report_path
 from tinyude.fleet.watch import Findings
 from tinyude.fleet.work import OK
@@ -42,8 +43,8 @@ def render(found: FleetResult) -> str:
         subtitle=_subtitle(found),
         command=found.plan.get("command", ""),
         failed=failed[:FAILURES_SHOWN],
-        failed_count=len(failed),
-        unit_count=len(found.rows),
+        failed_count=f"{len(failed):,}",
+        unit_count=f"{len(found.rows):,}",
         false_alarms=f"{100.0 * found.false_alarms:g} %",
         least=f"{100.0 * LEAST:g} %",
         version=tinyude.__version__,
@@ -108,8 +109,8 @@ def _machine(found: FleetResult, name: str, rank: int, reports: set[str]) -> dic
     rows = found.rows_of(name)
     entry: dict[str, Any] = {
         "name": name, "rank": rank, "state": state, "reasons": reasons, "labels": rows[-1]["labels"],
-        "flag": -1, "values": [], "levels": None, "drift": None, "against": None, "health": None, "model": "",
-        "report": "",
+        "flag": -1, "unexplained": False, "values": [], "levels": None, "drift": None, "against": None,
+        "health": None, "model": "", "report": "",
     }  # fmt: skip
     good = [row for row in rows if row["status"] == OK]
     if not good:
@@ -119,6 +120,7 @@ def _machine(found: FleetResult, name: str, rank: int, reports: set[str]) -> dic
     quantity_names = [quantity.name for quantity, _ in pairs]
     if state in (ACT, WATCH) or reasons:
         entry["flag"] = next((quantity_names.index(flag.quantity) for flag in found._flags if flag.machine == name), -1)
+    entry["unexplained"] = any(flag.machine == name and flag.quantity == UNEXPLAINED for flag in found._flags)
     entry["values"] = [[_number(value) for value in quantity.panel.values[i]] for quantity, _ in pairs]
     entry["levels"] = [_number(findings.level[i]) for _, findings in pairs]
     entry["drift"] = [_number(_drift(quantity, findings, i)) for quantity, findings in pairs]
@@ -150,7 +152,9 @@ def _subtitle(found: FleetResult) -> str:
     periods = found.clock.periods
     span = f"{periods[0]} to {periods[-1]}" if len(periods) > 1 else periods[0] if periods else "no usable log"
     good = sum(row["status"] == OK for row in found.rows)
-    return f"{good:,} of {len(found.rows):,} logs fitted · {len(periods)} periods, {span}"
+    count = "1 period" if len(periods) == 1 else f"{len(periods)} periods"
+    now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    return f"{good:,} of {len(found.rows):,} logs fitted · {count}, {span} · written {now}"
 
 
 def _number(value: Any) -> float | None:

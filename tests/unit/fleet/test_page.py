@@ -53,6 +53,7 @@ def test_page_shows_states_and_reasons(browser: Any, address: str) -> None:
     assert [tile.split("\n")[1] for tile in page.locator(".tile").all_inner_texts()] == ["4", "0", "995", "2"]
     assert first(page) == "arm-0214"
     assert page.locator("#cards .card").count() == 6 and page.locator("#plane circle").count() > 990
+    assert page.locator("#plane rect").count() > 15 and page.locator("#machines .health").count() == 24
     assert page.locator("#machines tbody tr").count() == 25 and "25 of 1,001" in page.inner_text("#range")
     assert not troubles
 
