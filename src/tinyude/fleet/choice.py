@@ -1,8 +1,10 @@
 """The terms that all machines of a fleet learn: only the same coefficients can be compared.
 
-A few machines are looked at, each fitted on its own. What several of them found joins the default library; these
-candidates are offered to all of them alike, and terms are added one by one while they explain a good part of what is
-left in most machines, each with coefficients of its own. Of nearly equal ones that is taken which more machines found.
+A few machines are looked at, each fitted on its own. What several of them found joins the default library and the
+terms of the known physics; these candidates are offered to all of them alike, and terms are added one by one while they
+explain a good part of what is left in most machines, each with coefficients of its own. Of nearly equal ones a known
+one is taken, then that which more machines found. Known terms in which machines differ are added, and all of them where
+nothing else is missing: a machine that wears differs in those.
 """
 
 from __future__ import annotations
@@ -19,12 +21,12 @@ import sympy as sp
 
 from tinyude.errors import TinyUDEError, TinyUDEWarning
 from tinyude.fleet.cluster import results
+from tinyude.fleet.flags import LEAST
 from tinyude.fleet.paths import Unit
 from tinyude.fleet.sums import Sums, WindowPlan, solved, stream_sums
 from tinyude.fleet.work import Recipe, local_logs, read_stream
-from tinyude.physics.expressions import expression_text
 from tinyude.physics.kinematics import residual_states
-from tinyude.physics.library import MAX_COLUMNS, default_terms, given_terms
+from tinyude.physics.library import MAX_COLUMNS, default_terms, given_terms, known_terms, term_text
 from tinyude.training.data_defaults import rough_rms, two_way
 
 Progress = Callable[[str, int, int], None]
@@ -37,6 +39,7 @@ COLLINEAR = 1e-8  # the same for a single machine: below, its equations cannot b
 AS_GOOD = 0.9  # of the best term's gain: of these, the one that most machines found, then the simplest
 CERTAIN = 3.0  # jackknife standard errors
 MOST_MACHINES = 0.5  # share of the machines that must need a term
+SAME_NUMBERS = 0.3  # relative difference up to which a found form is that of a known term, with its numbers
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,8 @@ def choose_terms(client: Any, units: Sequence[Unit], recipe: Recipe, tell: Progr
         surveys += [(unit, found)] if found else []
     if not surveys:
         return ()
-    terms = candidates(recipe, [found for _, found in surveys])
+    known = in_known_physics(recipe)
+    terms = candidates(recipe, [found for _, found in surveys], known)
     work = partial(candidate_sums, recipe=recipe, terms=list(terms))
     parts = []
     plans = [(unit, found.plan) for unit, found in surveys]
@@ -69,7 +73,13 @@ def choose_terms(client: Any, units: Sequence[Unit], recipe: Recipe, tell: Progr
         parts += [sums] if sums is not None and sums.windows else []
     if not parts:
         return ()
-    return tuple(choose(parts, terms, len(recipe.rig.physics.learned)))
+    return tuple(choose(parts, terms, len(recipe.rig.physics.learned), known))
+
+
+def in_known_physics(recipe: Recipe) -> list[dict[str, float]]:
+    """The terms of the known right-hand side of each residual state, with their coefficients."""
+    physics = recipe.rig.physics
+    return [known_terms(physics, state) for state in residual_states(physics, recipe.rig.residual_on, "default")]
 
 
 def pilots(units: Sequence[Unit], most: int = PILOTS) -> list[Unit]:
@@ -110,10 +120,11 @@ def file_sums(unit: Unit, recipe: Recipe, plan: WindowPlan, terms: Sequence[str]
         return stream_sums(read_stream(paths, recipe.rig), recipe.rig.physics, plan, terms)
 
 
-def candidates(recipe: Recipe, surveys: Sequence[Survey]) -> dict[str, int]:
-    """Terms for all machines, with the number of them that found it: the machines' own first, then the default library.
+def candidates(recipe: Recipe, surveys: Sequence[Survey], known: Sequence[Mapping[str, float]] = ()) -> dict[str, int]:
+    """Terms for all machines, with the number of them that found it: their own, known ones, the default library.
 
-    The same form with other numbers in it, such as tanh(18*omega) and tanh(22*omega), is one term, with medians.
+    The same form with other numbers in it, such as tanh(18*omega) and tanh(22*omega), is one term, with the numbers of
+    a known term or with medians.
     """
     physics = recipe.rig.physics
     on = residual_states(physics, recipe.rig.residual_on, "default")
@@ -123,13 +134,18 @@ def candidates(recipe: Recipe, surveys: Sequence[Survey]) -> dict[str, int]:
         for form, numbers in dict(_form(term) for term in given_terms(physics, sorted(set(entry.terms)))).items():
             found.setdefault(form, []).append(numbers)
     named = {form: numbers for form, numbers in found.items() if len(numbers) >= FOUND * len(surveys)}
-    offered = {_with_numbers(form, np.median(numbers, axis=0)): len(numbers) for form, numbers in named.items()}
+    theirs = given_terms(physics, list(dict.fromkeys(text for pieces in known for text in pieces)))
+    offered: dict[str, int] = {}
+    for form, numbers in named.items():
+        offered[_named(form, np.median(numbers, axis=0), theirs)] = len(numbers)
+    for term in theirs:
+        offered.setdefault(term_text(term), 0)
     rms = {name: float(np.median([entry.rms[name] for entry in surveys])) for name in physics.states}
     votes = Counter(name for entry in surveys for name in entry.speeds)
     speeds = [name for name, count in votes.items() if count > len(surveys) / 2]
     for term in default_terms(physics, rms, speeds, most):
         if _form(term)[0] not in named:
-            offered.setdefault(expression_text(term), 0)
+            offered.setdefault(term_text(term), 0)
     return dict(list(offered.items())[:most])
 
 
@@ -139,15 +155,30 @@ def _form(term: sp.Expr) -> tuple[sp.Expr, list[float]]:
     return term.xreplace({number: _place(i) for i, number in enumerate(numbers)}), [float(n) for n in numbers]
 
 
-def _with_numbers(form: sp.Expr, numbers: Any) -> str:
-    return expression_text(form.xreplace({_place(i): sp.Float(f"{value:.3g}") for i, value in enumerate(numbers)}))
+def _with_decimals(term: sp.Expr) -> sp.Expr:
+    """tanh(20*w) as tanh(20.0*w)."""
+    return term.replace(
+        lambda part: part.is_Mul and part.args[0].is_Integer,
+        lambda part: sp.Float(part.args[0]) * sp.Mul(*part.args[1:]),
+    )
+
+
+def _named(form: sp.Expr, numbers: Any, known: Sequence[sp.Expr]) -> str:
+    """A form with its numbers as text: that of a known term where the numbers are about the same."""
+    for term in known:
+        other, values = _form(_with_decimals(term))
+        if other == form and np.all(np.abs(numbers - np.array(values)) <= SAME_NUMBERS * np.abs(values)):
+            return term_text(term)
+    return term_text(form.xreplace({_place(i): sp.Float(f"{value:.3g}") for i, value in enumerate(numbers)}))
 
 
 def _place(number: int) -> sp.Symbol:
     return sp.Symbol(f"_number{number}", real=True)
 
 
-def choose(parts: Sequence[Sums], terms: Mapping[str, int], parameters: int) -> list[str]:
+def choose(
+    parts: Sequence[Sums], terms: Mapping[str, int], parameters: int, known: Sequence[Mapping[str, float]] = ()
+) -> list[str]:
     """The terms that the fleet needs, in the order of the candidates; each machine has coefficients of its own.
 
     Parameters
@@ -158,20 +189,34 @@ def choose(parts: Sequence[Sums], terms: Mapping[str, int], parameters: int) -> 
         The candidates, with the number of machines whose own fit found them.
     parameters
         Number of learned parameters, always in.
+    known
+        For every residual state, the terms of its known right-hand side with their coefficients.
     """
     machines = [_Machine(part) for part in parts]
     texts = list(terms)
     columns = range(parameters, parts[0].columns)
     text = {column: texts[(column - parameters) % len(texts)] for column in columns}
+    value = {
+        column: pieces[text[column]]
+        for column in columns
+        for pieces in known[(column - parameters) // len(texts) :][:1]
+        if text[column] in pieces
+    }
     found = list(range(parameters))
     while gains := _gains(machines, found, [column for column in columns if column not in found]):
         best = max(gains.values())
         close = [column for column, gain in gains.items() if gain >= AS_GOOD * best]
-        close.sort(key=lambda column: (-terms[text[column]], len(text[column]), -gains[column]))
-        certain = next((column for column in close if _certain(parts, found, column)), None)
+        close.sort(key=lambda c: (c not in value, -terms[text[c]], len(text[c]), -gains[c]))
+        certain = next((column for column in close if _share(parts, found, column) > MOST_MACHINES), None)
         if certain is None:
             break
         found.append(certain)
+    missing = len(found) > parameters
+    for column in value:
+        if column in found or not _new(machines, column, found):
+            continue
+        if not missing or _share(parts, found, column, LEAST * abs(value[column])) >= FOUND:
+            found.append(column)
     names = {text[column] for column in found[parameters:]}
     return [term for term in texts if term in names]
 
@@ -202,7 +247,7 @@ def _gains(machines: Sequence[_Machine], found: list[int], columns: Sequence[int
     base = np.array([machine.explained(found) for machine in machines])
     gains = {}
     for column in columns:
-        if float(np.median([machine.novelty(column, found) for machine in machines])) <= NEW:
+        if not _new(machines, column, found):
             continue
         gain = np.array([_explained_with(machine, found, column) for machine in machines]) - base
         share = float(np.median(gain / np.maximum(1.0 - base, 1e-12)))
@@ -216,13 +261,18 @@ def _explained_with(machine: _Machine, found: list[int], column: int) -> float:
     return machine.explained([*found, column] if usable else found)
 
 
-def _certain(parts: Sequence[Sums], found: list[int], column: int) -> bool:
-    """Whether a column's coefficient is above its jackknife error in most machines."""
+def _new(machines: Sequence[_Machine], column: int, found: list[int]) -> bool:
+    """Whether a column can be told from those found, in most machines."""
+    return float(np.median([machine.novelty(column, found) for machine in machines])) > NEW
+
+
+def _share(parts: Sequence[Sums], found: list[int], column: int, least: float = 0.0) -> float:
+    """Share of the machines in which a column's coefficient is above its jackknife error, and above a least size."""
     trial = [*found, column]
     sure = 0
     for part in parts:
         try:
-            sure += bool(abs(part.solve(trial)[-1]) > CERTAIN * part.errors(trial)[-1])
+            sure += bool(abs(part.solve(trial)[-1]) > max(CERTAIN * part.errors(trial)[-1], least))
         except (TinyUDEError, np.linalg.LinAlgError):
             continue  # this machine has never shown it
-    return sure > MOST_MACHINES * len(parts)
+    return sure / len(parts)

@@ -16,6 +16,7 @@ Array = NDArray[Any]
 ACT, WATCH, HEALTHY, SILENT = "act", "watch", "healthy", "silent"
 LEAST = 0.02  # share of the fleet's mean that a deviation must come to before anybody is told
 SERIOUS = 0.20  # share from which on it is "act now"
+UNEXPLAINED = "the unexplained rate"  # the name of that quantity
 LEAST_FACTOR, SERIOUS_FACTOR = 1.3, 2.0  # the same for noise and unexplained rate, as a factor
 
 
@@ -26,6 +27,7 @@ class Quantity:
     name: str  # how it is told, e.g. "tanh(20*omega)"
     panel: Panel
     key: tuple[str, str] = ("", "")  # state and term of a coefficient
+    known: float = 0.0  # its value in the known physics, which the panel's values contain
     logarithm: bool = False
 
 

@@ -13,7 +13,7 @@ import polars as pl
 from scipy.stats import t as student
 
 from tinyude.errors import TinyUDEError
-from tinyude.fleet.flags import Clock, Flag, Quantity, machine_states, raise_flags
+from tinyude.fleet.flags import UNEXPLAINED, Clock, Flag, Quantity, machine_states, raise_flags
 from tinyude.fleet.paths import period_days
 from tinyude.fleet.pooling import ERROR_FREEDOM, population, shrunk
 from tinyude.fleet.store import Store, table_bytes
@@ -82,7 +82,7 @@ class FleetResult:
         panel = quantity.panel
         fleet = population((panel.values - found.common).ravel(), panel.errors.ravel())
         pooled = shrunk((panel.values - found.common).ravel(), panel.errors.ravel(), fleet)
-        middle, low, high = (part.reshape(panel.values.shape) + found.common for part in pooled)
+        middle, low, high = (part.reshape(panel.values.shape) + found.common - quantity.known for part in pooled)
         own = student.isf(0.05, ERROR_FREEDOM) * panel.errors
         rows = []
         for row in self._good:
@@ -90,7 +90,7 @@ class FleetResult:
                 continue
             i, j = self._place(row)
             entry = next((e for e in row["terms"] if (e["state"], e["term"]) == quantity.key), None)
-            value, known = float(panel.values[i, j]), float(entry["known"]) if entry else 0.0
+            value = float(panel.values[i, j]) - quantity.known
             rows.append(
                 {
                     "machine": row["machine"], "period": row["period"],
@@ -98,7 +98,7 @@ class FleetResult:
                     "coefficient": value, "low": entry["low"] if entry else value - own[i, j],
                     "high": entry["high"] if entry else value + own[i, j], "error": float(panel.errors[i, j]),
                     "pooled": float(middle[i, j]), "pooled_low": float(low[i, j]), "pooled_high": float(high[i, j]),
-                    "known": known, "net": known + value, "health": row["health"],
+                    "known": quantity.known, "net": quantity.known + value, "health": row["health"],
                 }
             )  # fmt: skip
         return rows
@@ -231,7 +231,7 @@ class FleetResult:
         for number, channel in enumerate(channels):
             values = {self._place(row): row["noise"][number] for row in self._good if len(row["noise"]) > number}
             made.append(self._positive(f"the noise of {channel}", values))
-        made.append(self._positive("the unexplained rate", {self._place(row): row["health"] for row in self._good}))
+        made.append(self._positive(UNEXPLAINED, {self._place(row): row["health"] for row in self._good}))
         return [quantity for quantity in made if np.isfinite(quantity.panel.values).any()]
 
     def _empty(self) -> tuple[Any, Any]:
@@ -239,18 +239,21 @@ class FleetResult:
         return np.full(shape, np.nan), np.full(shape, np.nan)
 
     def _coefficient(self, key: tuple[str, str], several: bool) -> Quantity:
+        """Net values are compared: what the known physics says of a term and what was learned beside it."""
         values, errors = self._empty()
+        known = 0.0
         for row in self._good:
             for entry in row["terms"]:
                 if (entry["state"], entry["term"]) == key:
-                    values[self._place(row)], errors[self._place(row)] = entry["coefficient"], entry["error"]
+                    known = float(entry["known"])
+                    values[self._place(row)], errors[self._place(row)] = known + entry["coefficient"], entry["error"]
         usual = np.nanmedian(errors)
         for row in self._good:  # a fit that keeps no term at all tells nothing of any
             if row["terms"] and not np.isfinite(values[self._place(row)]):
-                values[self._place(row)], errors[self._place(row)] = 0.0, LOST_TERM * usual
+                values[self._place(row)], errors[self._place(row)] = known, LOST_TERM * usual
         term = "the constant" if key[1] == "1" else f"the coefficient of {key[1].replace('**', '^')}"
         name = (f"{term} in d({key[0]})/dt" if several else term) if key[0] else f"the parameter {key[1]}"
-        return Quantity(name, Panel(values, errors, self.clock.times), key)
+        return Quantity(name, Panel(values, errors, self.clock.times), key, known)
 
     def _positive(self, name: str, entries: Mapping[tuple[int, int], float]) -> Quantity:
         values, errors = self._empty()

@@ -16,6 +16,7 @@ from tinyude.model.model import Model
 from tinyude.model.windows import Windows
 from tinyude.physics import Physics
 from tinyude.physics.expressions import numpy_function
+from tinyude.physics.library import known_terms, term_text
 
 Array = NDArray[Any]
 
@@ -321,17 +322,15 @@ def _joined(design: Array, extras: list[Array]) -> Array:
 def net_values(model: Model, shares: Mapping[str, float] | None = None) -> list[Net]:
     """Learned terms that the known right-hand side holds too, expanded in numbers; shares: of the rate, by term."""
     physics = model.physics
-    values = {sp.Symbol(name): sp.Float(p.value) for name, p in physics.parameters.items()}
-    real = {sp.Symbol(name): sp.Symbol(name, real=True) for name in (*physics.states, *physics.inputs)}
     answer = []
     for row, state in enumerate(model.on):
-        known = sp.expand(physics.rhs[state].xreplace(values)).xreplace(real)
-        pieces: dict[sp.Expr, float] = {}
-        for part in sp.Add.make_args(known):
-            number, shape = part.as_coeff_Mul()
-            pieces[shape] = pieces.get(shape, 0.0) + float(number)
+        pieces = known_terms(physics, state)
         coefficients = model.coefficients[row].tolist() if model.coefficients.size else [0.0] * len(model.terms)
-        kept = [(k, term, pieces.get(sp.expand(term), 0.0)) for k, term in enumerate(model.terms) if coefficients[k]]
+        kept = [
+            (k, term, pieces.get(term_text(sp.expand(term)), 0.0))
+            for k, term in enumerate(model.terms)
+            if coefficients[k]
+        ]
         new = [term for _, term, yours in kept if not yours]
         for column, term, yours in kept:
             if yours:

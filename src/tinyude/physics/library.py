@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from itertools import combinations_with_replacement
 
 import sympy as sp
 
 from tinyude.errors import TinyUDEError
+from tinyude.physics.expressions import expression_text
 from tinyude.physics.parsing import parse_expression
 from tinyude.physics.physics import Physics
 
@@ -58,6 +60,22 @@ def harmonic(terms: Sequence[sp.Expr]) -> bool:
 def linear_terms(physics: Physics) -> list[sp.Expr]:
     """The linear skip: a constant and every state and input."""
     return [sp.Integer(1), *(sp.Symbol(name, real=True) for name in (*physics.states, *physics.inputs))]
+
+
+def known_terms(physics: Physics, state: int) -> dict[str, float]:
+    """The known right-hand side of a state, expanded in numbers: the coefficient of each of its terms, by its text."""
+    values = {sp.Symbol(name): sp.Float(p.value) for name, p in physics.parameters.items()}
+    real = {sp.Symbol(name): sp.Symbol(name, real=True) for name in (*physics.states, *physics.inputs)}
+    pieces: dict[str, float] = {}
+    for part in sp.Add.make_args(sp.expand(physics.rhs[state].xreplace(values)).xreplace(real)):
+        number, shape = part.as_coeff_Mul()
+        pieces[term_text(shape)] = pieces.get(term_text(shape), 0.0) + float(number)
+    return {shape: number for shape, number in pieces.items() if number}
+
+
+def term_text(term: sp.Expr) -> str:
+    """A term as text, with 20 for 20.0: a parameter's value and what a user wrote are told alike."""
+    return re.sub(r"(?<![\d.])(\d+)\.0(?![\de])", r"\1", expression_text(term))
 
 
 def given_terms(physics: Physics, items: Sequence[sp.Expr | str], most: int = MAX_COLUMNS) -> list[sp.Expr]:

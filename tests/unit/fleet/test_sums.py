@@ -10,8 +10,9 @@ import pytest
 import tinyude as tu
 from tinyude.data.logs import Columns, log_stream
 from tinyude.experiments.simulated_fleet import SimulatedFleet
-from tinyude.fleet.choice import choose
+from tinyude.fleet.choice import Survey, candidates, choose
 from tinyude.fleet.sums import Sums, WindowPlan, pooled_sums, stream_sums
+from tinyude.fleet.work import Recipe
 from tinyude.physics.file import load_physics_file
 
 TERMS = ["1", "omega", "tanh(20*omega)", "omega*Abs(omega)", "sin(theta)"]
@@ -108,6 +109,39 @@ def test_choose_takes_few_terms_and_those_of_varying_sign() -> None:
             part.add(design, target, block % 16)
         parts.append(part)
     assert choose(parts, terms, 0) == ["x", "y"]
+
+
+def machines_sums(rng, deviations, noise=0.05):
+    """Sums over 1, x, y of machines whose known part lacks so much of x and of y."""
+    parts = []
+    for of_x, of_y in deviations:
+        part = Sums(3)
+        for block in range(32):
+            x, y = rng.uniform(-1.0, 1.0, (2, 100))
+            target = of_x * x + of_y * y + noise * rng.standard_normal(100)
+            part.add(np.column_stack([np.ones(100), x, y]), target, block % 16)
+        parts.append(part)
+    return parts
+
+
+@pytest.mark.parametrize(
+    ("spread", "missing", "chosen"),
+    [(0.05, 1.0, ["x", "y"]), (0.0, 1.0, ["x"]), (0.0, 0.0, ["y"])],
+    ids=["machines differ", "machines agree", "nothing is missing"],
+)
+def test_choose_compares_known_terms_where_machines_differ(spread: float, missing: float, chosen: list[str]) -> None:
+    rng = np.random.default_rng(2)
+    deviations = [(missing, 2.0 * spread * rng.standard_normal()) for _ in range(12)]
+    parts = machines_sums(rng, deviations)
+    assert choose(parts, dict.fromkeys(["1", "x", "y"], 0), 0, [{"y": 2.0}]) == chosen
+
+
+def test_candidates_take_the_numbers_of_a_known_term(fleet) -> None:
+    _, rig, _, _ = fleet
+    known = [{"tanh(20*omega)": -1.5}]
+    looked_at = [Survey({"theta": 1.0, "omega": 3.0}, [], [f"tanh({k}*omega)"], None) for k in (18.2, 19.1, 23.0)]
+    offered = candidates(Recipe(rig), looked_at, known)
+    assert offered["tanh(20*omega)"] == 3 and "tanh(19.1*omega)" not in offered
 
 
 def test_window_plan_comes_from_a_saved_model_too(fleet, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import sympy as sp
 from tinyude.errors import TinyUDEError
 from tinyude.model.kernel import KernelNetwork
 from tinyude.physics import Parameter, Physics
-from tinyude.physics.library import default_terms, given_terms, linear_terms
+from tinyude.physics.library import default_terms, given_terms, known_terms, linear_terms
 from tinyude.physics.programs import program_numpy
 from tinyude.systems import double_pendulum, pendulum
 from tinyude.training.known import known_functions, known_programs
@@ -132,3 +132,13 @@ def test_default_terms_of_many_states_leave_out_kinds_that_do_not_fit() -> None:
 def test_given_terms_refuses_more_than_the_core_takes() -> None:
     with pytest.raises(TinyUDEError, match="has 3 terms; at most 2"):
         given_terms(pendulum("A").physics, ["theta", "omega", "omega**2"], most=2)
+
+
+def test_known_terms_are_those_of_the_right_hand_side_in_numbers() -> None:
+    physics = Physics(
+        states=["x", "w"],
+        rhs=["w", "-(g/L)*sin(x) - c*tanh(k*w) + tau/J - 0.3*tanh(20*w)"],
+        inputs=["tau"],
+        parameters={"g": 9.81, "L": 0.5, "c": 1.0, "k": 20.0, "J": 0.05},
+    )
+    assert known_terms(physics, 1) == pytest.approx({"tau": 20.0, "tanh(20*w)": -1.3, "sin(x)": -19.62})
