@@ -40,9 +40,17 @@ def given_entry(expr: sp.Expr) -> Entry:
     return (Factor("given", -1, (), expr),)
 
 
+def _power(v: Any, p: float) -> Any:
+    """By products: NumPy's own powers beyond 2 take many times as long."""
+    answer = v
+    for _ in range(int(p) - 1):
+        answer = answer * v
+    return answer
+
+
 # Of a value and shape parameters, in NumPy or SymPy: the first argument is the module.
 KINDS: dict[str, Callable[..., Any]] = {
-    "power": lambda m, v, p: v ** int(p),
+    "power": lambda m, v, p: _power(v, p),
     "abs": lambda m, v: abs(v),
     "drag": lambda m, v: v * abs(v),
     "root": lambda m, v: m.sqrt(abs(v)),
@@ -56,7 +64,7 @@ KINDS: dict[str, Callable[..., Any]] = {
     "hill": lambda m, v, c: v**2 / (c**2 + v**2),
     "exp": lambda m, v, k: m.exp(k * v),
     "bump": lambda m, v, middle, k: m.exp(-k * (v - middle) ** 2),
-    "inverse": lambda m, v, p: 1 / v ** int(p),
+    "inverse": lambda m, v, p: 1 / _power(v, p),
     "log": lambda m, v: m.log(abs(v)),
 }
 FREE = {"tanh": 1, "slow": 1, "saturation": 1, "hill": 1, "exp": 1, "bump": 2, "wave_sin": 1, "wave_cos": 1}
@@ -66,14 +74,18 @@ _WHOLE = {"power", "inverse"}  # whose parameter is a whole number
 def evaluate(entries: Sequence[Entry], columns: Array, names: tuple[str, ...] = ()) -> Array:
     """The entries at rows of states and inputs (rows, columns): (rows, entries). names: of the columns."""
     cache: dict[Factor, Array] = {}
-    answer = np.empty((len(columns), len(entries)))
-    for k, entry in enumerate(entries):
-        answer[:, k] = 1.0
+    answer = np.empty((len(entries), len(columns)))
+    for values, entry in zip(answer, entries, strict=True):
         for factor in entry:
             if factor not in cache:
                 cache[factor] = _factor(factor, columns, names)
-            answer[:, k] *= cache[factor]
-    return answer
+        if len(entry) > 1:
+            np.multiply(cache[entry[0]], cache[entry[1]], out=values)
+            for factor in entry[2:]:
+                values *= cache[factor]
+        else:
+            values[:] = cache[entry[0]] if entry else 1.0
+    return answer.T
 
 
 def _factor(factor: Factor, columns: Array, names: tuple[str, ...]) -> Array:

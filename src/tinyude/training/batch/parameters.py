@@ -36,7 +36,7 @@ def learn_parameters(work: _Work, fits: dict[int, StateFit]) -> tuple[Physics, A
             problem = work.problem(i)
             fit = fits[i]
             own = problem.design(work.sensitivity(i))
-            beside = problem.design(problem.evaluate(fit.terms.entries))
+            beside = problem.columns(fit.terms.entries)
             basis = np.linalg.qr(beside / np.maximum(np.linalg.norm(beside, axis=0), 1e-300))[0]
             own = own - basis @ (basis.T @ own)
             square += own.T @ own

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from tinyude.training.batch.targets import Targets
 
 Array = NDArray[Any]
 
+KEPT_COLUMNS, KEPT_NUMBERS = 64, 4_000_000  # columns kept at least, and numbers in them
 BLOCKS, BLOCK = 20, 20  # stretches of neighbouring windows, and windows of each, that tell hyperparameters
 
 
@@ -49,14 +50,43 @@ class Problem:
         floor = float(np.sum(weight * variance) / np.sum(weight)) / len(variance)
         return float(np.sqrt(max(power, floor, 1e-300)))
 
-    def evaluate(self, entries: Sequence[Entry]) -> Array:
-        """Library entries at the nodes (nodes, entries)."""
-        return evaluate(entries, self.targets.columns, self.targets.layout.names)
-
     def design(self, values: Array) -> Array:
         """Functions at the nodes (nodes, functions) as whitened columns (rows, functions)."""
-        white = self.whitener.rows(self.targets.filtered(values, self.state))
-        return np.concatenate([white, np.zeros((len(self.prior), white.shape[1]))])
+        return self.whitened(self.targets.filtered(values, self.state))
+
+    def filtered(self, entries: Sequence[Entry]) -> Array:
+        """Library entries as the windows see them (windows, entries); not finite where one is not at some node."""
+        names = self.targets.layout.names
+        return self.targets.filtered_functions(lambda at: evaluate(entries, at, names), len(entries), self.state)
+
+    def whitened(self, seen: Array) -> Array:
+        """What the windows see (windows, functions) as whitened columns (rows, functions)."""
+        white = self.whitener.rows(seen)
+        return np.concatenate([white, np.zeros((len(self.prior), white.shape[1]))]) if len(self.prior) else white
+
+    def columns(self, entries: Sequence[Entry]) -> Array:
+        """Whitened columns of library entries (rows, entries), windows with a value that is not finite at 0."""
+        made = [self._made(entry)[0] for entry in entries]
+        return np.stack(made, axis=1) if made else np.zeros((len(self.y), 0))
+
+    def rms(self, entries: Sequence[Entry]) -> Array:
+        """RMS of library entries over the nodes (entries,)."""
+        return np.array([self._made(entry)[1] for entry in entries])
+
+    @cached_property
+    def _made(self) -> Callable[[Entry], tuple[Array, float]]:
+        """Column and RMS of an entry, those last asked for kept: a search asks for the same ones again and again."""
+        targets, most = self.targets, max(KEPT_COLUMNS, KEPT_NUMBERS // len(self.y))
+
+        @lru_cache(maxsize=most)
+        def made(entry: Entry) -> tuple[Array, float]:
+            with np.errstate(all="ignore"):
+                values = evaluate([entry], targets.columns, targets.layout.names)
+                seen = np.nan_to_num(targets.filtered(values, self.state), posinf=0.0, neginf=0.0)
+                size = float(np.sqrt(np.mean(np.nan_to_num(values) ** 2))) + 1e-300
+            return self.whitened(seen)[:, 0], size
+
+        return made
 
     def fixed(self, values: Array) -> Array:
         """Columns that always stay (nodes, columns), whitened, with what is known of the last of them."""

@@ -13,12 +13,17 @@ from numpy.typing import NDArray
 from tinyude.reference.signal.gates import STUCK_RUN
 from tinyude.reference.signal.noise import RELATIVE_FLOOR
 from tinyude.reference.signal.repair import BENT, OUTLIER, REACH
-from tinyude.reference.signal.window import savgol_rows
+from tinyude.reference.signal.window import legendre, savgol_rows
 
 Array = NDArray[Any]
 
 NEIGHBOURS = (5, 3)  # half widths of the quartics whose central residual tells the noise
 MEDIAN = 1.4826  # standard deviations to a median absolute deviation of Gaussian noise
+LONGER = (7, 10, 14, 20, 28, 40, 56, 80)  # half widths over which noise that comes in bursts averages out
+ORDERS = (4, 8)  # of the two polynomials that tell motion from noise there
+ALIKE = 1.5  # median variance ratio of what lies between the two orders to what lies beyond: larger is motion
+BURSTS = 1.5  # times the neighbours' variance, from which the longer stretches are believed
+LOOKED_AT = 500  # stretches
 SHIFTED = 0.5  # of its deviation: a sample nearer than this to a neighbour is a level shift, not an outlier
 
 
@@ -33,8 +38,9 @@ class Noise:
 def sensor_noise(runs: Sequence[Array]) -> Noise:
     """Noise of every channel from what a quartic over 11 and over 7 neighbours leaves of the middle one.
 
-    The smaller of the two: motion that a quartic does not follow adds to the longer one first. Floors: what the
-    sensor's own steps make it, and 1e-6 of the RMS.
+    The smaller of the two: motion that a quartic does not follow adds to the longer one first. That is a median: noise
+    that is small most of the time and comes in bursts is larger than it says, which longer stretches tell. Floors:
+    what the sensor's own steps make it, and 1e-6 of the RMS.
     """
     sigma = np.full(runs[0].shape[1], np.inf)
     for half in NEIGHBOURS:
@@ -45,10 +51,39 @@ def sensor_noise(runs: Sequence[Array]) -> Noise:
         if views:
             gain = np.sqrt(1.0 - 2.0 * d0[half] + d0 @ d0)
             sigma = np.minimum(sigma, MEDIAN * _nanmedian(np.abs(np.concatenate(views))) / gain)
+    sigma = _with_bursts(runs, sigma)
     step = np.min([_smallest_change(run) for run in runs], axis=0)
     power = np.sqrt(np.nanmean(np.concatenate(runs) ** 2, axis=0))
     floor = np.maximum(np.where(np.isfinite(step), step, 0.0) / np.sqrt(12.0), RELATIVE_FLOOR * power)
     return Noise(np.maximum(np.where(np.isfinite(sigma), sigma, 0.0), np.maximum(floor, 1e-30)), step)
+
+
+def _with_bursts(runs: Sequence[Array], sigma: Array) -> Array:
+    """The noise as the longest stretches see it whose motion a quartic still follows, where that is clearly more."""
+    raised, still = sigma.copy(), np.ones(len(sigma), dtype=bool)
+    for half in LONGER:
+        left = [_left(run, half, -(-sum(map(len, runs)) // LOOKED_AT)) for run in runs if len(run) > 2 * half]
+        if not left:
+            break
+        short, long = (np.concatenate(parts) for parts in zip(*left, strict=True))
+        freedom, between = 2 * half - ORDERS[0], ORDERS[1] - ORDERS[0]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = ((short - long) / between) / (long / (freedom - between))
+        still &= _nanmedian(ratio) < ALIKE
+        variance = _nanmedian(short) / freedom
+        raised = np.where(still & (variance > BURSTS * sigma**2), np.sqrt(variance), raised)
+    return np.asarray(raised)
+
+
+def _left(run: Array, half: int, step: int) -> tuple[Array, Array]:
+    """Squares that polynomials of the two orders leave of stretches of a run (stretches, channels)."""
+    basis = np.linalg.qr(legendre(np.arange(-half, half + 1) / half, ORDERS[1] + 1))[0]
+    stretches = sliding_window_view(run, 2 * half + 1, axis=0)[::step]
+    along = stretches @ basis
+    rest = stretches - along @ basis.T
+    long = np.einsum("nct,nct->nc", rest, rest)
+    higher = along[..., ORDERS[0] + 1 :]
+    return long + np.einsum("nck,nck->nc", higher, higher), long
 
 
 @dataclass(frozen=True)

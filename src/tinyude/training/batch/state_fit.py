@@ -151,7 +151,7 @@ def _with_kernel(
     size = np.linalg.norm(fixed, axis=0)
     unit = np.linalg.norm(problem.y) / np.where(size > 0.0, size, 1.0)
     prior = np.concatenate([unit, term_prior(problem, base.entries)])
-    extra = np.concatenate([fixed, problem.design(problem.evaluate(base.entries))], axis=1) * prior
+    extra = np.concatenate([fixed, problem.columns(base.entries)], axis=1) * prior
     kernel = fit_kernel(problem, inputs, extra)
     kernel = replace(kernel, posterior=kernel.posterior.scaled(prior))
     count = len(prior)

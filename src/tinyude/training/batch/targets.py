@@ -6,7 +6,7 @@ to the samples, minus the known part filtered alike. Their noise: covariance.py.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Any
@@ -24,6 +24,7 @@ Array = NDArray[Any]
 NODES = ((5, 5), (20, 9), (80, 17), (LONGEST, 33))  # half widths up to which a window has so many nodes
 INPUT_NODES = 40  # most nodes of a window where inputs are held between samples
 DEGREES = 12  # of the expansion that corrects node states
+AT_ONCE = 4_096  # nodes at which many functions are evaluated together: their values stay near the processor
 PICARD = 2  # rounds of correcting them
 
 
@@ -70,7 +71,7 @@ class Targets:
     @cached_property
     def node_time(self) -> Array:
         """Where each node lies in its run, in samples."""
-        first = np.searchsorted(self.owner, np.arange(self.count + 1))
+        first = self._starts
         time = np.empty(len(self.owner))
         for batch, place in zip(self.batches, self.place, strict=True):
             count = int(first[place[0] + 1] - first[place[0]])
@@ -83,12 +84,26 @@ class Targets:
         flat = values.reshape(len(values), -1)
         return np.asarray(self._filters[state] @ flat).reshape(self.count, *values.shape[1:])
 
+    def filtered_functions(self, functions: Callable[[Array], Array], count: int, state: int) -> Array:
+        """Functions of the columns, (nodes, columns) to (nodes, count), as the windows see them (windows, count)."""
+        answer, starts = np.empty((self.count, count)), self._starts
+        bounds = np.searchsorted(starts[:-1], np.arange(0, len(self.owner), AT_ONCE))
+        for first, last in zip(bounds, [*bounds[1:], self.count], strict=True):
+            nodes = slice(starts[first], starts[last])
+            seen = functions(self.columns[nodes]).T * self.weights[nodes, state]
+            answer[first:last] = np.add.reduceat(seen, starts[first:last] - starts[first], axis=1).T
+        return answer
+
+    @cached_property
+    def _starts(self) -> Array:
+        """The first node of each window, and how many there are (windows + 1,)."""
+        return np.searchsorted(self.owner, np.arange(self.count + 1))
+
     @cached_property
     def _filters(self) -> list[sparse.csr_matrix]:
-        starts = np.searchsorted(self.owner, np.arange(self.count + 1))
         shape = (self.count, len(self.owner))
         nodes = np.arange(len(self.owner))
-        return [sparse.csr_matrix((self.weights[:, i], nodes, starts), shape) for i in range(self.layout.states)]
+        return [sparse.csr_matrix((self.weights[:, i], nodes, self._starts), shape) for i in range(self.layout.states)]
 
 
 def make_targets(layout: Layout, batches: Sequence[Batch], inputs: Sequence[Array]) -> Targets:

@@ -52,10 +52,10 @@ class Columns:
 def make_columns(problem: Problem, entries: Sequence[Entry], sensitivity: Array) -> Columns:
     """Columns of the learned parameters (nodes, parameters) and of the entries that are finite."""
     with np.errstate(all="ignore"):
-        values = problem.evaluate(entries)
-    fine = np.asarray(np.isfinite(values).all(axis=0))
+        seen = problem.filtered(entries)
+    fine = np.asarray(np.isfinite(seen).all(axis=0))
     kept = [entry for entry, good in zip(entries, fine, strict=True) if good]
-    design = np.concatenate([problem.fixed(sensitivity), problem.design(values[:, fine])], axis=1)
+    design = np.concatenate([problem.fixed(sensitivity), problem.whitened(seen[:, fine])], axis=1)
     return Columns(kept, design, make_gram(design, problem.y), sensitivity.shape[1])
 
 
@@ -117,7 +117,7 @@ def _free(
 
 def _redundant(problem: Problem, entries: Sequence[Entry], fixed: Array) -> bool:
     """Whether some column is all but a combination of the others."""
-    gram = make_gram(np.concatenate([fixed, _design(problem, entries)], axis=1), problem.y)
+    gram = make_gram(np.concatenate([fixed, problem.columns(entries)], axis=1), problem.y)
     inverse = np.diag(np.linalg.pinv(gram.columns, hermitian=True))
     return bool(np.max(inverse, initial=0.0) > 1.0 / SAME**2)
 
@@ -133,7 +133,7 @@ def fit_shapes(
     scale = np.array([_scale(entries[k], where) for k, where in free])
     unmoved = [k for k in range(len(entries)) if k not in {j for j, _ in free}]
     moved = [k for k in range(len(entries)) if k not in unmoved]
-    still = _basis(np.concatenate([fixed, _design(problem, [entries[k] for k in unmoved])], axis=1))
+    still = _basis(np.concatenate([fixed, problem.columns([entries[k] for k in unmoved])], axis=1))
     target = _beside(still, problem.y)
     made: dict[Entry, Array] = {}  # a difference moves one shape: the other columns stay
 
@@ -145,7 +145,7 @@ def fit_shapes(
 
     def column(entry: Entry) -> Array:
         if entry not in made:
-            made[entry] = _beside(still, _design(problem, [entry]))
+            made[entry] = _beside(still, problem.columns([entry]))
         return made[entry]
 
     def left(steps: Array) -> Array:
@@ -178,23 +178,16 @@ def _moved(begin: Array, scale: Array, steps: Array) -> Array:
     return np.where(scale > 0.0, begin + scale * steps, begin * np.exp(steps))
 
 
-def _design(problem: Problem, entries: Sequence[Entry]) -> Array:
-    if not entries:
-        return np.zeros((len(problem.y), 0))
-    with np.errstate(all="ignore"):
-        return problem.design(np.nan_to_num(problem.evaluate(entries), posinf=0.0, neginf=0.0))
-
-
 def solve_terms(
     problem: Problem, entries: Sequence[Entry], fixed: Array, free: list[tuple[int, tuple[int, int]]], offered: int
 ) -> TermsFit:
     """Coefficients, covariance with freed shapes, and log evidence with broad priors."""
-    design = np.concatenate([fixed, _design(problem, entries)], axis=1)
+    design = np.concatenate([fixed, problem.columns(entries)], axis=1)
     gram = make_gram(design, problem.y)
     everything = list(range(design.shape[1]))
     coefficients, covariance = solve(gram, everything)
     chi2 = criterion(gram, everything, 0.0)
-    prior = BROAD * problem.size / _rms(problem, entries)
+    prior = BROAD * problem.size / problem.rms(entries)
     scaled = np.concatenate([fixed * _parameter_prior(fixed, problem), design[:, fixed.shape[1] :] * prior], axis=1)
     found = posterior(scaled, problem.y, np.sqrt(problem.whitener.expected))
     noise = max(chi2 / max(len(problem.y) - len(everything) - len(free), 1), 1e-300)
@@ -208,14 +201,7 @@ def solve_terms(
 
 def term_prior(problem: Problem, entries: Sequence[Entry]) -> Array:
     """Prior spread of every coefficient: a contribution of a few times the residual."""
-    return BROAD * problem.size / _rms(problem, entries)
-
-
-def _rms(problem: Problem, entries: Sequence[Entry]) -> Array:
-    if not entries:
-        return np.ones(0)
-    values = np.nan_to_num(problem.evaluate(entries))
-    return np.sqrt(np.mean(values**2, axis=0)) + 1e-300
+    return BROAD * problem.size / problem.rms(entries)
 
 
 def _parameter_prior(fixed: Array, problem: Problem) -> Array:
@@ -235,7 +221,7 @@ def _with_shapes(
     for k, where in free:
         value = entries[k][where[0]].shape[where[1]]
         step = 1e-4 * (_scale(entries[k], where) or abs(value))
-        high, low = (_design(problem, [with_shape(entries[k], where, value + s * step)]) for s in (1.0, -1.0))
+        high, low = (problem.columns([with_shape(entries[k], where, value + s * step)]) for s in (1.0, -1.0))
         slopes.append(coefficients[k] * (high - low)[:, 0] / (2.0 * step))
     full = np.concatenate([design, np.stack(slopes, axis=1)], axis=1)
     size = np.linalg.norm(full, axis=0)

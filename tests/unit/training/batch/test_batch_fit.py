@@ -90,6 +90,16 @@ def test_whitener_makes_noise_white() -> None:
     assert np.allclose(problem.whitener.variance[:, 0], np.add.reduceat(rows.weights**2, rows.begin))
 
 
+def test_problem_columns_are_designs_of_their_values() -> None:
+    problem, _ = targets_of_noise(2)
+    entries = [(), (Factor("power", 0, (3.0,)),), (Factor("tanh", 1, (2.0,)), Factor("power", 0, (1.0,)))]
+    x, y = problem.targets.columns.T
+    values = np.stack([np.ones(len(x)), x**3, np.tanh(2.0 * y) * x], axis=1)
+    assert np.allclose(problem.columns(entries), problem.design(values))
+    assert np.allclose(problem.whitened(problem.filtered(entries)), problem.design(values))
+    assert np.allclose(problem.rms(entries), np.sqrt(np.mean(values**2, axis=0)))
+
+
 def test_whitener_expects_what_drawn_noise_gives() -> None:
     problem, rows = targets_of_noise(3)
     draws = RNG.standard_normal((int(np.max(rows.first + rows.length)), 200))
