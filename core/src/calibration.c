@@ -1,5 +1,6 @@
 /* How a stretch that calibrates begins anew and ends, and what follows from the window and scales that it found. */
 #include "config.h"
+#include "numeric/elementary.h"
 #include "paper/paper_part.h"
 #include "state.h"
 
@@ -70,12 +71,26 @@ static void look_for_signal(tu_learner *l)
     go_on(l, TU_PLACE_PHYSICS);
 }
 
-/* Scales the first time only, because the model is in units of them. */
+/* Noise variance now over that before the calibration: geometric mean over the channels of the residual states. */
+static tu_real noise_growth(const tu_learner *l)
+{
+    const tu_config *config = l->config;
+    tu_real sum = 0;
+    for (int i = 0; i < config->on_count; i++) {
+        sum += tu_log(tu_noise_growth(&l->noise, config->channel[config->on[i]]));
+    }
+    return tu_exp(sum / (tu_real)config->on_count);
+}
+
+/* Scales the first time only, because the model is in units of them. Later, windows under more noise must not count as
+ * much as those before: a sum's noise is that of the samples, whatever the window's length.
+ */
 static void take_window(tu_learner *l)
 {
     l->setup.window = l->targets.candidate->window;
     if (l->calibrated) {
         tu_count(&l->counters.recalibrations);
+        tu_library_weigh(&l->library, noise_growth(l));
     } else {
         tu_taps_rule rule = l->known.paper ? l->known.paper->spacing : NULL;
         tu_calibrate_finish(&l->calibration, l->config, &l->noise, l->targets.candidate->index, rule, &l->setup);

@@ -55,7 +55,7 @@ void tu_library_add(tu_library *library, const tu_real *design, const tu_real *t
     library->windows++;
 }
 
-/* Lets all that was seen so far count less. */
+/* Lets all that was seen so far count less, or more. */
 static void fade(tu_library *library, tu_real share)
 {
     for (int i = 0; i < library->groups * library->size; i++) {
@@ -75,6 +75,13 @@ void tu_library_end_block(tu_library *library, int forget)
     } else if (forget) {
         fade(library, 1 - block / (tu_real)forget);
     }
+}
+
+void tu_library_weigh(tu_library *library, tu_real weight)
+{
+    tu_real held = weight * (tu_real)library->held, most = (tu_real)MEMORY;
+    fade(library, held > most ? most / (tu_real)library->held : weight);
+    library->held = (uint32_t)(held > most ? most : held);
 }
 
 void tu_library_clear(tu_library *library)

@@ -68,6 +68,9 @@ tu_real tu_library_dot(const tu_library *library, int output, const tu_real *row
 /* Closes the current block. forget: windows after which older ones count 1 / e; 0: all count alike. */
 void tu_library_end_block(tu_library *library, int forget);
 
+/* Lets every window so far count as `weight` windows to come: the noise has changed by that factor of variance. */
+void tu_library_weigh(tu_library *library, tu_real weight);
+
 /* Forgets the data, keeps the model until there is a better one. */
 void tu_library_clear(tu_library *library);
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from tinyude.reference.regression.library import library_weigh
 from tinyude.reference.signal.calibrate import calibrate_choose, calibrate_finish, calibrate_init, calibrate_signal
 from tinyude.reference.signal.nodes import nodes_centre, nodes_gauss, nodes_intervals
-from tinyude.reference.signal.noise import noise_hold, noise_init, noise_restore
+from tinyude.reference.signal.noise import noise_growth, noise_hold, noise_init, noise_restore
 from tinyude.reference.state import Learner
 
 RECALIBRATION_SHARE = 4  # of the first calibration's length that a later one takes: 1 / this
@@ -29,9 +32,20 @@ def learner_end_calibration(learner: Learner) -> None:
     elif learner.setup:  # scales stay, because the model is in units of them
         learner.setup.window, learner.setup.sigma_scale, _ = calibrate_choose(learner.calibration, learner.config)
         learner.counters.recalibrations += 1
+        library_weigh(learner.library, _noise_growth(learner))
     else:
         learner.setup = calibrate_finish(learner.calibration, learner.config, learner.noise)
     learner_apply_setup(learner)
+
+
+def _noise_growth(learner: Learner) -> float:
+    """Noise variance now over that before the calibration: geometric mean over the channels of the residual states.
+
+    Windows under more noise must not count as much as those before: a sum's noise is that of the samples, whatever the
+    window's length.
+    """
+    channels = [learner.config.channel[state] for state in learner.config.on]
+    return float(np.exp(np.mean(np.log(noise_growth(learner.noise, learner.held_variance)[channels]))))
 
 
 def learner_apply_setup(learner: Learner) -> None:

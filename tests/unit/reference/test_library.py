@@ -2,12 +2,14 @@ import numpy as np
 import pytest
 
 from tinyude.reference.regression.library import (
+    MEMORY,
     Library,
     library_add,
     library_clear,
     library_end_block,
     library_init,
     library_solve,
+    library_weigh,
 )
 
 GROUPS, BLOCK, THRESHOLD = 16, 50, 4.5
@@ -122,3 +124,29 @@ def test_library_clear_forgets_data_but_not_the_model() -> None:
     fill(library, np.array([-0.8]), 0.1, rng)
     library_solve(library, 0, THRESHOLD)
     assert library.coefficients[0] == pytest.approx(-0.8, abs=0.01)
+
+
+def test_library_weigh_gives_windows_before_and_after_a_change_of_noise_their_weight() -> None:
+    """The coefficient is that of weighted least squares over both stretches, noise variances 1 and 25."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal(64 * BLOCK)
+    sigma = np.repeat([0.1, 0.5], len(x) // 2)
+    y = -0.4 * x + sigma * rng.standard_normal(len(x))
+    library = library_init(GROUPS, 1)
+    for k, (a, b) in enumerate(zip(x, y, strict=True)):
+        if k == len(x) // 2:
+            library_weigh(library, 25.0)
+        library_add(library, np.array([[a]]), np.array([b]))
+        if (k + 1) % BLOCK == 0:
+            library_end_block(library)
+    library_solve(library, 0, THRESHOLD)
+    assert library.coefficients[0] == pytest.approx(np.sum(x * y / sigma**2) / np.sum(x * x / sigma**2), rel=1e-12)
+
+
+def test_library_weigh_holds_no_more_windows_than_the_memory() -> None:
+    library = library_init(GROUPS, 1)
+    fill(library, np.array([-0.4]), 0.1, np.random.default_rng(0))
+    before, held = library.sums.copy(), library.held
+    library_weigh(library, 1e12)
+    assert library.held == MEMORY
+    np.testing.assert_allclose(library.sums, before * (MEMORY / held))

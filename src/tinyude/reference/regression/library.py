@@ -64,6 +64,13 @@ def library_end_block(library: Library, forget: int = 0) -> None:
         library.sums *= 1.0 - block / forget
 
 
+def library_weigh(library: Library, weight: float) -> None:
+    """Let every window so far count as `weight` windows to come: the noise has changed by that factor of variance."""
+    held = min(weight * library.held, float(MEMORY))
+    library.sums *= held / library.held if library.held else weight
+    library.held = int(held)
+
+
 def library_clear(library: Library) -> None:
     """Forget the data, keep the model until there is a better one."""
     library.sums[:] = 0.0
