@@ -16,6 +16,7 @@ from rich.table import Table
 
 from tinyude.data.whole_file import write_whole
 from tinyude.errors import TinyUDEError, printable
+from tinyude.model.wrapping import wrapped
 
 STDOUT = Path("-")  # as a file to write: the figures go there, and all else to stderr
 COLOURS = {"good": "bold green", "caution": "bold yellow", "bad": "bold red"}
@@ -34,8 +35,14 @@ def progress_bar(task: str) -> Iterator[Callable[[int, int], None]]:
 
 
 def say(text: str, indent: str = "") -> None:
-    """A line in the terminal, as it is: no markup, and escape sequences of a file's names made visible."""
-    console.print(indent + printable(text), markup=False, soft_wrap=True)
+    """A line without markup, escape sequences of a file's names made visible; a terminal gets it broken at words."""
+    for line in fitting(indent + printable(text)):
+        console.print(line, markup=False, soft_wrap=True)
+
+
+def fitting(line: str) -> list[str]:
+    """The line as the terminal has room for it; whole in a pipe or a file, where programs look for it."""
+    return wrapped([line], console.width) if console.is_terminal else [line]
 
 
 def print_table(rows: Sequence[tuple[str, str]]) -> None:
@@ -81,14 +88,21 @@ def quiet_for(json_file: Path | None) -> None:
 
 
 def print_verdict(verdict: Any) -> None:
-    """The last lines of a command: the doubts, then the status in its colour."""
+    """The last lines of a command: the other doubts, then the status in its colour with the first of them."""
     from rich.text import Text
 
+    remedy = ""
     for reason in verdict.reasons:
-        if reason.severity != "note":
+        if reason.text == verdict.summary:
+            remedy = f" {reason.remedy}".rstrip()
+        elif reason.severity != "note":
             say(f"{reason.severity}: {reason}", "  ")
-    line = Text(f"verdict: {verdict.status}. ", style=COLOURS.get(verdict.status, ""))
-    console.print(line.append(printable(verdict.summary), style="default"), soft_wrap=True)
+    status = f"verdict: {verdict.status}."
+    first, *more = fitting(f"{status} {printable(verdict.summary + remedy)}")
+    line = Text(status, style=COLOURS.get(verdict.status, "")).append(first.removeprefix(status), style="default")
+    console.print(line, soft_wrap=True)
+    for rest in more:
+        console.print(rest, markup=False, soft_wrap=True)
 
 
 def write_json(path: Path | None, figures: Any) -> None:

@@ -28,8 +28,10 @@ from tinyude.data.log import Log
 from tinyude.data.logs import Columns, iter_log, log_stream
 from tinyude.data.tables import iter_table
 from tinyude.errors import TinyUDEError, TinyUDEWarning, printable
+from tinyude.model.equations import found_lines
 from tinyude.model.quantities import percent, seconds
 from tinyude.model.validation import LONGEST, VALID_ERROR, longest_stretch, validate
+from tinyude.model.wrapping import wrapped
 from tinyude.physics.file import PhysicsFile, load_physics_file
 from tinyude.report.sentences import diagnostics_table, joined
 from tinyude.ude import UDE
@@ -83,7 +85,7 @@ def fit(
     if held_out is not None:
         ude.validate(log_stream([held_out], columns), 0.0, name=held_out.name, unused=unused_columns(held_out, columns))
     print_table(diagnostics_table(ude.diagnostics_, list(columns.measured)))
-    print_lines([line for line in str(ude).splitlines() if not line.startswith(("verdict:", "  "))])
+    print_lines(wrapped(found_lines(ude.model_, ude.diagnostics_), console.width - 2))
     print_lines([*told, *_from_many_starts(ude)])
     console.print()
     if out is not None:

@@ -11,8 +11,10 @@ from scipy.special import stdtrit
 
 from tinyude.errors import printable
 from tinyude.model.model import Model
+from tinyude.model.wrapping import HANG, WIDTH, wrapped
 
 CONFIDENCE = 0.90
+LONG = 2 * WIDTH  # characters of a known right-hand side beyond which it is folded in print
 
 
 def interval_factor(groups: int, confidence: float = CONFIDENCE) -> float:
@@ -45,11 +47,14 @@ def short_numbers(term: str) -> str:
     return re.sub(r"\d+\.\d{4,}", lambda number: f"{float(number[0]):.4g}", term)
 
 
-def equation_lines(model: Model, diagnostics: Mapping[str, Any]) -> list[str]:
-    """One line for each state."""
+def equation_lines(model: Model, diagnostics: Mapping[str, Any], folded: bool = False) -> list[str]:
+    """One line for each state; folded: a long known part by its name and what it depends on."""
     lines = []
     for index, state in enumerate(model.physics.states):
-        line = f"d({state})/dt = {model.physics.texts[index]}"
+        known = model.physics.texts[index]
+        if folded and len(known) > LONG:
+            known = f"known({', '.join(_used(model, index))})"
+        line = f"d({state})/dt = {known}"
         if index in model.on:
             for entry in diagnostics["terms"]:
                 if entry["state"] == state:
@@ -61,19 +66,29 @@ def equation_lines(model: Model, diagnostics: Mapping[str, Any]) -> list[str]:
 
 
 def describe(model: Model, diagnostics: Mapping[str, Any]) -> str:
-    """The equations, then what was found beyond the known physics."""
-    lines = list(equation_lines(model, diagnostics))
+    """The model and the verdict on it, in lines that fit a terminal."""
+    return "\n".join(wrapped([*found_lines(model, diagnostics), *verdict_lines(diagnostics)]))
+
+
+def found_lines(model: Model, diagnostics: Mapping[str, Any]) -> list[str]:
+    """The equations, then what was found beyond the known physics; lines may be long."""
+    lines = equation_lines(model, diagnostics, folded=True)
     for index in model.on:
         state = model.physics.states[index]
         found = [entry for entry in diagnostics["terms"] if entry["state"] == state]
-        words = ", ".join(_with_interval(entry) for entry in found)
         share = diagnostics["network"].get(state, 0.0)
         rest = f"{_carrier(model, index)} carries {share:.0%} of it" if share > 0.0 else _remainder(diagnostics, state)
-        lines.append(f"residual of {state}: {words + '; ' if words else ''}{rest}")
+        lines += _listed(f"residual of {state}:", [*map(_with_interval, found), rest])
     lines += [_parameter(*row) for row in diagnostics["parameters"]]
     if any("[" in line for line in lines):
         lines.append(f"intervals: {CONFIDENCE:.0%}, given these terms and their shapes{_beside(diagnostics)}")
-    return "\n".join([*lines, *verdict_lines(diagnostics)])
+    return lines
+
+
+def _listed(title: str, parts: list[str]) -> list[str]:
+    """Terms and what is left beside them in one line, or in a line each where that is too long."""
+    line = f"{title} {', '.join(parts[:-1])}{'; ' if parts[1:] else ''}{parts[-1]}"
+    return [line] if len(line) <= WIDTH else [title, *(HANG + part for part in parts)]
 
 
 def _parameter(name: str, value: float, low: float, high: float) -> str:
@@ -89,11 +104,13 @@ def verdict_lines(diagnostics: Mapping[str, Any]) -> list[str]:
     verdict = diagnostics.get("verdict")
     if verdict is None:
         return [f"warning: {printable(str(text))}" for text in diagnostics["warnings"]]
-    lines = [f"verdict: {printable(str(verdict['status']))}. {printable(str(verdict['summary']))}"]
+    told = [f"verdict: {verdict['status']}. {verdict['summary']}"]
     for reason in verdict["reasons"]:
-        if reason["severity"] != "note":
-            lines.append(f"  {printable(str(reason['text']))} {printable(str(reason['remedy']))}".rstrip())
-    return lines
+        if reason["text"] == verdict["summary"]:
+            told[0] += f" {reason['remedy']}"
+        elif reason["severity"] != "note":
+            told.append(f"  {reason['severity']}: {reason['text']} {reason['remedy']}")
+    return [printable(line.rstrip()) for line in told]
 
 
 def _remainder(diagnostics: Mapping[str, Any], state: str) -> str:
@@ -139,6 +156,12 @@ def _seen(model: Model, state: int) -> list[str]:
     kernel = model.kernel
     columns = model.sees if kernel is None or state not in kernel.on else kernel.depends_on(kernel.on.index(state))
     return [names[i] for i in columns]
+
+
+def _used(model: Model, index: int) -> list[str]:
+    """The states and inputs that a known right-hand side depends on."""
+    names = {str(symbol) for symbol in model.physics.rhs[index].free_symbols}
+    return [name for name in (*model.physics.states, *model.physics.inputs) if name in names]
 
 
 def _network_name(model: Model) -> str:

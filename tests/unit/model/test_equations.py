@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import sympy as sp
@@ -5,12 +7,15 @@ import sympy as sp
 from tinyude.model.diagnostics import network_share
 from tinyude.model.equations import describe, equation_lines, interval_factor, term_table
 from tinyude.model.model import Model
+from tinyude.model.wrapping import wrapped
+from tinyude.physics import Physics
 from tinyude.reference.network.mlp import mlp_count
 from tinyude.systems import pendulum as make_pendulum
 from tinyude.ude import UDE
 
 OMEGA = sp.Symbol("omega", real=True)
 PHYSICS = make_pendulum().physics
+VALUES = {"g": 9.81, "L": 1.0}
 
 
 def model(coefficients: list[float], errors: list[float], network: bool = False) -> Model:
@@ -54,7 +59,7 @@ def test_equation_lines_name_the_network_where_it_acts() -> None:
 def test_describe_says_what_was_found_and_what_is_left() -> None:
     found = model([0.0, -0.4, 0.0], [0.0, 0.001, 0.0])
     text = describe(found, diagnostics(found))
-    assert "residual of omega: -0.4 * omega [-0.4018, -0.3982]; no other term was selected" in text
+    assert "residual of omega: -0.4 * omega [-0.4018, -0.3982]; no other term was selected\n" in text
     assert "intervals: 90%, given these terms and their shapes" in text
     left = {"share": 0.3, "noise": 0.01}
     for explained, words in ((True, "nothing else above the noise"), (False, "30 % of the rate stays unexplained")):
@@ -65,6 +70,30 @@ def test_describe_says_what_was_found_and_what_is_left() -> None:
     assert "the network carries 30% of it" in describe(found, diagnostics(found, 0.3))
     more = diagnostics(found, parameters=[("L", 1.0, 0.9, 1.1)], warnings=["look out."])
     assert describe(found, more).splitlines()[-3::2] == ["parameter L = 1 [0.9, 1.1]", "warning: look out."]
+
+
+def test_describe_fits_a_terminal_and_folds_long_physics() -> None:
+    found = model([0.25, -0.4, -0.1], [0.1, 0.01, 0.01])
+    physics = Physics(["theta", "omega"], ["omega", "+".join(f"sin({k}*theta)*g/L" for k in range(2, 20))], (), VALUES)
+    long = replace(found, physics=physics)
+    reasons = [
+        {"severity": "caution", "text": text, "remedy": "Do so.", "kind": "input"} for text in ("First.", "Second.")
+    ]
+    verdict = {"status": "caution", "summary": "First.", "reasons": reasons, "figures": {}}
+    lines = describe(long, diagnostics(long) | {"verdict": verdict}).splitlines()
+    assert lines[1].startswith("d(omega)/dt = known(theta) + 0.25 - 0.4*omega")
+    assert "    -0.4 * omega [-0.4175, -0.3825]" in lines and max(map(len, lines)) <= 80
+    assert lines[-2:] == ["verdict: caution. First. Do so.", "  caution: Second. Do so."]
+    assert "sin(19*theta)" in equation_lines(long, diagnostics(long))[1]
+
+
+@pytest.mark.parametrize("width", [30, 48, 80])
+def test_wrapped_keeps_every_character_and_intervals_whole(width: int) -> None:
+    line = "d(v)/dt = (F+m*sin(q)*(l*w**2+g*cos(q)))/(M+m*sin(q)**2)*1e-05 - 0.6 * v [-0.6001, -0.5999], and so on"
+    pieces = wrapped([line, "short"], width)
+    assert pieces[-1] == "short" and max(map(len, pieces)) <= width
+    assert "".join("".join(pieces[:-1]).split()) == "".join(line.split())
+    assert any("[-0.6001, -0.5999]," in piece for piece in pieces) and not any(p.endswith("*") for p in pieces)
 
 
 def test_print_and_equations_of_a_fitted_model(fitted: UDE) -> None:
