@@ -120,7 +120,7 @@ class Evidence:
     changes: Sequence[Change] = ()
     addends: Sequence[Addend] = ()
     nets: Sequence[Net] = ()
-    values: Mapping[str, str] = field(default_factory=dict)  # state to the parameter whose value explains its nets
+    values: Mapping[tuple[str, str], str] = field(default_factory=dict)  # state and term: a parameter explains that net
     apart: float = 0.0  # windows that fit side by side into the record
     parameters: Sequence[Mapping[str, Any]] = ()
     deficient: int = 0

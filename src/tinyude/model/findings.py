@@ -33,7 +33,6 @@ LATE = 0.25  # sample periods
 OUTSIDE = 0.01
 UNITS_OFF = 30.0
 FAR_TOO_SMALL = 100.0  # times: what is known is of no use there; a length in mm makes it 1000 times smaller
-CHANGE_HELPS, CHANGE_NEEDED = 3.0, 0.5  # times less unexplained; share unexplained as given
 JUMPED, JUMP_EXPLAINS = 8.0, 0.5  # standard errors (sound rigs stay below 4); share of the remainder beyond noise
 JUMP_OVER_NOISE, JUMP_REGION = 1.5, 2.0  # times the noise; ratio of the signal's size before and after
 ADDEND_NEEDED = 1.3  # times less unexplained beside the learned terms, which else explain the same
@@ -83,16 +82,15 @@ def _changes(evidence: Evidence) -> Iterator[Reason]:
     if not evidence.changes:
         return
     best = evidence.changes[0]
-    if best.share_as_given > CHANGE_NEEDED and best.share < min(CHANGE_NEEDED, best.share_as_given / CHANGE_HELPS):
-        text = ", or ".join(change.text for change in evidence.changes)
-        text = f"T{text[1:]}" if text.startswith("the ") else text  # names of states keep their case
-        remedy = " Or ".join(change.remedy for change in evidence.changes)
-        yield Reason(
-            BAD,
-            f"{text}: as given, the known physics leaves {percent(best.share_as_given)} of the rates unexplained, "
-            f"with that changed {percent(best.share)}.",
-            f"{remedy[0].upper()}{remedy[1:]}", "units" if "sign" not in best.text else "sign",
-        )  # fmt: skip
+    text = ", or ".join(change.text for change in evidence.changes)
+    text = f"T{text[1:]}" if text.startswith("the ") else text  # names of states keep their case
+    remedy = " Or ".join(change.remedy for change in evidence.changes)
+    yield Reason(
+        BAD,
+        f"{text}: as given, the known physics leaves {percent(best.share_as_given)} of the rates unexplained, "
+        f"with that changed {percent(best.share)}.",
+        f"{remedy[0].upper()}{remedy[1:]}", "units" if "sign" not in best.text else "sign",
+    )  # fmt: skip
 
 
 def _jumps(evidence: Evidence) -> Iterator[Reason]:
@@ -126,7 +124,7 @@ def _kinematics(evidence: Evidence) -> Iterator[Reason]:
 
 
 def _signs(evidence: Evidence) -> Iterator[Reason]:
-    if any(True for _ in _changes(evidence)):
+    if evidence.changes:
         return
     said = set()
     for net in evidence.nets:
@@ -151,11 +149,12 @@ def _signs(evidence: Evidence) -> Iterator[Reason]:
                 f"{net.yours:+.3g} {net.term}, {net.net / net.yours:.2g} times as much.",
                 "Check the units, the columns and the values in that term.", "units",
             )  # fmt: skip
-        elif net.state in evidence.values and _wrong_value(net):
+        elif (net.state, net.term) in evidence.values and _wrong_value(net):
             said.add(net.state)
             yield Reason(
                 CAUTION, f"In d({net.state})/dt the data say net {net.net:.3g} {net.term} against your "
-                f"{net.yours:+.3g} {net.term}; another value of {evidence.values[net.state]} explains it.",
+                f"{net.yours:+.3g} {net.term}; another value of {evidence.values[net.state, net.term]} "
+                "explains it.",
                 "Check that value, or let it be learned (learn = true).", "value",
             )  # fmt: skip
     for addend in evidence.addends:
@@ -184,8 +183,11 @@ def _replaced(net: Net) -> bool:
 
 
 def _wrong_value(net: Net) -> bool:
-    """Whether your value is too large, or too small in a main term; friction beside the known one may be missing."""
-    mainly = net.share * abs(net.yours / net.learned) > VALUE_MAIN
+    """Whether your value is too large, or too small in a main term; friction beside the known one may be missing.
+
+    Where terms of the same variables and another shape were learned too, what is missing may add to yours.
+    """
+    mainly = net.share * abs(net.yours / net.learned) > VALUE_MAIN and not net.beside
     return _sure(net) and (net.net / net.yours < VALUE_LOW or (mainly and net.net / net.yours > VALUE_HIGH))
 
 
@@ -309,7 +311,7 @@ def _innovations(evidence: Evidence) -> Iterator[Reason]:
 
 
 def _sizes(evidence: Evidence) -> Iterator[Reason]:
-    if any(True for _ in _changes(evidence)):
+    if evidence.changes:
         return
     for state, (known, rate) in evidence.sizes.items():
         own = [addend.needed for addend in evidence.addends if addend.state == state]

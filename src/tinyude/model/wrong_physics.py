@@ -16,11 +16,12 @@ from tinyude.model.model import Model
 from tinyude.model.windows import Windows
 from tinyude.physics import Physics
 from tinyude.physics.expressions import numpy_function
-from tinyude.physics.library import known_terms, term_text
+from tinyude.physics.library import known_terms, summed_terms, term_text
 
 Array = NDArray[Any]
 
 GROUPS = 8
+CHANGE_HELPS, CHANGE_NEEDED = 3.0, 0.5  # times less unexplained; share unexplained as given
 EQUALLY = 1.02  # times the least share unexplained: two changes that explain the same
 COLLINEAR = 0.1  # of a column: what must be left of a term beside the known ones to stand on its own
 AS_WELL = 1.2  # times what learned terms leave: another value explains as much
@@ -89,45 +90,48 @@ def factor_name(factor: float) -> str:
 
 
 def changes(model: Model, seen: Windows) -> list[Change]:
-    """The single change that leaves least unexplained, and those that the data cannot tell from it."""
+    """The single change that helps and leaves least unexplained, and those that the data cannot tell from it.
+
+    Whether it helps is judged by the equations that it changes: what another one lacks is no matter of it.
+    """
     on = _free_rows(model)
     if not on or len(seen) < 20:
         return []
-    nothing = _relative(seen, seen.dx, on)  # a change that makes the known part vanish explains no more than this
-    given = _share(model.physics, seen, on) / nothing
+    nothing = _squares(seen, seen.dx)[on]  # a change that makes the known part vanish explains no more than this
+    given = _left(model.physics, seen)[on]
     tried = []
     for text, remedy, physics, a, b, c in _hypotheses(model.physics, seen):
-        share = _share(physics, seen, on, a, b, c) / nothing
-        if np.isfinite(share):
-            tried.append(Change(text, remedy, share, given))
-    tried.sort(key=lambda change: change.share)
-    return [change for change in tried if change.share <= EQUALLY * tried[0].share]
+        left = _left(physics, seen, a, b, c)[on]
+        if np.isfinite(left).all() and len(own := np.flatnonzero(np.abs(left - given) > 1e-9 * given)):
+            share, as_given = (float(np.sqrt(e[own].sum() / nothing[own].sum())) for e in (left, given))
+            if as_given > CHANGE_NEEDED and share < min(CHANGE_NEEDED, as_given / CHANGE_HELPS):
+                tried.append((float(left.sum()), float(left[own].sum()), Change(text, remedy, share, as_given)))
+    if not tried:
+        return []
+    tried.sort(key=lambda found: found[0])
+    limit = tried[0][0] + (EQUALLY**2 - 1.0) * tried[0][1]
+    return [change for total, _, change in tried if total <= limit]
 
 
 def _free_rows(model: Model) -> list[int]:
     return [i for i, rate in enumerate(model.physics.kinematic) if rate is None and i in model.on]
 
 
-def _share(
-    physics: Physics,
-    seen: Windows,
-    on: list[int],
-    a: Array | None = None,
-    b: Array | None = None,
-    c: Array | None = None,
-) -> float:
-    """What known physics leaves of the rates, RMS over RMS, mean square over states: x_true = a x, dx_true = b dx."""
+def _left(
+    physics: Physics, seen: Windows, a: Array | None = None, b: Array | None = None, c: Array | None = None
+) -> Array:
+    """What known physics leaves of each state's rate, squared: x_true = a x, dx_true = b dx, u_true = c u."""
     x = seen.node_x if a is None else seen.node_x * a
     u = seen.node_u if c is None else seen.node_u * c
     with np.errstate(all="ignore"):
         rate = seen.view(_rates(physics, x, u)) / (1.0 if b is None else b)
-        return _relative(seen, seen.dx - rate, on)
+        return _squares(seen, seen.dx - rate)
 
 
-def _relative(seen: Windows, rates: Array, on: list[int]) -> float:
-    """Size of these rates over that of the measured ones, mean square over states; what is all noise counts little."""
+def _squares(seen: Windows, rates: Array) -> Array:
+    """Mean square of these rates over that of the measured ones; what is all noise counts little."""
     size = np.maximum(seen.rms(seen.dx), 2.0 * seen.rms(seen.floor))
-    return float(np.sqrt(np.mean((seen.rms(rates) / size)[on] ** 2)))
+    return np.asarray((seen.rms(rates) / size) ** 2)
 
 
 def _rates(physics: Physics, x: Array, u: Array) -> Array:
@@ -245,13 +249,14 @@ def addends(model: Model, seen: Windows) -> list[Addend]:
     return answer
 
 
-def wrong_values(model: Model, seen: Windows) -> dict[str, str]:
-    """State to the parameter of which another value explains as much as learned terms of a known shape do.
+def wrong_values(model: Model, seen: Windows) -> dict[tuple[str, str], str]:
+    """State and learned term of a known shape to the parameter of which another value explains as much.
 
-    Its value changes every term that it is in by the same factor; a term that is missing beside known ones does not.
-    Physics without parameters: their summands have values too.
+    A value changes every term that it is in by the same factor; a term that is missing beside known ones does not.
+    What else was learned stays beside it. Physics without parameters: their summands have values too.
     """
-    physics, found = model.physics, {}
+    physics = model.physics
+    found: dict[tuple[str, str], str] = {}
     nets = {(net.state, net.term) for net in net_values(model)}
     if not nets or len(seen) < 20:
         return {}
@@ -263,23 +268,25 @@ def wrong_values(model: Model, seen: Windows) -> dict[str, str]:
         def view(values: Array, i: int = i, scale: Array = scale) -> Array:
             return np.asarray(scale * seen.seen(values[:, None], i)[:, 0])
 
-        kept = np.flatnonzero(model.coefficients[row])
-        known = [view(learned[:, k]) for k in kept if (state, str(model.terms[k])) in nets]
-        if not known:
+        kept = {str(model.terms[k]): view(learned[:, k]) for k in np.flatnonzero(model.coefficients[row])}
+        shape = {str(term): term_text(sp.expand(term)) for term in model.terms}
+        if not any((state, term) in nets for term in kept):
             continue
-        others = [view(learned[:, k]) for k in kept if (state, str(model.terms[k])) not in nets]
-        others += [view(network[:, i]), np.ones(len(seen))]
+        beside = [view(network[:, i]), np.ones(len(seen))]
         target = scale * seen.dx[:, i] - view(_rates(physics, seen.node_x, seen.node_u)[:, i])
-        limit = AS_WELL * _left_by(np.column_stack([*known, *others]), target)
-        for name, values in _value_effects(physics, seen, i):
-            if np.isfinite(values).all() and _left_by(np.column_stack([view(values), *others]), target) <= limit:
-                found[state] = name
-                break
+        limit = AS_WELL * _left_by(np.column_stack([*kept.values(), *beside]), target)
+        for name, values, shapes in _value_effects(physics, seen, i):
+            own = [term for term in kept if (state, term) in nets and shape[term] in shapes]
+            others = [column for term, column in kept.items() if term not in own]
+            if not own or not np.isfinite(values).all():
+                continue
+            if _left_by(np.column_stack([view(values), *others, *beside]), target) <= limit:
+                found = {(state, term): name for term in own} | found
     return found
 
 
-def _value_effects(physics: Physics, seen: Windows, i: int) -> Iterator[tuple[str, Array]]:
-    """What a slightly larger value of each parameter, or of each summand, adds to the rate of a state."""
+def _value_effects(physics: Physics, seen: Windows, i: int) -> Iterator[tuple[str, Array, set[str]]]:
+    """What a slightly larger value of each parameter, or of each summand, adds to a state's rate, and its terms."""
     symbols = [sp.Symbol(name) for name in (*physics.states, *physics.inputs)]
     values = {sp.Symbol(name): sp.Float(p.value) for name, p in physics.parameters.items()}
     slopes = {name: sp.diff(physics.rhs[i], sp.Symbol(name)) for name, p in physics.parameters.items() if not p.learn}
@@ -290,7 +297,8 @@ def _value_effects(physics: Physics, seen: Windows, i: int) -> Iterator[tuple[st
         rows = np.concatenate([seen.node_x, seen.node_u[:, : physics.n_inputs]], axis=-1)
         with np.errstate(all="ignore"):
             columns = numpy_function(list(effects.values()), symbols)(rows)
-        yield from zip(effects, columns.T, strict=True)
+        for (name, effect), column in zip(effects.items(), columns.T, strict=True):
+            yield name, column, set(summed_terms(physics, effect))
 
 
 def _factors(design: Array, extras: list[Array], target: Array) -> tuple[Array, Array]:

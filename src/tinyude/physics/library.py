@@ -64,10 +64,15 @@ def linear_terms(physics: Physics) -> list[sp.Expr]:
 
 def known_terms(physics: Physics, state: int) -> dict[str, float]:
     """The known right-hand side of a state, expanded in numbers: the coefficient of each of its terms, by its text."""
+    return summed_terms(physics, physics.rhs[state])
+
+
+def summed_terms(physics: Physics, expression: sp.Expr) -> dict[str, float]:
+    """The terms that an expression of the physics is the sum of, by their text, with their coefficients in numbers."""
     values = {sp.Symbol(name): sp.Float(p.value) for name, p in physics.parameters.items()}
     real = {sp.Symbol(name): sp.Symbol(name, real=True) for name in (*physics.states, *physics.inputs)}
     pieces: dict[str, float] = {}
-    for part in sp.Add.make_args(sp.expand(physics.rhs[state].xreplace(values)).xreplace(real)):
+    for part in sp.Add.make_args(sp.expand(expression.xreplace(values)).xreplace(real)):
         number, shape = part.as_coeff_Mul()
         pieces[term_text(shape)] = pieces.get(term_text(shape), 0.0) + float(number)
     return {shape: number for shape, number in pieces.items() if number}

@@ -145,7 +145,7 @@ SOUND = Evidence(
 )  # fmt: skip
 
 
-VALUE = {"values": {"x": "k"}}
+VALUE = {"values": {("x", "u"): "k", ("x", "v"): "k"}}
 COLOURED = Innovations((0.6, "x"), (0.0, "", ""), 0.04)
 
 
@@ -192,6 +192,7 @@ COLOURED = Innovations((0.6, "x"), (0.0, "", ""), 0.04)
             "",
         ),  # friction that was missing beside the known
         ({"nets": [Net("x", "v", -0.3, -0.3, 0.01, 0.6)], **VALUE}, "caution", "net -0.6 v against your -0.3 v"),
+        ({"nets": [Net("x", "v", -0.3, -0.3, 0.01, 0.6, True)], **VALUE}, "good", ""),  # the first of a series
         ({"nets": [Net("x", "u", 30.0, -29.9, 0.1, 0.4)]}, "caution", "0.0033 times as much"),
         ({"nets": [Net("x", "u", 30.0, -29.9, 0.1, 0.4, True)], **VALUE}, "good", ""),  # another shape took its place
         ({"nets": [Net("x", "u", 0.01, 3.0, 0.1, 0.4)]}, "caution", "3e+02 times as much"),
@@ -298,6 +299,28 @@ def test_a_value_of_yours_is_told_from_a_term_that_is_missing_beside_it() -> Non
         physics = Physics(["v"], ["u/m - 0.2*v"], ["u"], {"m": mass})
         ude = tu.UDE(physics).fit(v + 0.003 * rng.standard_normal(v.shape), t, u)
         assert any(reason.kind == "value" for reason in ude.verdict_.reasons) == said
+
+
+def heated(known: list[str], values: dict[str, float], truth: list[str], states: list[str]) -> Verdict:
+    """The verdict on a plant driven by steps of a heater."""
+    t = np.arange(0.0, 400.0, 0.5)
+    u = np.random.default_rng(3).uniform(0.0, 1.0, 41)[(t / 10.0).astype(int)]
+    start = np.full(len(states), 20.0)
+    x = free_run(known_dynamics(Physics(states, truth, ["u"])), start, t, start, u[:, None])
+    noisy = x + 0.003 * x.std(axis=0) * np.random.default_rng(4).standard_normal(x.shape)
+    return tu.UDE(Physics(states, known, ["u"], values)).fit(noisy, t, u).verdict_
+
+
+def test_a_flipped_sign_is_named_although_another_equation_lacks_a_large_term() -> None:
+    truth = ["9*u - 0.2*(T - W) - 0.1*(T - 5)", "0.05*(T - W) - 0.04*(W - 2)"]
+    verdict = heated(["-q*u - 0.2*(T - W) - 0.1*(T - 5)", "0.05*(T - W)"], {"q": 9.0}, truth, ["T", "W"])
+    assert verdict.status == "bad" and "the sign of the parameter q = 9 seems to be wrong" in verdict.summary
+
+
+def test_a_doubled_value_is_named_although_its_equation_lacks_a_series() -> None:
+    truth = ["9*u - 0.1*(T - 20) - 0.002*(T - 20)**2 - 0.00004*(T - 20)**3"]
+    verdict = heated(["q*u - 0.1*(T - 20)"], {"q": 18.0}, truth, ["T"])
+    assert verdict.status == "caution" and "another value of q explains it" in verdict.summary
 
 
 def test_two_angles_in_degrees_are_named_together() -> None:
