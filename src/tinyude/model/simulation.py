@@ -21,7 +21,7 @@ RUNAWAY = 1e3  # times the scale of the training data
 MARGIN = 0.1  # of a visited range, by which a state may leave it unmentioned
 RELATIVE, ABSOLUTE = 1e-8, 1e-10  # tolerances of a step; the absolute one times the state's scale
 MOST_STEPS = 20_000_000  # of one run
-SHORTEST = 1e-3  # of the shortest span between two times: where a switching field is no longer resolved
+SHORTEST = 1e-3  # of the shortest span between two times: no shorter where the field switches (native/simulate.c)
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,8 @@ def free_runs(
         polynomials,
         limits,
         relative=RELATIVE,
-        absolute=ABSOLUTE * scale,
+        absolute=ABSOLUTE,
+        scale=scale,
         shortest=SHORTEST * float(np.min(np.diff(instants))),
         most_steps=most_steps,
         progress=progress,
@@ -264,6 +265,6 @@ def _scipy_span(
 def _diverged(time: float) -> TinyUDEError:
     return TinyUDEError(
         f"The simulation diverged at t = {time:.4g} s: a state grew beyond {RUNAWAY:g} times what was seen in "
-        "training, or was no longer a number. Start inside the states visited in training, simulate a shorter "
-        "stretch, or fit data that covers this motion."
+        f"training, was no longer a number, or took more than {MOST_STEPS:,} steps. Start inside the states visited in "
+        "training, simulate a shorter stretch, or fit data that covers this motion."
     )

@@ -32,6 +32,7 @@ static const double DENSE[STAGES][4] = {
 };
 
 static const double SAFETY = 0.9, SHRINK = 0.2, GROW = 5.0, PROPORTIONAL = 0.2; /* 1 / order */
+static const double SHORT = 1e-5; /* of the time in which the steepest slope would carry a state across its scale */
 
 typedef struct workspace {
     tu_real *slopes; /* [STAGES][states] */
@@ -108,7 +109,7 @@ static tu_real try_step(const tu_simulation *simulation, const tu_real *polynomi
             error += (tu_real)ERROR[k] * space->slopes[k * n + i];
         }
         tu_real size = tu_abs(x[i]) > tu_abs(space->trial[i]) ? tu_abs(x[i]) : tu_abs(space->trial[i]);
-        error *= step / (simulation->absolute[i] + simulation->relative * size);
+        error *= step / (simulation->absolute * simulation->scale[i] + simulation->relative * size);
         total += error * error;
     }
     return tu_sqrt(total / (tu_real)n);
@@ -137,13 +138,23 @@ static tu_real first_step(const tu_simulation *simulation, const tu_real *x, con
 {
     tu_real size = 0, rate = 0;
     for (int32_t i = 0; i < simulation->states; i++) {
-        tu_real tolerance = simulation->absolute[i] + simulation->relative * tu_abs(x[i]);
+        tu_real tolerance = simulation->absolute * simulation->scale[i] + simulation->relative * tu_abs(x[i]);
         size += (x[i] / tolerance) * (x[i] / tolerance);
         rate += (slope[i] / tolerance) * (slope[i] / tolerance);
     }
     tu_real step = rate > 0 ? (tu_real)0.01 * tu_sqrt(size / rate) : longest;
     step = step > 0 ? step : (tu_real)1e-3 * longest;
     return step < longest ? step : longest;
+}
+
+/* Where a switching field is no longer resolved: short against the rows and against the dynamics. */
+static tu_real shortest_step(const tu_simulation *simulation, tu_run *run, const tu_real *slope)
+{
+    for (int32_t i = 0; i < simulation->states; i++) {
+        tu_real rate = tu_abs(slope[i]) / simulation->scale[i];
+        run->fastest = rate > run->fastest ? rate : run->fastest;
+    }
+    return run->fastest * simulation->shortest > (tu_real)SHORT ? (tu_real)SHORT / run->fastest : simulation->shortest;
 }
 
 static tu_real next_step(tu_real step, tu_real error)
@@ -214,10 +225,11 @@ int64_t tu_simulate(const tu_simulation *simulation, int64_t index, tu_run *run,
         const int ends = run->step >= left * (1 - 8 * (tu_real)DBL_EPSILON);
         const tu_real step = ends ? left : run->step;
         const tu_real error = try_step(simulation, polynomials, run->time - begin, span, step, x, &space);
+        const tu_real shortest = shortest_step(simulation, run, space.slopes);
         tu_real wanted = next_step(step, error);
-        wanted = wanted > simulation->shortest ? wanted : simulation->shortest;
+        wanted = wanted > shortest ? wanted : shortest;
         taken++;
-        if (!(error <= 1) && step > simulation->shortest) {
+        if (!(error <= 1) && step > shortest) {
             run->step = wanted;
             run->known_slope = 1; /* the same as before */
             continue;

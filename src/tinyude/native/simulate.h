@@ -21,20 +21,22 @@ typedef struct tu_simulation {
     int32_t angles_count;
     const int32_t *angles; /* [angles_count] states */
     int64_t rows;
-    const tu_real *times;    /* [rows], rising */
-    tu_real relative;        /* tolerance of a step, of the state's size */
-    const tu_real *absolute; /* [states] */
-    tu_real shortest;        /* a step this short is taken whatever its error: the field switches */
+    const tu_real *times; /* [rows], rising */
+    tu_real relative;     /* tolerance of a step, of the state's size */
+    tu_real absolute;     /* the same, of its scale */
+    const tu_real *scale; /* [states] typical size of each */
+    tu_real shortest;     /* a step this short is taken whatever its error, if it is short for the dynamics too */
     const tu_real
         *inputs_at;        /* [rows][inputs][4]: polynomial in 0 to 1 from each row to the next; NULL without inputs */
     int64_t inputs_stride; /* numbers from one run's inputs to the next's; 0: all runs share them */
 } tu_simulation;
 
-/* A run between two calls; begins with row 0, time times[0], step 0, status TU_RUN_GOING. */
+/* A run between two calls; begins with row 0, time times[0], step 0, fastest 0, status TU_RUN_GOING. */
 typedef struct tu_run {
     int64_t row; /* the last one written */
     tu_real time;
     tu_real step;
+    tu_real fastest; /* largest slope of a state over its scale so far */
     int32_t status;
     int32_t known_slope; /* the workspace holds the slope at `time` */
 } tu_run;

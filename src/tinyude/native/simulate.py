@@ -55,7 +55,8 @@ class NativeSimulation:
         limits: Array,
         *,
         relative: float,
-        absolute: Array,
+        absolute: float,
+        scale: Array,
         shortest: float,
         most_steps: int,
         progress: Callable[[int, int], None] | None = None,
@@ -69,10 +70,10 @@ class NativeSimulation:
         runs, rows = len(starts), len(times)
         out = np.full((runs, rows, self.states), np.nan)
         out[:, 0] = starts
-        times, limits, absolute = (np.ascontiguousarray(a, np.float64) for a in (times, limits, absolute))
-        kept = [self._ffi.from_buffer("tu_real[]", array) for array in (times, absolute)]
-        simulation.rows, simulation.times, simulation.absolute = rows, kept[0], kept[1]
-        simulation.relative, simulation.shortest = relative, shortest
+        times, limits, scale = (np.ascontiguousarray(a, np.float64) for a in (times, limits, scale))
+        kept = [self._ffi.from_buffer("tu_real[]", array) for array in (times, scale)]
+        simulation.rows, simulation.times, simulation.scale = rows, kept[0], kept[1]
+        simulation.relative, simulation.absolute, simulation.shortest = relative, absolute, shortest
         simulation.inputs_stride = 0
         if self.inputs and polynomials is not None:
             polynomials = np.ascontiguousarray(polynomials, np.float64)

@@ -65,6 +65,20 @@ def test_free_run_integrates_inputs_as_they_are_held(hold: str, area: Any) -> No
     np.testing.assert_allclose(found[1:, 0], area(TIMES, rows), atol=1e-9)
 
 
+@pytest.mark.usefixtures("without_core")
+@pytest.mark.parametrize("seconds", [3.0, 300.0])
+def test_free_run_is_as_exact_where_few_times_are_asked_for(seconds: float) -> None:
+    dense, far = np.arange(0.0, seconds, 0.01), [0.0, np.arange(0.0, seconds, 0.01)[-1]]
+    found = free_run(pendulum(False), [2.0, 0.0], far, np.array([1.0, 3.0]))
+    np.testing.assert_allclose(found[-1], free_run(pendulum(False), [2.0, 0.0], dense, np.ones(2))[-1], atol=1e-6)
+
+
+@pytest.mark.skipif(not native.available(), reason="the core is not compiled")
+def test_free_run_of_a_switching_field_comes_to_its_end_where_few_times_are_asked_for() -> None:
+    found = free_run(scalar("-sign(x) + 0.2"), [1.0], [0.0, 5.0], np.ones(1))
+    assert abs(found[-1, 0]) < 1e-3
+
+
 @pytest.mark.skipif(not native.available(), reason="the core is not compiled")
 @pytest.mark.parametrize("inputs", [False, True])
 def test_free_runs_agree_with_scipy_and_with_single_runs(inputs: bool, monkeypatch: pytest.MonkeyPatch) -> None:
