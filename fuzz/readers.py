@@ -209,7 +209,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("target", choices=TARGETS)
     parser.add_argument("--seconds", type=float, default=10.0, help="of the clock")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=1, help="another one tries other inputs")
     parser.add_argument("--findings", type=Path, default=Path("fuzz/findings"))
     parser.add_argument("--atheris", action="store_true", help="guided by coverage; further options go to libFuzzer")
     chosen, rest = parser.parse_known_args()

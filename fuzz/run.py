@@ -29,13 +29,13 @@ def build(target: str, folder: Path) -> Path:
     return program
 
 
-def core(target: str, seconds: int, folder: Path) -> int:
+def core(target: str, seconds: int, folder: Path, seed: int) -> int:
     """Run a built target of the core, starting from its corpus; runs, as libFuzzer tells them."""
     program = folder / target
     grown = folder / f"corpus-{target}"
     grown.mkdir(parents=True, exist_ok=True)
     limits = [f"-max_total_time={seconds}", "-max_len=300", "-len_control=0", "-timeout=120"]
-    command = [program, *limits, f"-artifact_prefix={folder}/", grown, HERE / "corpus" / "core"]
+    command = [program, f"-seed={seed}", *limits, f"-artifact_prefix={folder}/", grown, HERE / "corpus" / "core"]
     done = subprocess.run(list(map(str, command)), stderr=subprocess.PIPE, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"{target} found something:\n{done.stderr[-3000:]}")
@@ -45,9 +45,9 @@ def core(target: str, seconds: int, folder: Path) -> int:
     return int(told[1])
 
 
-def reader(target: str, seconds: float, folder: Path) -> int:
+def reader(target: str, seconds: float, folder: Path, seed: int) -> int:
     """Run a target of the readers in a process of its own; runs."""
-    command = [sys.executable, HERE / "readers.py", target, "--seconds", str(seconds), "--findings", folder]
+    command = [sys.executable, HERE / "readers.py", target, "--seconds", seconds, "--findings", folder, "--seed", seed]
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"{target} found something:\n{done.stdout}{done.stderr[-3000:]}")
@@ -62,12 +62,12 @@ def cpu_seconds(work: Callable[[], int]) -> tuple[int, float]:
     return given, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def run(target: str, seconds: float, folder: Path) -> tuple[int, float]:
+def run(target: str, seconds: float, folder: Path, seed: int = 1) -> tuple[int, float]:
     """Run one target for some seconds of the clock; runs, and the CPU time they took."""
     if target in READERS:
-        return cpu_seconds(lambda: reader(target, seconds, folder))
+        return cpu_seconds(lambda: reader(target, seconds, folder, seed))
     build(target, folder)
-    return cpu_seconds(lambda: core(target, int(seconds), folder))
+    return cpu_seconds(lambda: core(target, int(seconds), folder, seed))
 
 
 def merged(document: Path, told: dict[str, str]) -> str:
@@ -84,6 +84,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=60.0)
     parser.add_argument("--only", nargs="+", choices=(*READERS, *CORE), default=(*READERS, *CORE))
+    parser.add_argument("--seed", type=int, default=1, help="another one tries other inputs")
     parser.add_argument("--document", type=Path, help="write the table into its block `fuzz`")
     given = parser.parse_args()
     seconds = 60.0 * given.minutes
@@ -91,7 +92,7 @@ def main() -> int:
     folder.mkdir(exist_ok=True)
     told: dict[str, str] = {}
     for target in given.only:
-        runs, used = run(target, seconds, folder)
+        runs, used = run(target, seconds, folder, given.seed)
         told[target] = f"| {target} | {given.minutes:g} | {used / 60.0:.1f} | {runs:,} | {runs / used:,.0f} |"
         print(f"{target}: {runs} runs in {used:.0f} s of CPU", flush=True)
     if given.document:
