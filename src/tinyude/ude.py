@@ -9,6 +9,7 @@ from typing import Any
 import sympy as sp
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
+from threadpoolctl import threadpool_limits
 
 from tinyude.errors import TinyUDEError
 from tinyude.estimator.fitted import Fitted, given_times, shown
@@ -217,10 +218,11 @@ class UDE(Predicting, Fitted, BaseEstimator):  # type: ignore[misc]
         >>> tu.UDE(physics, refine=False).fit(Y, t=t).equations()[0]
         'd(theta)/dt = omega'
         """
-        stream = self._options.stream(Y, given_times(y, t, None), u)
-        fit = fit_record(self._options, stream, shown(progress))
-        self.result_, self._session_ = fit.result, fit.session
-        self._judge(stream, fit.observed, seen=fit.seen)
+        with threadpool_limits(1, user_api="blas"):  # small matrices: threads would wait for each other
+            stream = self._options.stream(Y, given_times(y, t, None), u)
+            fit = fit_record(self._options, stream, shown(progress))
+            self.result_, self._session_ = fit.result, fit.session
+            self._judge(stream, fit.observed, seen=fit.seen)
         return self
 
     def partial_fit(self, Y: Any, y: Any = None, u: Any = None, *, t: Any = None) -> UDE:

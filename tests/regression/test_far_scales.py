@@ -17,3 +17,12 @@ def test_fit_learns_from_channels_ten_decades_apart(small: float) -> None:
     ude = tu.UDE(physics).fit(samples, t=0.01)
     assert ude.verdict_.status == "good"
     assert {row["term"]: row["learned"] for row in ude.terms_}["w"] == pytest.approx(-0.6, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("size", "message"), [(1e20, "100% of p is not a number below 1e\\+15"), (1e-40, "p moves by .*, less than 1e-30")]
+)
+def test_fit_names_the_limit_of_far_values(size: float, message: str) -> None:
+    samples = size * np.random.default_rng(0).normal(size=(200, 2))
+    with pytest.raises(tu.TinyUDEError, match=message):
+        tu.UDE(tu.Physics(["p", "w"], ["w", "-p"])).fit(samples, t=0.01)

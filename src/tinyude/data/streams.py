@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tinyude.data.frames import column_named, computed, has_columns, numbers, seconds
 from tinyude.data.grid import MOSTLY_BAD, SHORTEST, Faults, Piece, Run, find_period, on_grid
 from tinyude.errors import TinyUDEError
-from tinyude.reference.signal.ring import usable
+from tinyude.reference.signal.ring import LIMIT, usable
 
 Array = NDArray[Any]
 
@@ -251,12 +251,16 @@ class _Survey:
             share = 1.0 - finite / self.stream.count
             if share > MOSTLY_BAD:
                 raise TinyUDEError(
-                    f"{share:.0%} of {name} is not a number; at most {MOSTLY_BAD:.0%} can be bridged: "
-                    "check the sensor or the column."
+                    f"{share:.0%} of {name} is not a number below {LIMIT:g}; at most {MOSTLY_BAD:.0%} can be bridged: "
+                    "check the sensor, the column and its unit."
+                )
+            if high == low:
+                raise TinyUDEError(
+                    f"{name} is constant at {low:g}; nothing can be learned from a channel that never moves."
                 )
             if high - low < LEAST_SPAN:
                 raise TinyUDEError(
-                    f"{name} is constant at {low:g}; nothing can be learned from a channel that never moves."
+                    f"{name} moves by {high - low:g} in all, less than {LEAST_SPAN:g}; give it in a smaller unit."
                 )
         if not self.steady:
             raise TinyUDEError("The inputs hold non-finite values; fill them with what was really applied.")

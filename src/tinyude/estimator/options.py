@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from numbers import Integral
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,11 +13,12 @@ import sympy as sp
 from tinyude.data.streams import Stream, as_stream, turns
 from tinyude.errors import TinyUDEError
 from tinyude.physics import Physics
-from tinyude.physics.holds import as_holds
+from tinyude.physics.holds import Hold, as_holds
 from tinyude.physics.kinematics import measured_map, residual_states, seen_columns
 from tinyude.physics.library import given_terms
 from tinyude.reference.config import Config
 from tinyude.training.presets import PRESETS
+from tinyude.training.seed import check_random_state
 
 if TYPE_CHECKING:
     from tinyude.ude import UDE
@@ -76,12 +77,15 @@ class FitOptions:
             raise TinyUDEError(f"network is {self.network!r}; use 'auto', 'kernel', 'mlp' or None.")
         if isinstance(self.library, str) and self.library not in ("auto", "rich"):
             raise TinyUDEError(f"library is {self.library!r}; use 'auto', 'rich', a list of terms, or None.")
-        if self.window is not None and not 0.0 < self.window < np.inf:
+        if self.window is not None and not (isinstance(self.window, Real) and 0.0 < self.window < np.inf):
             raise TinyUDEError(f"window is {self.window!r}; give the length of the longest window in seconds, above 0.")
         if self.keep and (self.library is None or isinstance(self.library, str)):
             raise TinyUDEError(f"keep=True keeps the terms of your own library; library is {self.library!r}.")
         if self.refine not in (True, False, "thorough"):
             raise TinyUDEError(f"refine is {self.refine!r}; use True, False or 'thorough'.")
+        if isinstance(self.hold, str) and self.hold != "auto":
+            Hold(self.hold)
+        check_random_state(self.random_state)
         _check_numbers(self.hidden, self.learner_settings)
 
     def check_names(self) -> None:

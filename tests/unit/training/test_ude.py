@@ -1,16 +1,19 @@
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 import sympy as sp
 from scipy.linalg import expm
 from sklearn.base import clone
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import tinyude as tu
 from tinyude import native
 from tinyude.model.result import FitResult
 from tinyude.systems.signals import jittered_times
 from tinyude.systems.system import System
+from tinyude.training.batch.fit import batch_fit
 from tinyude.ude import UDE
 
 Stream = tuple[float, np.ndarray]
@@ -417,3 +420,46 @@ def test_keep_leaves_every_given_term_in() -> None:
             assert abs(entry["learned"]) < 5.0 * entry["error"]
     with pytest.raises(tu.TinyUDEError, match="keep=True keeps the terms of your own library"):
         tu.UDE(tu.systems.pendulum("A").physics, keep=True).fit(Y, t=t)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"window": "long"}, "window is 'long'; give the length"),
+        ({"hold": "stepwise"}, "hold of an input is 'stepwise'; use one of held"),
+        ({"random_state": "seven"}, "random_state is 'seven'; give a whole number"),
+    ],
+)
+def test_fit_refuses_wrong_choices_before_it_works(
+    options: dict[str, Any], message: str, pendulum: System, short_stream: Stream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tinyude.estimator.fitting.batch_fit", None)
+    period, samples = short_stream
+    with pytest.raises(tu.TinyUDEError, match=message):
+        UDE(pendulum.physics, **options).fit(samples, t=period)
+
+
+def test_fit_uses_one_blas_thread_and_gives_the_others_back(
+    pendulum: System, short_stream: Stream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+
+    def spied(*given: Any) -> Any:
+        seen.extend(library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas")
+        return batch_fit(*given)
+
+    monkeypatch.setattr("tinyude.estimator.fitting.batch_fit", spied)
+    period, samples = short_stream
+    with threadpool_limits(2, user_api="blas"):
+        before = threadpool_info()
+        UDE(pendulum.physics, refine=False).fit(samples, t=period)
+        assert threadpool_info() == before
+    assert set(seen) == {1}
+
+
+def test_fit_with_an_empty_library_learns_by_the_network_alone(pendulum: System, short_stream: Stream) -> None:
+    period, samples = short_stream
+    empty, none = (
+        UDE(pendulum.physics, library=library, refine=False).fit(samples, t=period) for library in ([], None)
+    )
+    np.testing.assert_array_equal(empty.predict(samples[:50]), none.predict(samples[:50]))
