@@ -108,12 +108,12 @@ def run_errors(
     truth = measured[:, ::thin]
     sigma = seen.sigma / spread
     ends = [max(2, int(h / stream.period / thin) + 1) for h in horizons]
-    expected = np.mean(_errors_until((twin - own) / spread, ends) ** 2, axis=1)
+    expected = np.mean(_errors_until(twin, own, spread, ends) ** 2, axis=1)
     return RunErrors(
         np.array(horizons),
-        _errors_until((own - truth) / spread, ends),
-        _errors_until((alone - truth) / spread, ends),
-        _errors_until((truth[:, :1] - truth) / spread, ends),
+        _errors_until(own, truth, spread, ends),
+        _errors_until(alone, truth, spread, ends),
+        _errors_until(np.broadcast_to(starts[:, None, sensed], truth.shape), truth, spread, ends),
         np.sqrt(expected + np.mean(sigma**2)),
         float(np.mean(~np.isfinite(own[:, -1]).all(axis=-1))),
         float(np.sqrt(np.mean(sigma**2))),
@@ -124,10 +124,13 @@ def _sensed_state(seen: Windows, channel: int) -> int:
     return next(s for s, (c, d) in enumerate(zip(seen.channel, seen.order, strict=True)) if c == channel and d == 0)
 
 
-def _errors_until(miss: Array, ends: Sequence[int]) -> Array:
-    """RMS over rows and channels up to each end: (ends, ...); LOST where the run is not there any more."""
-    gone = ~np.isfinite(miss)
-    whole = np.maximum.accumulate(gone.any(axis=-1), axis=-1)  # once lost, lost
-    square = np.where(gone, 0.0, np.minimum(np.abs(np.where(gone, 0.0, miss)), LOST)) ** 2
-    mean = np.where(whole & gone.all(axis=-1), LOST**2, square.mean(axis=-1))
-    return np.stack([np.sqrt(mean[..., :end].mean(axis=-1)) for end in ends])
+def _errors_until(states: Array, truth: Array, spread: Array, ends: Sequence[int]) -> Array:
+    """RMS over rows and channels up to each end: (ends, ...); LOST where a run is not there any more.
+
+    A sample that is missing in the record says nothing.
+    """
+    known = np.isfinite(truth)
+    miss = np.where(known, states - np.where(known, truth, 0.0), 0.0) / spread
+    square = np.where(np.isfinite(miss), np.minimum(np.abs(miss), LOST), LOST) ** 2
+    sums = [(square[..., :end, :].sum(axis=(-2, -1)), known[..., :end, :].sum(axis=(-2, -1))) for end in ends]
+    return np.stack([np.sqrt(total / np.maximum(count, 1)) for total, count in sums])
