@@ -25,10 +25,10 @@ from tinyude.reference.network.mlp import mlp_init
 from tinyude.reference.numeric.rng import rng_seed
 from tinyude.refinement.apply import Options as RefineOptions
 from tinyude.refinement.apply import parameter_table, refine_fit, refined_figures, smoothed_states
-from tinyude.refinement.feedback import followed_states
 from tinyude.refinement.hidden import bare_model, hidden_figures
 from tinyude.refinement.records import records_of
 from tinyude.training.batch.accepted import accepted_windows
+from tinyude.training.batch.feedback import followed_states
 from tinyude.training.batch.figures import batch_calibration, batch_counters
 from tinyude.training.batch.fit import Options, batch_fit
 from tinyude.training.batch.observe import Observed

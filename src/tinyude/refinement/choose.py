@@ -19,6 +19,7 @@ BARE = ("known", "parameters")  # candidates without anything learned beside par
 WHOLE = ("windows", "streaming")  # candidates taken as they are
 FIRST = (*BARE, *WHOLE)  # then what was refined, by the number of its unknowns
 CLEARLY = 1.5  # standard errors of the paired difference (`tinyude reproduce choice`)
+SEVERAL = 3.0  # times the best's error: worse by that, however few of the runs say so
 LITTLE = 0.02  # of a held-back error: less is no reason to choose otherwise
 TINY = 1e-9  # error below which ratios are not looked at
 
@@ -75,9 +76,14 @@ def _by_evidence(candidates: Sequence[Candidate]) -> int:
 
 
 def _by_free_runs(candidates: Sequence[Candidate]) -> int:
-    """The first that is not clearly worse than the best."""
-    best = int(np.argmin([c.error for c in candidates]))
-    return next(k for k, c in enumerate(candidates) if k == best or not _worse(c, candidates[best]))
+    """The first that is not clearly worse than the best.
+
+    One run that a candidate loses raises the standard error as much as the mean, and would never be clear by itself.
+    """
+    errors = np.array([c.error for c in candidates])
+    best = int(np.argmin(errors))
+    near = errors <= SEVERAL * errors[best]
+    return next(k for k, c in enumerate(candidates) if k == best or (near[k] and not _worse(c, candidates[best])))
 
 
 def _not_worse_than_simpler(candidates: Sequence[Candidate], place: int) -> int:

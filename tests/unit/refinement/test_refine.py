@@ -154,6 +154,14 @@ def test_choose_keeps_the_first_that_is_not_clearly_worse() -> None:
     assert best([known, terms, network], False, False) == "network"  # too few free runs: evidence alone
 
 
+def test_choose_does_not_keep_what_loses_a_run_that_another_predicts() -> None:
+    lost = candidate("terms", 0.0, [0.4, 0.03, 0.02, 0.03, 0.02, 0.03])
+    network = candidate("network", 0.0, [0.02, 0.03, 0.02, 0.03, 0.02, 0.03])
+    assert best([lost, network], by_free_runs=True, by_evidence=False) == "network"
+    near = candidate("terms", 0.0, [0.1, 0.03, 0.02, 0.03, 0.02, 0.03])
+    assert best([near, network], by_free_runs=True, by_evidence=False) == "terms"
+
+
 def test_choose_refuses_learning_that_hurts() -> None:
     known = candidate("known", 0.0, [0.10, 0.12, 0.09, 0.11, 0.10])
     terms = candidate("terms", 50.0, [0.30, 0.35, 0.28, 0.33, 0.31])
@@ -166,7 +174,9 @@ def test_choose_sees_that_learning_helps_in_every_run() -> None:
     known = candidate("known", 0.0, [0.05, 0.04, 0.08, 0.05, 0.90])
     terms = candidate("terms", 5.0, [0.01, 0.01, 0.02, 0.01, 0.20])
     assert best([known, terms], True, False) == "terms"
-    assert best([replace(known, name="streaming"), terms], True, False) == "streaming"
+    streaming = candidate("streaming", 0.0, [0.03, 0.03, 0.06, 0.03, 0.55])
+    assert best([streaming, terms], True, False) == "streaming"
+    assert best([replace(known, name="streaming"), terms], True, False) == "terms"  # several times as far off
 
 
 def test_simplest_first_places_networks_last() -> None:

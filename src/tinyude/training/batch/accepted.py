@@ -18,7 +18,7 @@ from tinyude.reference.signal.window import legendre
 from tinyude.training.batch.covariance import noise_rows
 from tinyude.training.batch.observe import Observed
 from tinyude.training.batch.targets import PICARD, Targets, corrected, make_targets, within_range
-from tinyude.training.batch.windows import JUMPY, STEP, Batch
+from tinyude.training.batch.windows import JUMPY, STEP, Batch, chosen_windows
 
 Array = NDArray[Any]
 
@@ -40,7 +40,7 @@ def accepted_windows(observed: Observed, model: Model, most: int = MOST, holds: 
     chosen = np.zeros(len(run), dtype=bool)
     chosen[:: max(1, len(run) // most)] = True
     means = [interval_means(held, holds) for held in observed.inputs] if holds else observed.inputs
-    targets = make_targets(observed.layout, _thinned(observed.batches, chosen), means)
+    targets = make_targets(observed.layout, chosen_windows(observed.batches, chosen), means)
     targets = _followed(targets, model)
     layout, states = observed.layout, observed.layout.states
     starts = np.array(observed.starts)[targets.run]
@@ -78,23 +78,6 @@ def _in_order(batches: list[Batch]) -> tuple[Array, Array, Array, Array]:
     excess = np.concatenate([b.excess.max(axis=1) for b in batches])
     sequence = np.lexsort((centre, run))
     return run[sequence], centre[sequence], half[sequence], excess[sequence]
-
-
-def _thinned(batches: list[Batch], chosen: Array) -> list[Batch]:
-    """The chosen windows, counted by run and time over all batches."""
-    rank = np.empty(len(chosen), dtype=np.intp)
-    rank[np.lexsort((np.concatenate([b.centre for b in batches]), np.concatenate([b.run for b in batches])))] = (
-        np.arange(len(chosen))
-    )
-    kept, first = [], 0
-    for batch in batches:
-        mine = chosen[rank[first : first + len(batch.run)]]
-        first += len(batch.run)
-        if mine.any():
-            kept.append(
-                Batch(batch.window, batch.run[mine], batch.centre[mine], batch.coefficients[mine], batch.excess[mine])
-            )
-    return kept
 
 
 def _followed(targets: Targets, model: Model) -> Targets:

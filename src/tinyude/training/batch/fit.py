@@ -24,14 +24,16 @@ from tinyude.reference.numeric.elementary import TWO_PI
 from tinyude.training.batch.assemble import make_model
 from tinyude.training.batch.carried_angle import offset_shapes
 from tinyude.training.batch.covariance import Whitener, noise_rows
+from tinyude.training.batch.feedback import followed_states
 from tinyude.training.batch.kernel_fit import make_inputs
 from tinyude.training.batch.library import Offer, given_entry
 from tinyude.training.batch.observe import Observed, observe
 from tinyude.training.batch.parameters import learn_parameters
 from tinyude.training.batch.problem import Problem
 from tinyude.training.batch.samples import Counts, Noise
-from tinyude.training.batch.state_fit import Choices, StateFit, first_fit, fit_state
+from tinyude.training.batch.state_fit import Choices, StateFit, combinations, first_fit, fit_state
 from tinyude.training.batch.targets import PICARD, Targets, corrected, make_targets, within_range
+from tinyude.training.batch.windows import enough_windows
 
 Array = NDArray[Any]
 CONTRADICTION = 3.0  # chi^2 a row, in units of noise alone, at which a told rate is not the measured one
@@ -138,31 +140,12 @@ def batch_fit(physics: Physics, stream: Stream, options: Options | None = None) 
     best = {i: offered[0] for i, offered in found.items()}
     chi2 = {i: work.left(i, fit) for i, fit in best.items()}
     candidates = []
-    for name, states in _combinations(found):
+    for name, states in combinations(found):
         model = make_model(moved, work.on, work.sees, work.circular, work.targets, states, errors)
         candidates.append(BatchCandidate(name, model, sum(fit.evidence for fit in states.values()), states))
     if not work.options.keep:  # else the first has the terms that were asked for
         candidates.sort(key=lambda candidate: -candidate.evidence)
     return BatchResult(candidates, work.targets, work.observed, chi2, work.holds, deficient)
-
-
-def _combinations(found: dict[int, list[StateFit]]) -> list[tuple[str, dict[int, StateFit]]]:
-    """The best of every state; and, where they differ, the known physics alone, terms alone, kernels alone."""
-    best = {i: offered[0] for i, offered in found.items()}
-    kinds = {fit.name for fit in best.values()} - {"known"}
-    named = " and ".join(sorted(kinds)) or "known"
-    answer = [(named, best)]
-    for name in ("known", "terms", "kernel", "terms + kernel"):
-        states = {i: _of_kind(offered, name) for i, offered in found.items()}
-        if any(fit.name == name for fit in states.values()) and states != best:
-            answer.append((name, states))
-    return answer
-
-
-def _of_kind(offered: list[StateFit], name: str) -> StateFit:
-    """The fit of that kind, or the known physics where the state has no such fit."""
-    known = next(fit for fit in offered if fit.name == "known")
-    return next((fit for fit in offered if fit.name == name), offered[0] if offered[0].name == "known" else known)
 
 
 class _Work:
@@ -171,6 +154,7 @@ class _Work:
     def __init__(self, physics: Physics, stream: Stream, options: Options) -> None:
         self.physics, self.options = physics, options
         self.on = residual_states(physics, options.on, "default")
+        self.runs = stream.runs if isinstance(stream.runs, list) else [stream.longest]
         seen = self.observed = observe(physics, stream, options.measured, self.on, options.window)
         if not seen.batches:
             raise TinyUDEError(
@@ -185,7 +169,8 @@ class _Work:
 
     def _make_targets(self) -> Targets:
         seen = self.observed
-        return make_targets(seen.layout, seen.batches, [interval_means(held, self.holds) for held in seen.inputs])
+        inputs = [interval_means(held, self.holds) for held in seen.inputs]
+        return make_targets(seen.layout, enough_windows(seen.batches), inputs)
 
     def first_pass(self) -> tuple[_Work, _Work, dict[int, StateFit]]:
         """The windows, corrected, and their rough fits, under the holds that leave these the most evidence.
@@ -273,6 +258,12 @@ class _Work:
         )
 
     @cached_property
+    def followed(self) -> tuple[int, ...]:
+        """Columns of inputs that follow the states: what such an input does and what a state does look alike."""
+        named = followed_states(self.runs, self.physics.inputs, self.holds)
+        return tuple(self.states + self.physics.inputs.index(name) for name in named)
+
+    @cached_property
     def helpers(self) -> tuple[int, ...]:
         """States whose equation is known to be complete and whose rate is measured apart from them."""
         layout, kinematic = self.targets.layout, self.physics.kinematic
@@ -356,10 +347,12 @@ class _Work:
 
     def final(self, fits: dict[int, StateFit]) -> dict[int, list[StateFit]]:
         """Second pass: everything that may be offered, by evidence."""
-        inputs = make_inputs(self.targets.columns, self.sees, self.circular)
+        sees = tuple(k for k in self.sees if self.options.sees is not None or k not in self.followed)
+        inputs = make_inputs(self.targets.columns, sees, self.circular)
+        offer = replace(self.offer, followed=self.followed)
         self.problems = {i: self.problem(i, fits[i].slopes(self.targets.columns, self.states)) for i in self.on}
         return {
-            i: fit_state(problem, self.offer, self.choices, inputs, self.always_in(i))
+            i: fit_state(problem, offer, self.choices, inputs, self.always_in(i))
             for i, problem in self.problems.items()
         }
 

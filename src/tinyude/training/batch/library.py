@@ -156,6 +156,7 @@ class Offer:
     low: Array
     high: Array
     circular: tuple[int, ...] = ()  # angles that go round: they enter by harmonics alone
+    followed: tuple[int, ...] = ()  # inputs that a controller made of the states: of these no shapes are offered
 
     @property
     def columns(self) -> int:
@@ -189,12 +190,12 @@ def plain_library(offer: Offer) -> list[Entry]:
 def rich_library(offer: Offer) -> list[Entry]:
     """The plain library, and every shape alone and times every state and input."""
     plain = plain_library(offer)
-    shapes = [factor for k in range(offer.columns) for factor in _shapes(offer, k)]
-    linear = [Factor("power", k, (1.0,)) for k in offer.linear]
+    told = [k for k in range(offer.columns) if k not in offer.followed]
+    shapes = [factor for k in told for factor in _shapes(offer, k)]
+    linear = [Factor("power", k, (1.0,)) for k in offer.linear if k in told]
     alone: list[Entry] = [(shape,) for shape in shapes]
     pairs: list[Entry] = [(shape, x) for shape in shapes for x in linear]
-    inputs = range(offer.states, offer.columns)
-    pairs += [_product((k, j)) for j in inputs for k in range(j + 1)]
+    pairs += [_product((k, j)) for j in told if j >= offer.states for k in told if k <= j]
     room = RICH_COLUMNS - len(plain) - len(alone)
     if len(pairs) > room:  # many states: products with few shapes only
         pairs = [pair for pair in pairs if pair[0].kind not in {"bump", "wave_sin", "wave_cos"}][: max(room, 0)]

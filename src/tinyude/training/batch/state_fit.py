@@ -117,6 +117,25 @@ def fit_state(problem: Problem, offer: Offer, choices: Choices, inputs: Inputs, 
     return sorted(found, key=lambda fit: (asked and not fit.terms.entries, -fit.evidence))
 
 
+def combinations(found: dict[int, list[StateFit]]) -> list[tuple[str, dict[int, StateFit]]]:
+    """The best of every state; and, where they differ, the known physics alone, terms alone, kernels alone."""
+    best = {i: offered[0] for i, offered in found.items()}
+    kinds = {fit.name for fit in best.values()} - {"known"}
+    named = " and ".join(sorted(kinds)) or "known"
+    answer = [(named, best)]
+    for name in ("known", "terms", "kernel", "terms + kernel"):
+        states = {i: _of_kind(offered, name) for i, offered in found.items()}
+        if any(fit.name == name for fit in states.values()) and states != best:
+            answer.append((name, states))
+    return answer
+
+
+def _of_kind(offered: list[StateFit], name: str) -> StateFit:
+    """The fit of that kind, or the known physics where the state has no such fit."""
+    known = next(fit for fit in offered if fit.name == "known")
+    return next((fit for fit in offered if fit.name == name), offered[0] if offered[0].name == "known" else known)
+
+
 def _terms(problem: Problem, offer: Offer, choices: Choices, sensitivity: Array) -> tuple[TermsFit, int]:
     """Terms of the plain or the rich library, whichever has more evidence; and how many were offered."""
     plain = _plain_columns(problem, offer, choices, sensitivity)

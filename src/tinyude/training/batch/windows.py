@@ -30,6 +30,7 @@ MARGIN = 8  # a window must also pass with a margin of h / MARGIN samples either
 DOUBT = 25.0  # times the limit by which a shortest window's margin must fail before it counts as noise
 JUMPY = 20.0  # excess beyond which a misfit looks like a jump rather than fast motion
 HIDDEN_JUMP = 15.0  # a polynomial absorbs most of a jump: its effect on the derivative is that much larger
+MANY = 10_000  # windows, beyond which every second one is fitted to
 STEP = 4  # windows of half width h are h / STEP samples apart
 
 
@@ -63,6 +64,26 @@ def local_windows(
         centre, coefficients, excess = (np.concatenate([part[k] for part in parts]) for k in (1, 2, 3))
         batches.append(Batch(_window(half, period), run, centre, coefficients, excess))
     return batches, rejected
+
+
+def chosen_windows(batches: Sequence[Batch], chosen: Array) -> list[Batch]:
+    """The chosen windows, counted by run and time over all batches."""
+    centre, run = (np.concatenate([getattr(batch, name) for batch in batches]) for name in ("centre", "run"))
+    rank = np.empty(len(chosen), dtype=np.intp)
+    rank[np.lexsort((centre, run))] = np.arange(len(chosen))
+    kept, first = [], 0
+    for b in batches:
+        mine = chosen[rank[first : first + len(b.run)]]
+        first += len(b.run)
+        if mine.any():
+            kept.append(Batch(b.window, b.run[mine], b.centre[mine], b.coefficients[mine], b.excess[mine]))
+    return kept
+
+
+def enough_windows(batches: Sequence[Batch]) -> list[Batch]:
+    """Every second window where there are very many: neighbours share nearly all of their samples."""
+    count = sum(len(batch.run) for batch in batches)
+    return list(batches) if count <= MANY else chosen_windows(batches, np.arange(count) % 2 == 0)
 
 
 def half_widths(samples: int, longest: int = LONGEST) -> list[int]:

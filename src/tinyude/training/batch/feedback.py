@@ -8,13 +8,12 @@ linear or cubic between rows, or logged a row late, has acted before its row: no
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tinyude.physics.holds import Hold
-from tinyude.refinement.records import Record
 from tinyude.training.batch.samples import MEDIAN
 
 Array = NDArray[Any]
@@ -25,12 +24,21 @@ FEWEST = 100  # rows
 MOST = 20_000  # rows looked at
 
 
-def followed_states(records: Sequence[Record], inputs: Sequence[str], holds: Sequence[Hold]) -> list[str]:
-    """Names of the inputs that follow the measured states in these records, under what they do between rows."""
+class Run(Protocol):
+    """Samples (rows, channels) and inputs (rows, inputs)."""
+
+    @property
+    def samples(self) -> Array: ...
+    @property
+    def inputs(self) -> Array: ...
+
+
+def followed_states(runs: Sequence[Run], inputs: Sequence[str], holds: Sequence[Hold]) -> list[str]:
+    """Names of the inputs that follow the measured states in these runs, under what they do between rows."""
     after = [hold.kind == "held" and hold.shift <= 0 for hold in holds]
     if not any(after):
         return []
-    past, samples, driven = (np.concatenate(parts) for parts in zip(*map(_rows, records), strict=True))
+    past, samples, driven = (np.concatenate(parts) for parts in zip(*map(_rows, runs), strict=True))
     good = np.flatnonzero(np.isfinite(past).all(axis=1) & np.isfinite(samples).all(axis=1))[:MOST]
     if len(good) < FEWEST + past.shape[1]:
         return []
@@ -41,12 +49,12 @@ def followed_states(records: Sequence[Record], inputs: Sequence[str], holds: Seq
     return [name for name, correlation, held in told if held and correlation > least]
 
 
-def _rows(record: Record) -> tuple[Array, Array, Array]:
+def _rows(run: Run) -> tuple[Array, Array, Array]:
     """The rows before each row, its samples and its inputs."""
-    both = np.hstack([record.samples, record.inputs])
+    both = np.hstack([run.samples, run.inputs])
     count = max(len(both) - PAST, 0)
     past = np.hstack([both[PAST - k : PAST - k + count] for k in range(1, PAST + 1)])
-    return past, record.samples[len(both) - count :], record.inputs[len(both) - count :]
+    return past, run.samples[len(both) - count :], run.inputs[len(both) - count :]
 
 
 def _new(past: Array, values: Array) -> Array:

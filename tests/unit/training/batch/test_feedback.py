@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
+import sympy as sp
 
 import tinyude as tu
 from tinyude.experiments.choice import record, told
 from tinyude.experiments.choice_plants import TUNING, Plant
 from tinyude.physics.holds import Hold
-from tinyude.refinement.feedback import followed_states
 from tinyude.refinement.records import Record
+from tinyude.training.batch.feedback import followed_states
 
 HELD = [Hold()]
 
@@ -53,3 +54,12 @@ def test_the_verdict_says_that_an_input_follows_the_states() -> None:
     ude = tu.UDE(told(plant), measured=plant.measured, hidden=()).fit(found.samples, t=found.times, u=found.inputs)
     assert ude.diagnostics_["refinement"]["following"] == ["u"]
     assert ude.verdict_.status != "good" and "u follows the states, as a controller does" in str(ude)
+
+
+def test_of_an_input_that_follows_the_states_no_shapes_are_offered() -> None:
+    plant = TUNING["arm under a controller"]
+    found = one(plant, 11)
+    ude = tu.UDE(told(plant), measured=plant.measured, refine=False, network=None)
+    ude.fit(found.samples, t=found.times, u=found.inputs)
+    learned = [sp.sympify(row["term"]) for row in ude.terms_ if row["learned"]]
+    assert learned and all(term == sp.Symbol("u") or sp.Symbol("u") not in term.free_symbols for term in learned)
