@@ -31,6 +31,7 @@ def diagnose(result: FitResult, stream: Stream, seen: Windows, **made: Any) -> d
     diagnostics: dict[str, Any] = {
         **made,
         "samples": counters.samples,
+        "runs": len(stream.runs) if isinstance(stream.runs, list) else 1,
         "noise": found.sigma,
         "noise_relative": found.sigma / stream.rms,
         "window": {

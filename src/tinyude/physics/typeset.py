@@ -14,6 +14,8 @@ from tinyude.physics.parsing import parse_expression
 if TYPE_CHECKING:
     from tinyude.physics.physics import Physics
 
+TIMES = '<mo lspace="0" rspace="0.2em">&InvisibleTimes;</mo>'  # apart: "cp u" is not a "cpu"
+
 
 def physics_mathml(physics: Physics) -> list[str]:
     """One line for every state."""
@@ -76,8 +78,8 @@ class _Printer(MathMLPresentationPrinter):  # type: ignore[misc]
 
 def presentation(expr: sp.Expr) -> str:
     """Presentation MathML of an expression, without the outer element."""
-    text = _Printer({"mul_symbol": "None"}).doprint(expr)
-    return str(text).replace("\n", "")
+    text = str(_Printer({"mul_symbol": "None"}).doprint(expr)).replace("\n", "")
+    return text.replace("<mo>&InvisibleTimes;</mo>", TIMES)
 
 
 def shape(term: str) -> str:

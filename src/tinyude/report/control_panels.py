@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from tinyude.model.dynamics import known_dynamics
 from tinyude.model.findings import COLOURED, CROSSED
 from tinyude.model.program import model_program
+from tinyude.model.quantities import times
 from tinyude.physics.programs import program_numpy
 from tinyude.report.displays import correlation
 from tinyude.report.slices import inputs_at_windows
@@ -103,7 +104,7 @@ def _correlation_panel(
     rows_told = []
     for k, (who, value) in enumerate(zip(("model", "known alone"), largest, strict=False)):
         status = "good" if value <= WHITE * bound else "caution" if value <= far else "bad"
-        cells = [f"{value:.2f}", *[f"{square:.3g}" for square in squares[k : k + 1]]]
+        cells = [f"{value:.2f}", *[times(square) for square in squares[k : k + 1]]]
         rows_told.append({"who": who, "cells": cells, "status": status, "word": words[status]})
     table = {"head": ["largest", *["square / expected" for _ in squares[:1]]], "rows": rows_told}
     return {"title": title, "note": f"{note}; shaded: 99 % of white noise", "draw": draw, "table": table}
@@ -182,4 +183,4 @@ def _damping(pole: Any) -> Any:
 
 def _with_spread(figure: Callable[[Any], Any], pole: complex, drawn: Array | None) -> tuple[float, float | None]:
     """A figure of a pole, and its standard deviation over the drawn ones."""
-    return round(float(figure(pole)), 9), None if drawn is None else float(np.std(figure(drawn)))
+    return round(float(figure(pole)), 9) + 0.0, None if drawn is None else float(np.std(figure(drawn)))

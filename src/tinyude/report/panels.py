@@ -265,6 +265,7 @@ def coverage_panel(ude: Any, run: Data | None, units: Mapping[str, str]) -> Data
                   x_label=label(physics.states[first], units), y_label=label(physics.states[second], units),
                   alt=f"Accepted windows cover {physics.states[first]} from {a[0]:.3g} to {a[-1]:.3g} and "
                   f"{physics.states[second]} from {b[0]:.3g} to {b[-1]:.3g}.")  # fmt: skip
+    note = "Accepted windows, few to many. Outside, the model extrapolates"
     most = counts.max()
     for i, j in zip(*np.nonzero(counts), strict=True):
         chart.box((a[i], a[i + 1]), (b[j], b[j + 1]), "cell", 0.15 + 0.85 * float(np.sqrt(counts[i, j] / most)))
@@ -275,7 +276,14 @@ def coverage_panel(ude: Any, run: Data | None, units: Mapping[str, str]) -> Data
             stride = max(1, len(run["t"]) // 800)
             path = [run["reference"][::stride, names.index(name)] for name in states]
             chart.line(path[0], path[1], "path")
-    return {"svg": chart.draw()}
+            note = "Accepted windows, few to many; line: the held-out run. Outside, the model extrapolates"
+    return {"svg": chart.draw(), "note": note + excerpt(ude)}
+
+
+def excerpt(ude: Any) -> str:
+    """Which run is pictured, where there are several."""
+    count = int(ude.diagnostics_.get("runs", 1))
+    return f" · the longest of {count} unbroken runs" if count > 1 else ""
 
 
 def record_panel(ude: Any, units: Mapping[str, str]) -> Data | None:
@@ -295,6 +303,7 @@ def record_panel(ude: Any, units: Mapping[str, str]) -> Data | None:
         "t": _plain(record["t"][rows]),
         "signals": signals,
         "rejected": _rejected(record, ude.diagnostics_["rejected"]),
+        "note": f"drag to zoom{excerpt(ude)}",
     }
 
 

@@ -61,3 +61,12 @@ def test_page_buttons_switch_theme_and_slice(browser: Any, page_file: Path) -> N
     tabs.nth(1).click()
     assert page.locator(".slice").nth(1).is_visible() and not page.locator(".slice").nth(0).is_visible()
     page.close()
+
+
+def test_terms_with_long_numbers_fit_a_phone(browser: Any, page_file: Path) -> None:
+    page = browser.new_page(viewport={"width": 390, "height": 844})
+    page.goto(page_file.as_uri())
+    page.evaluate("document.querySelector('.terms td:nth-child(6) span').lastChild.data = '-0.0001015 to -0.0001007'")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert page.evaluate("document.querySelector('.terms').getBoundingClientRect().right") <= 390
+    page.close()
