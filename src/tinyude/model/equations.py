@@ -11,6 +11,7 @@ from scipy.special import stdtrit
 
 from tinyude.errors import printable
 from tinyude.model.model import Model
+from tinyude.model.quantities import percent
 from tinyude.model.wrapping import HANG, WIDTH, wrapped
 
 CONFIDENCE = 0.90
@@ -122,8 +123,8 @@ def _remainder(diagnostics: Mapping[str, Any], state: str) -> str:
     if left is None:
         return "no other term was selected"
     return (
-        f"no other term was selected; {100.0 * left['share']:.2g} % of the rate stays unexplained "
-        f"(noise: {100.0 * left['noise']:.2g} %)"
+        f"no other term was selected; {percent(left['share'])} of the rate stays unexplained "
+        f"(noise: {percent(left['noise'])})"
     )
 
 

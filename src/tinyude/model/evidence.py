@@ -270,13 +270,16 @@ def _held_back(found: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _unexplained(seen: Windows, left: Array, alone: Array, i: int) -> Unexplained:
-    """Medians tame single windows; the factor makes them an RMS for normal errors."""
-    size = max(float(seen.rms(seen.dx)[i]), 1e-300)
-    scale = np.sqrt(seen.weight[:, i])
-    own, known = (1.4826 * float(np.median(np.abs(scale * e))) for e in (left[:, i], seen.dx[:, i] - alone[:, i]))
-    floor = float(seen.rms(seen.floor)[i])
-    rms = float(np.sqrt(np.mean(np.minimum(np.abs(scale * left[:, i]), 6.0 * max(own, floor)) ** 2)))
-    return Unexplained(max(own, rms) / size, max(known, 1e-300) / size, floor / size)
+    size, floor = max(float(seen.rms(seen.dx)[i]), 1e-300), float(seen.rms(seen.floor)[i])
+    own, known = (_spread(np.sqrt(seen.weight[:, i]) * e[:, i], floor) for e in (left, seen.dx - alone))
+    return Unexplained(own / size, max(known, 1e-300) / size, floor / size)
+
+
+def _spread(values: Array, floor: float) -> float:
+    """RMS with single windows tamed, or what the median would be for normal errors, whichever is larger."""
+    middle = 1.4826 * float(np.median(np.abs(values)))
+    tamed = np.minimum(np.abs(values), 6.0 * max(middle, floor))
+    return max(middle, float(np.sqrt(np.mean(tamed**2))))
 
 
 def _drivers(

@@ -136,7 +136,7 @@ def _signs(evidence: Evidence) -> Iterator[Reason]:
                 CAUTION, f"In d({net.state})/dt the data say net {net.net:.3g} {net.term} against your "
                 f"{net.yours:+.3g} {net.term}: check the sign.", "Correct the physics, or keep the net value.", "sign",
             )  # fmt: skip
-        elif (name := factor_name(net.net / net.yours)) and abs(net.learned) > 0.5 * abs(net.yours):
+        elif not net.beside and (name := factor_name(net.net / net.yours)) and abs(net.learned) > 0.5 * abs(net.yours):
             said.add(net.state)
             yield Reason(
                 CAUTION, f"In d({net.state})/dt the data say net {net.net:.3g} {net.term} against your "
@@ -248,6 +248,14 @@ def _held_back(evidence: Evidence) -> Iterator[Reason]:
 
 def _unexplained(evidence: Evidence) -> Iterator[Reason]:
     for state, left in evidence.unexplained.items():
+        if left.over_noise > 1.5 and left.share > WORSE * left.known:
+            yield Reason(
+                BAD if left.share > LEFT_LOST else CAUTION,
+                f"Learning made it worse: {percent(left.share)} of d({state})/dt stays unexplained in "
+                f"{where(evidence)} with the learned part and {percent(left.known)} without.",
+                "Use the known physics alone, or record more and fit again.", "worse",
+            )  # fmt: skip
+            continue
         large = left.over_noise > LEFT_OVER_NOISE and left.share > LEFT_LARGE
         if not large and not (left.over_noise > LEFT_FAR_OVER_NOISE and left.share > LEFT_SMALL):
             continue

@@ -207,6 +207,8 @@ COLOURED = Innovations((0.6, "x"), (0.0, "", ""), 0.04)
         ({"unexplained": {"x": Unexplained(0.5, 0.9, 0.01)}}, "bad", "50 % of d(x)/dt stays unexplained, 50 times"),
         ({"unexplained": {"x": Unexplained(0.08, 0.9, 0.01)}}, "caution", "8 % of d(x)/dt stays unexplained"),
         ({"unexplained": {"x": Unexplained(0.5, 0.9, 0.4)}}, "good", ""),  # all of it noise
+        ({"unexplained": {"x": Unexplained(0.5, 0.3, 0.25)}}, "bad", "worse: 50 % of d(x)/dt stays unexplained"),
+        ({"unexplained": {"x": Unexplained(0.5, 0.3, 0.4)}}, "good", ""),  # all of it noise
         ({"windows": 10}, "caution", "too short"),
         ({"shortest": True, "unexplained": {"x": Unexplained(0.03, 0.9, 0.01)}}, "caution", "sample rate is low"),
         ({"deficient": 2}, "caution", "2 learned parameter(s) cannot be told apart"),
