@@ -13,9 +13,9 @@ from tinyude.cli.options import JsonFile
 from tinyude.data.log import Log
 from tinyude.data.logs import Columns, read_log, state_at
 from tinyude.errors import TinyUDEError
+from tinyude.model.quantities import percent
 from tinyude.model.validation import run_scores
 from tinyude.physics.file import load_physics_file
-from tinyude.report.sentences import percent
 from tinyude.ude import load
 
 MOST_STEPS = 5_000_000

@@ -34,7 +34,7 @@ def run_device(config: Config) -> Result:
     chosen = _board_config(config, system, len(samples), terms)
     programs = known_programs(system.physics, terms, chosen.on)
     size = config["size"]
-    limits = {"ram_bytes": kilobytes(size), "stack_bytes": SMALL_STACK_BYTES} if size else {}
+    limits = {"ram_bytes": size_bytes(size), "stack_bytes": SMALL_STACK_BYTES} if size else {}
     with tempfile.TemporaryDirectory() as folder:
         firmware = emulator.build_firmware(core_library(), chosen, programs, Path(folder), **limits)
         board = emulator.run(firmware, samples, MOST_SECONDS)
@@ -58,7 +58,7 @@ def run_device(config: Config) -> Result:
     }
 
 
-def kilobytes(size: str) -> int:
+def size_bytes(size: str) -> int:
     """Bytes of a named size, by the stricter of the two meanings of k."""
     return 1000 * int(size.removesuffix("k"))
 

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tinyude.model.quantities import percent
 from tinyude.model.validation import free_run
 from tinyude.report import collect
-from tinyude.report.sentences import kilobytes, percent
+from tinyude.report.sentences import kilobytes
 from tinyude.systems import pendulum
 from tinyude.ude import UDE
 

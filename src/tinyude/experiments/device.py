@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from tinyude.boards.memory_presets import SMALL
 from tinyude.experiments import emulator
-from tinyude.experiments.board_run import CORE, kilobytes, run_device
+from tinyude.experiments.board_run import CORE, run_device, size_bytes
 from tinyude.experiments.cycles import MICROAMPERE_A_MEGAHERTZ, MICROJOULE_A_CYCLE, VOLT, run_cycles
 from tinyude.experiments.drawing import LOOKS, bars, caption_of, curve, noise_ticks, panels, styled
 from tinyude.experiments.experiment import (
@@ -174,7 +174,7 @@ def _notes(summary: Summary) -> list[str]:
     for size in SMALL:
         entry, alone = (summary["sizes"][f"pendulum, size {size}{words}"] for words in ("", ", network alone"))
         notes.append(
-            f"In {kilobytes(size):,} B, which the linker enforced: {entry['ram']:,} B of RAM all told (the paper's "
+            f"In {size_bytes(size):,} B, which the linker enforced: {entry['ram']:,} B of RAM all told (the paper's "
             f"arrays alone 61.3 kB), error {number(entry['error']['mean'])} at 1 % noise, and "
             f"{number(alone['error']['mean'])} by its network without a library (the paper's simulation 0.0022)."
         )

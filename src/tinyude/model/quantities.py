@@ -1,14 +1,15 @@
-"""Shares, times and factors as findings tell them."""
+"""Shares, times and factors as text: of findings, pages and commands."""
 
 from __future__ import annotations
 
-MOST_TOLD = 100.0  # shares above it are not told to the digit
+MOST_TOLD = 100.0  # share above which the text says "over 10,000 %"
 
 
 def percent(share: float) -> str:
+    """Two digits, and no 1e+02."""
     if share > MOST_TOLD:
         return f"over {100.0 * MOST_TOLD:,.0f} %"
-    return f"{100.0 * share:.2g} %" if share < 0.995 else f"{100.0 * share:.0f} %"
+    return f"{100.0 * share:.2g} %" if abs(share) < 0.995 else f"{100.0 * share:.0f} %"
 
 
 def seconds(value: float) -> str:

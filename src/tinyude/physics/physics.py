@@ -11,6 +11,7 @@ import numpy as np
 import sympy as sp
 
 from tinyude.errors import TinyUDEError
+from tinyude.physics.arguments import name_of, names, refuse_shared_names, right_hand_side
 from tinyude.physics.budget import within
 from tinyude.physics.expressions import (
     Array,
@@ -21,7 +22,6 @@ from tinyude.physics.parameter import Parameter, parameter_dict
 from tinyude.physics.parsing import MAX_SECONDS, parse_expression
 from tinyude.physics.programs import Program, program
 from tinyude.physics.syntax import canonical_text
-from tinyude.physics.told import name_of, names, refuse_shared_names, right_hand_side
 
 
 class Physics:

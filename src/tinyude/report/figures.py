@@ -266,19 +266,6 @@ def _line_portrait(part: Part, units: Mapping[str, str]) -> Figure:
     return figure
 
 
-@_styled
-def rollout(part: Part) -> Figure:
-    """A free run of the model from one initial state against what really happened."""
-    shown = list(part["names"])[:MOST_PANELS]
-    units = part.get("units", {})
-    figure, grid = _panels(len(shown), 1, 1.9 if len(shown) > 1 else 2.8)
-    for name, axes in zip(shown, grid[:, 0], strict=True):
-        _draw_run(axes, part, name, units)
-    grid[-1, 0].set_xlabel(RUN_TIME)
-    _shared_legend(figure, grid[0, 0])
-    return figure
-
-
 def _draw_run(axes: Axes, part: Part, name: str, units: Mapping[str, str]) -> None:
     column = list(part["names"]).index(name)
     reference, model = part["reference"][:, column], part["model"][:, column]

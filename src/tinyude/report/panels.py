@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tinyude.errors import TinyUDEError
-from tinyude.model.quantities import seconds as told_seconds
+from tinyude.model.quantities import percent, seconds
 from tinyude.model.simulation import outside
 from tinyude.physics.typeset import term_mathml
 from tinyude.report.control_panels import correlation_panels, poles_panel
@@ -175,7 +175,7 @@ def figure_cards(ude: Any, verdict: Mapping[str, Any]) -> list[Data]:
     figures, cards = verdict["figures"], []
     run, left = figures.get("free_run"), figures.get("unexplained", {})
     if run:
-        title = f"Free-run error over {told_seconds(run['seconds'])}, share of the spread"
+        title = f"Free-run error over {seconds(run['seconds'])}, share of the spread"
         cards.append(_card(title, run["noise"], run["error"], run["known"]))
     if left:
         state = max(left, key=lambda name: left[name]["share"])
@@ -243,7 +243,7 @@ def horizon_panel(verdict: Mapping[str, Any]) -> Data | None:
     note = "Free runs from states all along the record. Dotted: hold the last value; thin: what noise and start explain"
     columns = np.unique(np.linspace(0, len(t) - 1, HORIZONS).astype(int))
     table = {
-        "head": [told_seconds(float(t[k])) for k in columns],
+        "head": [seconds(float(t[k])) for k in columns],
         "rows": [
             {"who": who, "cells": [percent(0.01 * rows[name][k]) for k in columns]}
             for who, name in (("model", "model"), ("known alone", "known"))
@@ -343,12 +343,6 @@ def _inputs(ude: Any) -> Array | None:
 def label(name: str, units: Mapping[str, str]) -> str:
     """The name with its unit."""
     return f"{name}, {units[name]}" if units.get(name) else name
-
-
-def percent(share: float) -> str:
-    """Two digits, and no 1e+02."""
-    value = 100.0 * share
-    return f"{value:.0f} %" if value >= 99.5 else f"{value:.2g} %"
 
 
 def _plain(values: Array) -> list[float | None]:

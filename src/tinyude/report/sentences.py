@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tinyude.model.equations import short_numbers
+from tinyude.model.quantities import percent
 
 INTERVAL = "90 % interval"  # the level of the intervals in the diagnostics
 SHARE_WORTH_TELLING = 0.01  # of the residual; below it a network's part is not mentioned
@@ -102,10 +103,6 @@ def diagnostics_table(diagnostics: Diagnostics, channels: Sequence[str]) -> list
 def joined(items: Sequence[str]) -> str:
     """a, b and c."""
     return " and ".join(filter(None, [", ".join(items[:-1]), *items[-1:]]))
-
-
-def percent(share: float) -> str:
-    return f"{100.0 * share:.2g} %" if abs(share) < 0.995 else f"{100.0 * share:.0f} %"
 
 
 def kilobytes(count: int) -> str:

@@ -103,12 +103,12 @@ def _run_updates(session: Session, report: Callable[[int], None], may_stop: bool
         session.engine.step(min(HISTORY, left - done))
         _note_loss(session)
         report(done)
-        if may_stop and session.may_stop and done <= left // 4 < done + HISTORY and not _earning(session):
+        if may_stop and session.may_stop and done <= left // 4 < done + HISTORY and not _network_helps(session):
             return False
     return True
 
 
-def _earning(session: Session) -> bool:
+def _network_helps(session: Session) -> bool:
     """Whether the network beats the library anywhere."""
     session.engine.judge()
     return bool(session.engine.state()["network_on"].any())

@@ -205,8 +205,7 @@ def test_figures_draw_twelve_states_and_a_diverging_run() -> None:
         "model": wide,
     }
     assert len(figures.signals(part).axes) == 2 * figures.MOST_PANELS
-    run = {"t": t, "names": states, "reference": wide, "reference_name": "measured", "model": 1e9 * wide**3}
-    low, high = figures.rollout(run).axes[0].get_ylim()
+    low, high = figures._run_view(wide[:, 0], 1e9 * wide[:, 0] ** 3)
     assert high - low < 10.0
 
 

@@ -121,7 +121,7 @@ def mend(samples: Array, sigma: Array) -> tuple[Array, int, int]:
     return mended, int(lost.sum()), int(outlier.sum())
 
 
-def untouchable(samples: Array, noise: Noise) -> tuple[Array, Array]:
+def unusable_rows(samples: Array, noise: Noise) -> tuple[Array, Array]:
     """Rows that are not finite, and rows where a channel is stuck that its noise should have moved."""
     finite = np.isfinite(samples).all(axis=1)
     stuck = np.zeros(len(samples), dtype=bool)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from tinyude.reference.signal.gates import gates_limits
 from tinyude.reference.signal.window import SEGMENTS, Window, window_make
-from tinyude.training.batch.samples import Noise, untouchable
+from tinyude.training.batch.samples import Noise, unusable_rows
 
 Array = NDArray[Any]
 
@@ -96,7 +96,7 @@ def _cover(
     samples: Array, noise: Noise, period: float, rejected: dict[str, int], longest: int
 ) -> list[tuple[int, Array, Array, Array]]:
     """Half width, centres, coefficients and excess noise of the windows of one run."""
-    lost, stuck = untouchable(samples, noise)
+    lost, stuck = unusable_rows(samples, noise)
     bad = np.concatenate([[0], np.cumsum(lost | stuck)])
     covered = np.zeros(len(samples), dtype=bool)
     found = []

@@ -1,4 +1,4 @@
-"""What may be told as physics: names, and right-hand sides given as SymPy expressions or numbers."""
+"""Checks of the arguments of `Physics`: names, and right-hand sides given as SymPy expressions or numbers."""
 
 from __future__ import annotations
 
