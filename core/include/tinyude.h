@@ -116,9 +116,9 @@ typedef struct tu_config {
     int32_t poly;     /* order of the polynomials [4, 2 for slow plants]; 1 .. 6 */
     int32_t stride;   /* ticks between windows [1 .. 5]; >= 1 */
     int32_t max_half; /* ticks, longest half width: sizes the ring [16 .. 512]; 5 .. 8192 */
-    int32_t spacing;  /* paper: ticks between taps, at first or for good; taps * spacing <= max_half */
-    int32_t adaptive; /* paper: flag, spacing and second order by the calibration; 0: as configured */
-    int32_t gated;    /* paper: flag, acceptance test by the running median; 0: every window is accepted */
+    int32_t spacing;  /* paper: ticks between taps, at first or for good [20]; 1 .. max_half / taps; unused if dense */
+    int32_t adaptive; /* paper: flag [1], spacing and second order by the calibration; 0: as configured */
+    int32_t gated;    /* paper: flag [1], acceptance test by the running median; 0: every window is accepted */
     int32_t repair;   /* flag [1]: fill lone dropouts, replace lone outliers, mark stuck sensors; 0: none of it */
     int32_t physics_nodes; /* points of a window at which the known part is evaluated [9]; 1 .. 9; 1: centre (paper) */
     int32_t network_nodes; /* the same for the network [9 on a host, 1 on a chip]; 1 .. 9; 1: centre */
@@ -126,9 +126,9 @@ typedef struct tu_config {
 
     /* Learning. */
     tu_real second_order; /* paper: weight lambda_2 of the second-order term [0]; 0 .. 1e15; 0: never built */
-    tu_real snr_gate;     /* paper: least signal-to-noise ratio of the second derivative for it [12]; 0: no gate */
+    tu_real snr_gate;     /* paper: least signal-to-noise ratio of ddx for it [12]; 0 .. 1e15; 0: no gate */
     int32_t reservoir;    /* windows stored to train on [4096]; 1 .. 1000000; 0 only without a network */
-    int32_t holdout;      /* windows held out to test the network; 0 .. 1000000; 0: none, and it is always kept */
+    int32_t holdout;      /* windows held out to test the network [1/8 of all]; 0 .. 1000000; 0: none, always kept */
     int32_t compact;      /* flag [0]: reservoir entries in int16, half the memory; 0: as tu_real */
     int32_t rolling;      /* flag [0]: keep the newest windows, held-out ones too; 0: a uniform sample of all */
     int32_t batch;        /* windows in a minibatch [64]; 1 .. 65536 */
@@ -148,7 +148,7 @@ typedef struct tu_config {
     int32_t judged;       /* flag [1 on a board, 0]: judge the model while streaming: keep its last good state, and the
                            * network off until it is of use; 0: the network alone, and only when training ends */
     int32_t forget; /* windows after which older ones count 1 / e in the library [0]; block .. 1e9; 0: all alike */
-    uint64_t seed;  /* of the random numbers; any */
+    uint64_t seed;  /* of the random numbers [0]; any */
 } tu_config;
 
 /* A fitted model, to start a learner from. Arrays of a length 0 may be NULL; the model may live in flash. */

@@ -31,7 +31,7 @@ def _sensor(sensor: Sensor) -> Iterator[Reason]:
         begin, end = sensor.stuck_at
         yield Reason(
             CAUTION, f"{sensor.name} stands still for {percent(sensor.stuck)} of the record, longest from {begin:.4g} "
-            f"to {end:.4g} s.", "Check the sensor and its cable; those stretches teach nothing.", "stuck",
+            f"to {end:.4g} s.", "Check the sensor and its cable; those stretches are not used.", "stuck",
         )  # fmt: skip
     if sensor.step > QUANTISED * sensor.sigma and sensor.step > COARSE * sensor.spread:
         yield Reason(
