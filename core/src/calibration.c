@@ -1,8 +1,9 @@
 /* How a stretch that calibrates begins anew and ends, and what follows from the window and scales that it found. */
 #include "config.h"
-#include "numeric/elementary.h"
 #include "paper/paper_part.h"
 #include "state.h"
+
+#include <float.h>
 
 enum { RECALIBRATION_SHARE = 4 }; /* of the first calibration's length that a later one takes: 1 / this */
 
@@ -71,15 +72,17 @@ static void look_for_signal(tu_learner *l)
     go_on(l, TU_PLACE_PHYSICS);
 }
 
-/* Noise variance now over that before the calibration: geometric mean over the channels of the residual states. */
+/* Noise variance of the states' channels, in units of the scales of their rates, now over that before. */
 static tu_real noise_growth(const tu_learner *l)
 {
-    const tu_config *config = l->config;
-    tu_real sum = 0;
-    for (int i = 0; i < config->on_count; i++) {
-        sum += tu_log(tu_noise_growth(&l->noise, config->channel[config->on[i]]));
+    tu_real now = (tu_real)FLT_MIN, before = now;
+    for (int i = 0; i < l->config->states; i++) {
+        int channel = l->config->channel[i];
+        tu_real unit = l->setup.scales.dx[i] * l->setup.scales.dx[i];
+        now += l->noise.variance[channel] / unit;
+        before += l->noise.held[channel] / unit;
     }
-    return tu_exp(sum / (tu_real)config->on_count);
+    return now / before;
 }
 
 /* Scales the first time only, because the model is in units of them. Later, windows under more noise must not count as

@@ -24,10 +24,6 @@ void tu_change_carve(tu_change *change, tu_arena *arena, int columns)
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
         *vectors[i] = tu_arena_reals(arena, columns);
     }
-    change->matched_target = 0;
-    change->matched = change->compared = 0;
-    change->trial = 0;
-    change->scored = 0;
 }
 
 void tu_change_clear(tu_change *change)

@@ -19,11 +19,6 @@ void tu_library_carve(tu_library *library, tu_arena *arena, const tu_config *con
     library->coefficients = tu_arena_reals(arena, library->columns);
     library->errors = tu_arena_reals(arena, library->columns);
     library->moved = tu_arena_reals(arena, library->columns);
-    library->blocks = 0;
-    library->held = 0;
-    library->windows = 0;
-    library->deficient = 0;
-    library->solved = 0;
 }
 
 tu_real tu_library_dot(const tu_library *library, int output, const tu_real *row, const tu_real *coefficients)
@@ -55,12 +50,14 @@ void tu_library_add(tu_library *library, const tu_real *design, const tu_real *t
     library->windows++;
 }
 
-/* Lets all that was seen so far count less, or more. */
-static void fade(tu_library *library, tu_real share)
+void tu_library_weigh(tu_library *library, tu_real weight)
 {
+    tu_real most = (tu_real)MEMORY / (tu_real)library->held;
+    weight = weight < most ? weight : most;
     for (int i = 0; i < library->groups * library->size; i++) {
-        library->sums[i] *= share;
+        library->sums[i] *= weight;
     }
+    library->held = (uint32_t)(weight * (tu_real)library->held);
 }
 
 void tu_library_end_block(tu_library *library, int forget)
@@ -69,19 +66,9 @@ void tu_library_end_block(tu_library *library, int forget)
     library->held += (uint32_t)library->windows;
     library->windows = 0;
     library->blocks++;
-    if (library->held >= MEMORY) {
-        fade(library, TU_R(0.5));
-        library->held /= 2;
-    } else if (forget) {
-        fade(library, 1 - block / (tu_real)forget);
+    if (library->held >= MEMORY || forget) {
+        tu_library_weigh(library, library->held >= MEMORY ? TU_R(0.5) : 1 - block / (tu_real)forget);
     }
-}
-
-void tu_library_weigh(tu_library *library, tu_real weight)
-{
-    tu_real held = weight * (tu_real)library->held, most = (tu_real)MEMORY;
-    fade(library, held > most ? most / (tu_real)library->held : weight);
-    library->held = (uint32_t)(held > most ? most : held);
 }
 
 void tu_library_clear(tu_library *library)

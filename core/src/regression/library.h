@@ -24,7 +24,7 @@ typedef struct {
     tu_real *coefficients; /* 0 for a term that is out */
     tu_real *errors;       /* jackknife standard errors */
     tu_real *moved;        /* the coefficients before the last solution; then what it added to them */
-    uint32_t held;         /* windows in the sums, halved when they are */
+    uint32_t held;         /* windows in the sums, by the weight of those to come */
     uint32_t blocks;       /* blocks since the last clear */
     int windows;           /* windows in the current block */
     int deficient;         /* forced columns that the data cannot tell apart */

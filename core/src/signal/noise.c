@@ -141,12 +141,6 @@ void tu_noise_restore(tu_noise *noise)
     }
 }
 
-tu_real tu_noise_growth(const tu_noise *noise, int channel)
-{
-    tu_real floor = sigma_floor(noise, channel), least = floor * floor * CLIPPED + (tu_real)FLT_MIN;
-    return tu_larger(noise->variance[channel], least) / tu_larger(noise->held[channel], least);
-}
-
 int tu_noise_ready(const tu_noise *noise)
 {
     int ready = 1;

@@ -33,9 +33,6 @@ void tu_noise_update(tu_noise *noise, const tu_ring *ring, int learn);
 void tu_noise_hold(tu_noise *noise);
 void tu_noise_restore(tu_noise *noise);
 
-/* A channel's variance now over the one remembered. */
-tu_real tu_noise_growth(const tu_noise *noise, int channel);
-
 /* Whether enough residuals have been averaged to judge outliers by. */
 int tu_noise_ready(const tu_noise *noise);
 

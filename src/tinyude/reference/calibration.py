@@ -7,7 +7,7 @@ import numpy as np
 from tinyude.reference.regression.library import library_weigh
 from tinyude.reference.signal.calibrate import calibrate_choose, calibrate_finish, calibrate_init, calibrate_signal
 from tinyude.reference.signal.nodes import nodes_centre, nodes_gauss, nodes_intervals
-from tinyude.reference.signal.noise import noise_growth, noise_hold, noise_init, noise_restore
+from tinyude.reference.signal.noise import noise_hold, noise_init, noise_restore
 from tinyude.reference.state import Learner
 
 RECALIBRATION_SHARE = 4  # of the first calibration's length that a later one takes: 1 / this
@@ -39,13 +39,15 @@ def learner_end_calibration(learner: Learner) -> None:
 
 
 def _noise_growth(learner: Learner) -> float:
-    """Noise variance now over that before the calibration: geometric mean over the channels of the residual states.
+    """Noise variance of the states' channels, in units of the scales of their rates, now over that before.
 
     Windows under more noise must not count as much as those before: a sum's noise is that of the samples, whatever the
     window's length.
     """
-    channels = [learner.config.channel[state] for state in learner.config.on]
-    return float(np.exp(np.mean(np.log(noise_growth(learner.noise, learner.held_variance)[channels]))))
+    assert learner.setup
+    least, channels, unit = float(np.finfo(np.float32).tiny), list(learner.config.channel), learner.setup.scales.dx**2
+    now, before = learner.noise.variance[channels] / unit, learner.held_variance[channels] / unit
+    return float((least + now.sum()) / (least + before.sum()))
 
 
 def learner_apply_setup(learner: Learner) -> None:

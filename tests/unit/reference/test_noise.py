@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from tinyude.reference.signal.noise import Noise, noise_growth, noise_hold, noise_init, noise_sigma, noise_update
+from tinyude.reference.signal.noise import Noise, noise_init, noise_sigma, noise_update
 from tinyude.reference.signal.repair import repair_init, repair_push
 from tinyude.reference.signal.ring import ring_init, ring_push
 from tinyude.systems.signals import outliers, quantisation_step, quantise
@@ -85,14 +85,3 @@ def test_noise_sigma_is_not_moved_by_a_jump() -> None:
     level = 0.02 * rng.standard_normal((4000, 1))
     jumped = level + 5.0 * (np.arange(4000) >= 2000)[:, None]
     np.testing.assert_allclose(noise_sigma(estimate(jumped)), noise_sigma(estimate(level)), rtol=0.01)
-
-
-def test_noise_growth_is_the_ratio_of_the_variances() -> None:
-    white = np.random.default_rng(0).standard_normal((20_000, 2))
-    before = noise_hold(estimate(white))
-    np.testing.assert_allclose(noise_growth(estimate(white * [5.0, 0.2]), before), [25.0, 0.04], rtol=1e-6)
-
-
-def test_noise_growth_of_channels_without_noise_is_one() -> None:
-    still = estimate(np.ones((500, 1)))
-    assert noise_growth(still, noise_hold(still)) == 1.0

@@ -29,7 +29,7 @@ class Library:
     sums: Array  # (groups, columns + 1, columns + 1), the target last
     coefficients: Array  # 0 for a term that is out
     errors: Array  # jackknife standard errors
-    held: int = 0  # windows in the sums, halved when they are
+    held: int = 0  # windows in the sums, by the weight of those to come
     blocks: int = 0  # blocks since the last clear
     windows: int = 0  # windows in the current block
     deficient: int = 0  # forced columns that the data cannot tell apart
@@ -58,17 +58,17 @@ def library_end_block(library: Library, forget: int = 0) -> None:
     library.windows = 0
     library.blocks += 1
     if library.held >= MEMORY:
-        library.sums *= 0.5
-        library.held //= 2
+        library_weigh(library, 0.5)
     elif forget:
-        library.sums *= 1.0 - block / forget
+        library_weigh(library, 1.0 - block / forget)
 
 
 def library_weigh(library: Library, weight: float) -> None:
     """Let every window so far count as `weight` windows to come: the noise has changed by that factor of variance."""
-    held = min(weight * library.held, float(MEMORY))
-    library.sums *= held / library.held if library.held else weight
-    library.held = int(held)
+    if library.held:
+        weight = min(weight, MEMORY / library.held)
+    library.sums *= weight
+    library.held = int(weight * library.held)
 
 
 def library_clear(library: Library) -> None:

@@ -95,12 +95,6 @@ def noise_restore(noise: Noise, variance: NDArray[np.float64]) -> None:
     noise.seen = WARM
 
 
-def noise_growth(noise: Noise, before: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Variances now over remembered ones."""
-    least = _floor(noise) ** 2 * CLIPPED + np.finfo(np.float32).tiny
-    return np.maximum(noise.variance, least) / np.maximum(before, least)
-
-
 def noise_ready(noise: Noise) -> bool:
     return bool(noise.count.min() >= READY)
 
