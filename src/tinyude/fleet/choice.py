@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from tinyude.errors import TinyUDEError, TinyUDEWarning
+from tinyude.errors import TinyUDEError
 from tinyude.fleet.cluster import results
 from tinyude.fleet.flags import LEAST
 from tinyude.fleet.paths import Unit
@@ -31,12 +31,12 @@ from tinyude.training.data_defaults import rough_rms, two_way
 
 Progress = Callable[[str, int, int], None]
 PILOTS = 24  # machines looked at
-FOUND = 0.2  # share of them that must have found a form for it to be offered to all
+FOUND = 0.2  # share of them that must have found a form with numbers in it for it to be offered to all
 OF_THE_REST = 0.1  # share of the unexplained square that a further term must explain: chance explains less
 WORTH = 3e-5  # share of the explained square that it must add: half a per cent of the missing part's size
 NEW = 0.02  # share of a term's square that the terms before it do not hold: collinear ones cannot be compared
 COLLINEAR = 1e-8  # the same for a single machine: below, its equations cannot be solved
-AS_GOOD = 0.9  # of the best term's gain: of these, the one that most machines found, then the simplest
+AS_GOOD = 0.9  # of the best term's gain, and of what it leaves: of these a known one, one found by most, the simplest
 CERTAIN = 3.0  # jackknife standard errors
 MOST_MACHINES = 0.5  # share of the machines that must need a term
 SAME_NUMBERS = 0.3  # relative difference up to which a found form is that of a known term, with its numbers
@@ -96,7 +96,7 @@ def survey(unit: Unit, recipe: Recipe) -> Survey | None:
     """A machine fitted on its own; None where it cannot be."""
     try:
         with local_logs(unit) as paths, warnings.catch_warnings():
-            warnings.simplefilter("ignore", TinyUDEWarning)  # of a first look, which is not kept
+            warnings.simplefilter("ignore")  # of a first look, which is not kept
             stream = read_stream(paths, recipe.rig)
             ude = recipe.with_terms(()).windows_only().estimator().fit(stream)
     except (TinyUDEError, OSError):
@@ -133,7 +133,7 @@ def candidates(recipe: Recipe, surveys: Sequence[Survey], known: Sequence[Mappin
     for entry in surveys:
         for form, numbers in dict(_form(term) for term in given_terms(physics, sorted(set(entry.terms)))).items():
             found.setdefault(form, []).append(numbers)
-    named = {form: numbers for form, numbers in found.items() if len(numbers) >= FOUND * len(surveys)}
+    named = {form: n for form, n in found.items() if not n[0] or len(n) >= FOUND * len(surveys)}
     theirs = given_terms(physics, list(dict.fromkeys(text for pieces in known for text in pieces)))
     offered: dict[str, int] = {}
     for form, numbers in named.items():
@@ -146,6 +146,9 @@ def candidates(recipe: Recipe, surveys: Sequence[Survey], known: Sequence[Mappin
     for term in default_terms(physics, rms, speeds, most):
         if _form(term)[0] not in named:
             offered.setdefault(term_text(term), 0)
+    for name in (state for state in physics.states if state not in physics.angles):
+        for text in (f"sqrt(Abs({name}))", f"{name}*Abs({name})"):  # outflow and drag: some fits use powers instead
+            offered.setdefault(text, 0)
     return dict(list(offered.items())[:most])
 
 
@@ -205,7 +208,7 @@ def choose(
     found = list(range(parameters))
     while gains := _gains(machines, found, [column for column in columns if column not in found]):
         best = max(gains.values())
-        close = [column for column, gain in gains.items() if gain >= AS_GOOD * best]
+        close = [c for c, gain in gains.items() if gain >= AS_GOOD * best and AS_GOOD * (1.0 - gain) <= 1.0 - best]
         close.sort(key=lambda c: (c not in value, -terms[text[c]], len(text[c]), -gains[c]))
         certain = next((column for column in close if _share(parts, found, column) > MOST_MACHINES), None)
         if certain is None:

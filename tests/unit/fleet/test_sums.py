@@ -111,6 +111,16 @@ def test_choose_takes_few_terms_and_those_of_varying_sign() -> None:
     assert choose(parts, terms, 0) == ["x", "y"]
 
 
+def test_choose_takes_a_clearly_better_form_over_one_that_more_machines_found() -> None:
+    rng = np.random.default_rng(3)
+    part = Sums(2)
+    for block in range(32):
+        h = rng.uniform(0.2, 1.2, 100)
+        target = -0.1 * np.sqrt(h) + 0.001 * rng.standard_normal(100)
+        part.add(np.column_stack([h, np.sqrt(h)]), target, block % 16)
+    assert choose([part, part, part], {"h": 3, "sqrt(h)": 0}, 0) == ["sqrt(h)"]
+
+
 def machines_sums(rng, deviations, noise=0.05):
     """Sums over 1, x, y of machines whose known part lacks so much of x and of y."""
     parts = []
