@@ -54,7 +54,8 @@ def connected(scheduler: str | None = None, workers: int | None = None, client: 
                 f"No scheduler answers at {scheduler} ({type(error).__name__}); start one with `dask scheduler`, and "
                 f"workers with `dask worker {scheduler}`."
             ) from None
-        with made, _without_messages("distributed.client"):  # a lost scheduler is told once, by `results`
+        with _without_messages("distributed.client"), made:  # a lost scheduler is told once, by `results`
+            _wait_for_a_worker(made)
             yield made
         return
     count = workers or len(os.sched_getaffinity(0))
@@ -92,13 +93,7 @@ def results(
         If the scheduler is lost; what has come back until then is whole.
     """
     distributed = _distributed()
-    if not client.scheduler_info()["workers"]:
-        try:
-            client.wait_for_workers(1, timeout=60)
-        except TimeoutError:
-            raise TinyUDEError(
-                "The scheduler has no worker after 60 s; start one with `dask worker ADDRESS`."
-            ) from None
+    _wait_for_a_worker(client)
     waiting = iter(enumerate(items))
     running: dict[Any, Any] = {}
     threads, counted = 1, -float("inf")  # asked for now and then: workers come and go
@@ -132,6 +127,16 @@ def results(
                 hand_out()
     except (distributed.CancelledError, OSError) as error:
         raise _lost(type(error).__name__) from None
+
+
+def _wait_for_a_worker(client: Any) -> None:
+    if not client.scheduler_info()["workers"]:
+        try:
+            client.wait_for_workers(1, timeout=60)
+        except TimeoutError:
+            raise TinyUDEError(
+                "The scheduler has no worker after 60 s; start one with `dask worker ADDRESS`."
+            ) from None
 
 
 def _on_worker(work: Callable[[Any], Any], item: Any) -> Any:
