@@ -10,7 +10,8 @@ import pytest
 import tinyude as tu
 from tinyude.data.logs import Columns, log_stream
 from tinyude.experiments.simulated_fleet import SimulatedFleet
-from tinyude.fleet.choice import Survey, candidates, choose
+from tinyude.fleet.choice import Survey, candidates
+from tinyude.fleet.selection import choose
 from tinyude.fleet.sums import Sums, WindowPlan, pooled_sums, stream_sums
 from tinyude.fleet.work import Recipe
 from tinyude.physics.file import load_physics_file
@@ -149,9 +150,25 @@ def test_choose_compares_known_terms_where_machines_differ(spread: float, missin
 def test_candidates_take_the_numbers_of_a_known_term(fleet) -> None:
     _, rig, _, _ = fleet
     known = [{"tanh(20*omega)": -1.5}]
-    looked_at = [Survey({"theta": 1.0, "omega": 3.0}, [], [f"tanh({k}*omega)"], None) for k in (18.2, 19.1, 23.0)]
-    offered = candidates(Recipe(rig), looked_at, known)
+    looked_at = [
+        Survey({"theta": 1.0, "omega": 3.0}, [], [("omega", f"tanh({k}*omega)")], None) for k in (18.2, 19.1, 23.0)
+    ]
+    offered, sets = candidates(Recipe(rig), looked_at, known)
     assert offered["tanh(20*omega)"] == 3 and "tanh(19.1*omega)" not in offered
+    assert sets == [frozenset({(0, "tanh(20*omega)")})]
+
+
+def test_choose_starts_from_what_machines_found() -> None:
+    """A loss to surroundings, -(T - Ta), is nearly T**2 alone where a heater is far above them."""
+    rng = np.random.default_rng(4)
+    part = Sums(4)
+    for block in range(32):
+        T = np.concatenate([rng.uniform(25.0, 70.0, 90), rng.uniform(20.0, 25.0, 10)])
+        Ta = 20.0 + 0.5 * rng.standard_normal(100)
+        target = -0.01 * (T - Ta) + 0.001 * rng.standard_normal(100)
+        part.add(np.column_stack([np.ones(100), T, Ta, T**2]), target, block % 16)
+    terms = {"1": 0, "T": 3, "Ta": 3, "T**2": 0}
+    assert choose([part] * 3, terms, 0, sets=[frozenset({(0, "T"), (0, "Ta")})]) == ["T", "Ta"]
 
 
 def test_window_plan_comes_from_a_saved_model_too(fleet, tmp_path: Path) -> None:
