@@ -89,7 +89,7 @@ def survey(unit: Unit, recipe: Recipe) -> Survey | None:
         with local_logs(unit) as paths, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of a first look, which is not kept
             stream = read_stream(paths, recipe.rig)
-            ude = recipe.with_terms(()).windows_only().estimator().fit(stream)
+            ude = recipe.with_terms(()).estimator().fit(stream)
     except (TinyUDEError, OSError):
         return None
     rms = rough_rms(recipe.rig.physics, tuple(recipe.rig.measured), stream)

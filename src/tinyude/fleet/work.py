@@ -41,7 +41,7 @@ class Recipe:
         return replace(self, terms=terms)
 
     def windows_only(self) -> Recipe:
-        """Without refinement: enough where terms are chosen or sums are formed."""
+        """Without refinement: enough where sums are formed."""
         return replace(self, options={**self.options, "refine": False})
 
     @property
