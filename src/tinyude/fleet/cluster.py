@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -47,6 +48,8 @@ def connected(scheduler: str | None = None, workers: int | None = None, client: 
         yield client
         return
     if scheduler is not None:
+        if not re.search(r":\d+$", scheduler):
+            raise TinyUDEError(f"The scheduler's address {scheduler} has no port; write e.g. tcp://head:8786.")
         try:
             made = distributed.Client(scheduler, timeout=CONNECT, set_as_default=False)
         except (OSError, TimeoutError, ValueError) as error:

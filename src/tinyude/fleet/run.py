@@ -23,6 +23,7 @@ from tinyude.fleet.watch import FALSE_ALARMS
 from tinyude.fleet.work import FAILED, OK, Recipe, fit_unit, write_report
 from tinyude.physics import Physics
 from tinyude.physics.file import PhysicsFile, load_physics_file
+from tinyude.physics.library import given_terms
 
 NO_REPORTS, FLAGGED_REPORTS, ALL_REPORTS = "none", "flagged", "all"
 
@@ -163,6 +164,7 @@ def _lost_unit(unit: Unit, recipe: Recipe, error: BaseException) -> dict[str, An
 def _planned(recipe: Recipe, store: Store, terms: Sequence[str] | None) -> Recipe | None:
     """The recipe with the terms given, or with those that an earlier run chose for the same physics and options."""
     if terms is not None:
+        given_terms(recipe.rig.physics, terms)  # refused once, not by every unit
         return recipe.with_terms(tuple(terms))
     plan = store.plan()
     return recipe.with_terms(tuple(plan["terms"])) if plan.get("open_recipe") == recipe.key else None

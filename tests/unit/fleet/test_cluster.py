@@ -311,3 +311,10 @@ def test_fit_says_that_no_scheduler_answers(plant: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr("tinyude.fleet.cluster.CONNECT", "1s")
     with pytest.raises(tu.TinyUDEError, match=r"No scheduler answers at tcp://127.0.0.1:9 .*dask scheduler"):
         tu.fleet.fit(template(plant), plant / "rig.toml", terms=TERMS, options=QUICK, scheduler="tcp://127.0.0.1:9")
+
+
+def test_fit_refuses_wrong_terms_and_addresses_before_any_work(plant: Path) -> None:
+    with pytest.raises(tu.TinyUDEError, match="unknown function"):
+        tu.fleet.fit(template(plant), plant / "rig.toml", terms=["foo(omega)"], scheduler="tcp://127.0.0.1:9")
+    with pytest.raises(tu.TinyUDEError, match="head has no port"):
+        tu.fleet.fit(template(plant), plant / "rig.toml", terms=TERMS, scheduler="head")
