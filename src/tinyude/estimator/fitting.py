@@ -26,9 +26,7 @@ from tinyude.reference.numeric.rng import rng_seed
 from tinyude.refinement.apply import Options as RefineOptions
 from tinyude.refinement.apply import parameter_table, refine_fit, refined_figures, smoothed_states
 from tinyude.refinement.hidden import bare_model, hidden_figures
-from tinyude.refinement.records import records_of
 from tinyude.training.batch.accepted import accepted_windows
-from tinyude.training.batch.feedback import followed_states
 from tinyude.training.batch.figures import batch_calibration, batch_counters
 from tinyude.training.batch.fit import Options, batch_fit
 from tinyude.training.batch.observe import Observed
@@ -144,7 +142,6 @@ def _refined(options: FitOptions, result: FitResult, stream: Stream, observed: O
     states = smoothed_states(refined)
     figures: dict[str, Any] = refined_figures(refined, options.physics, states)
     figures["holds"] = _named(options, holds)
-    figures["refinement"]["following"] = followed_states(records_of(stream), options.physics.inputs, holds)
     config = base.config and replace(base.config, **learner_holds(holds))
     return replace(
         base,

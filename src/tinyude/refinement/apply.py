@@ -141,6 +141,7 @@ def _figures(refined: Refined, best: str) -> dict[str, Any]:
     found, passed = refined.estimate, refined.estimate.solution.passed
     return {
         "best": best,
+        "following": list(refined.following),
         "candidates": [c.to_dict() for c in refined.candidates],
         "held_back_runs": len(refined.held_back.runs),
         "chosen_by": "evidence" if refined.by_evidence else "held-back free runs",

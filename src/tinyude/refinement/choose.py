@@ -44,7 +44,9 @@ def _acts_otherwise(model: Model) -> bool:
     return any(symbol.name in model.physics.inputs for term in kept for symbol in term.free_symbols)
 
 
-def choose(candidates: Sequence[Candidate], by_free_runs: bool, by_evidence: bool) -> list[Candidate]:
+def choose(
+    candidates: Sequence[Candidate], by_free_runs: bool, by_evidence: bool, in_a_loop: bool = False
+) -> list[Candidate]:
     """The candidates with one of them marked as the best.
 
     Parameters
@@ -55,10 +57,14 @@ def choose(candidates: Sequence[Candidate], by_free_runs: bool, by_evidence: boo
         Whether there are enough held-back free runs.
     by_evidence : bool
         Whether the likelihood can be trusted: the richest model's innovations are sensor noise.
+    in_a_loop : bool
+        Whether inputs follow the states. Held-back runs are then of the same loop and tell little of other motions:
+        only what is clear counts.
     """
-    place = _by_evidence(candidates) if by_evidence or not by_free_runs else _by_free_runs(candidates)
+    most = np.inf if in_a_loop else SEVERAL
+    place = _by_evidence(candidates) if by_evidence or not by_free_runs else _by_free_runs(candidates, most)
     if by_free_runs:
-        place = _not_worse_than_simpler(candidates, place)
+        place = _not_worse_than_simpler(candidates, place, most)
     return [replace(c, best=k == place) for k, c in enumerate(candidates)]
 
 
@@ -75,21 +81,22 @@ def _by_evidence(candidates: Sequence[Candidate]) -> int:
     return max(kept, key=lambda k: candidates[k].evidence if np.isfinite(candidates[k].evidence) else -np.inf)
 
 
-def _by_free_runs(candidates: Sequence[Candidate]) -> int:
+def _by_free_runs(candidates: Sequence[Candidate], most: float) -> int:
     """The first that is not clearly worse than the best.
 
-    One run that a candidate loses raises the standard error as much as the mean, and would never be clear by itself.
+    One run that a candidate loses raises the standard error as much as the mean, and would never be clear by itself:
+    beyond `most` times the best's error nothing is kept.
     """
     errors = np.array([c.error for c in candidates])
     best = int(np.argmin(errors))
-    near = errors <= SEVERAL * errors[best]
+    near = errors <= most * errors[best]
     return next(k for k, c in enumerate(candidates) if k == best or (near[k] and not _worse(c, candidates[best])))
 
 
-def _not_worse_than_simpler(candidates: Sequence[Candidate], place: int) -> int:
+def _not_worse_than_simpler(candidates: Sequence[Candidate], place: int, most: float) -> int:
     """A simpler one instead, if the chosen one predicts clearly worse: then what it learned hurts."""
     hurts = any(_worse(candidates[place], simpler) for simpler in candidates[:place])
-    return _by_free_runs(candidates) if hurts else place
+    return _by_free_runs(candidates, most) if hurts else place
 
 
 def _worse(a: Candidate, b: Candidate) -> bool:

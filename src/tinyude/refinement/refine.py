@@ -28,6 +28,7 @@ from tinyude.refinement.starts import with_starts
 from tinyude.refinement.stretches import Batch, Stretch, batch_of
 from tinyude.refinement.structures import FIXED, as_it_is, hybrids_of
 from tinyude.refinement.thinning import reduced
+from tinyude.training.batch.feedback import followed_states
 
 Array = NDArray[Any]
 Streamed = Callable[[], Model | None]
@@ -54,6 +55,8 @@ class Refined:
     held_back : HeldBack
     by_evidence : bool
         Whether the choice rests on evidence rather than on held-back free runs.
+    following : tuple of str
+        Inputs that a controller made of the states.
     """
 
     model: Model
@@ -62,6 +65,7 @@ class Refined:
     estimate: Estimate
     held_back: HeldBack
     by_evidence: bool
+    following: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -144,7 +148,8 @@ def refine(
             hybrids["streaming"] = as_it_is(other)
         made = _searched(setup, hybrids, given, offered, first, rows, uncut=bool(sensors.guess))
     candidates = _candidates(setup, made, rows.share_unseen(first.batch.rows))
-    chosen = choose(sorted(candidates, key=simplest_first), made.parts.enough, white)
+    following = tuple(followed_states(records, given.inputs, sensors.holds))
+    chosen = choose(sorted(candidates, key=simplest_first), made.parts.enough, white, bool(following))
     best = next(c for c in chosen if c.best)
     own, result = made.hybrids[best.name], made.found[best.name]
     if not white and best.name not in FIXED:
@@ -152,10 +157,10 @@ def refine(
         best, result = _polished(setup, best, own, result, made.parts, first, rows)
         chosen = [best if c.best else c for c in chosen]
     if best.name in FIXED:
-        return Refined(_certain(best), chosen, setup, result, made.parts, white or not made.parts.enough)
+        return Refined(_certain(best), chosen, setup, result, made.parts, white or not made.parts.enough, following)
     budget.grant(KEEPING)
     final, result = identified(setup, own, result, best.model, given)
-    return Refined(final, chosen, setup, result, made.parts, white or not made.parts.enough)
+    return Refined(final, chosen, setup, result, made.parts, white or not made.parts.enough, following)
 
 
 def _rows(setup: Setup, richest: Hybrid, records: Sequence[Record], sensors: Sensors, seconds: float) -> Rows:

@@ -83,8 +83,8 @@ class Problem:
             with np.errstate(all="ignore"):
                 values = evaluate([entry], targets.columns, targets.layout.names)
                 seen = np.nan_to_num(targets.filtered(values, self.state), posinf=0.0, neginf=0.0)
-                size = float(np.sqrt(np.mean(np.nan_to_num(values) ** 2))) + 1e-300
-            return self.whitened(seen)[:, 0], size
+                power = float(values[:, 0] @ values[:, 0]) / len(values)
+            return self.whitened(seen)[:, 0], float(np.sqrt(power if np.isfinite(power) else 1e300)) + 1e-300
 
         return made
 
