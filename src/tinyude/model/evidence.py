@@ -116,6 +116,7 @@ class Evidence:
     held_back: Mapping[str, float] = field(default_factory=dict)  # mean free-run error of candidates; "" for the best
     held_back_count: int = 0  # free runs
     innovations: Innovations | None = None
+    input_shifts: Mapping[str, int] = field(default_factory=dict)  # samples by which logged inputs come too late
     drivers: Sequence[Driver] = ()
     changes: Sequence[Change] = ()
     addends: Sequence[Addend] = ()
@@ -196,6 +197,7 @@ def collect_evidence(
         "held_back": _held_back(found),
         "held_back_count": int(found.get("refinement", {}).get("held_back_runs", 0)),
         "following": list(found.get("refinement", {}).get("following", ())),
+        "input_shifts": {name: shift for name, (_, shift) in found.get("holds", {}).items() if shift},
     }
     if len(seen) < FEWEST:
         return Evidence(**common)

@@ -16,9 +16,14 @@ CLIPPED = 0.02
 
 
 def sensor_findings(evidence: Evidence) -> Iterator[Reason]:
-    """What is wrong with the channels of a record."""
+    """What is wrong with the channels and inputs of a record."""
     for sensor in evidence.sensors:
         yield from _sensor(sensor)
+    for name, shift in evidence.input_shifts.items():
+        yield Reason(
+            NOTE, f"{name} acts one sample {'before' if shift > 0 else 'after'} its row of the log; the fit allows for it.",
+            "Check the logger, and give simulate and boards the same rows.", "input",
+        )  # fmt: skip
     if evidence.uneven_noise > 1.2:
         yield Reason(
             NOTE, "The sensor noise is not even and white: it grows with speed, or the signal is filtered.",

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tinyude.model.model import Model
-from tinyude.physics.holds import CLEARLY_LIKELIER, Hold
+from tinyude.physics.holds import CLEARLY_LIKELIER, KINDS, Hold
 from tinyude.refinement.estimate import Setup
 from tinyude.refinement.filter import Noise
 from tinyude.refinement.gating import spread_over
@@ -22,7 +22,8 @@ from tinyude.refinement.starts import with_starts
 from tinyude.refinement.stretches import batch_of
 
 Array = NDArray[Any]
-TRIED = (Hold(), Hold("linear"), Hold("cubic"), Hold("held", 1), Hold("held", -1))
+TRIED = tuple(Hold(kind, shift) for kind in KINDS for shift in (0, 1, -1))  # held as it is logged first
+REFITTED = 4  # of the others, the likeliest
 ROWS = 4_000
 PASSES = 150  # over the rows, that all holds together take
 
@@ -44,7 +45,7 @@ def likeliest_holds(model: Model, records: Sequence[Record], setup: Setup, secon
         filter_ = setup.make(own.field, batch_of(with_starts(stretches, setup.sensing)), setup.plan)
         grid, start = ((fits[0].kappa,), fits[0].noise) if fits else (GRID, start)
         fits.append(_Fit(filter_, *_likeliest_noise(setup, filter_, own.unknowns.values, start, grid)))
-    likely = sorted(range(1, len(TRIED)), key=lambda k: -fits[k].score)
+    likely = sorted(range(1, len(TRIED)), key=lambda k: -fits[k].score)[:REFITTED]
     scores = {k: _refitted(setup, own, fits[k]) for k in (0, *likely)}
     other = max(likely, key=lambda k: scores[k])
     return (TRIED[other if scores[other] > scores[0] + CLEARLY_LIKELIER else 0],) * count

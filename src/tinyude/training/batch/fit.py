@@ -38,7 +38,7 @@ from tinyude.training.batch.windows import enough_windows
 Array = NDArray[Any]
 CONTRADICTION = 3.0  # chi^2 a row, in units of noise alone, at which a told rate is not the measured one
 NOT_A_RATE = 0.05  # of the rate's RMS: what must be missing; a latency of some samples leaves less
-OTHER_HOLDS = (Hold("linear"), Hold("held", 1), Hold("held", -1))
+OTHER_HOLDS = tuple(Hold(kind, shift) for kind in ("held", "linear") for shift in (0, 1, -1))[1:]
 TWO_WAY = 0.05  # least share of samples on either side of 0 for a state to count as a speed
 
 
