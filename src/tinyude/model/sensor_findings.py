@@ -21,7 +21,7 @@ def sensor_findings(evidence: Evidence) -> Iterator[Reason]:
         yield from _sensor(sensor)
     for name, shift in evidence.input_shifts.items():
         yield Reason(
-            NOTE, f"{name} acts one sample {'before' if shift > 0 else 'after'} its row of the log; the fit allows for it.",
+            NOTE, f"{name} acts a sample {'before' if shift > 0 else 'after'} its row of the log; the fit allows for that.",
             "Check the logger, and give simulate and boards the same rows.", "input",
         )  # fmt: skip
     if evidence.uneven_noise > 1.2:

@@ -214,7 +214,7 @@ COLOURED = Innovations((0.6, "x"), (0.0, "", ""), 0.04)
         ({"deficient": 2}, "caution", "2 learned parameter(s) cannot be told apart"),
         ({"held_out": "b.csv", "outside": {"x": 0.2}, "outside_total": 0.2}, "caution", "outside the recorded range"),
         ({"uneven_noise": 3.0}, "good", "not even and white"),
-        ({"input_shifts": {"u": 1}}, "good", "u acts one sample before its row"),
+        ({"input_shifts": {"u": 1}}, "good", "u acts a sample before its row"),
         ({"changed_at": [12.5]}, "good", "The dynamics changed at 12.5 s"),
         ({"rolled_back": 2}, "good", "2 updates were not finite"),
     ],
