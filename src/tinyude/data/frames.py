@@ -73,7 +73,7 @@ def plain(values: Any, what: str, remedy: str = "give a numeric array") -> Array
 
 
 def seconds(values: Any, what: str = "t") -> Array:
-    """Times as float64 seconds: numbers as they are, spans in seconds, dates since the first of them."""
+    """Times as float64 seconds: numbers as they are, spans in seconds, dates and ISO texts since the first of them."""
     if isinstance(values, np.ma.MaskedArray) and values.dtype.kind in "mM":
         values = np.where(np.ma.getmaskarray(values), np.array("NaT", dtype=values.dtype), values.data)
     if isinstance(values, datetime.timedelta):
@@ -81,10 +81,10 @@ def seconds(values: Any, what: str = "t") -> Array:
     if str(getattr(values, "dtype", "")).startswith("datetime64[") and hasattr(values, "to_numpy"):
         values = values.to_numpy(dtype="datetime64[ns]")  # of any time zone
     array = values if isinstance(values, np.ma.MaskedArray) else np.asarray(values)
-    if array.dtype == object and array.size:
+    if array.dtype.kind in "OU" and array.size:
         array = _from_objects(array)
     if array.dtype.kind not in "mM":
-        return plain(array, what, "give times in seconds")
+        return plain(array, what, "give times in seconds, or dates as 2026-01-31T12:00:00.25")
     if array.dtype.kind == "M":
         known = array[~np.isnat(array)]
         array = array - (known.ravel()[0] if known.size else array.dtype.type(0, "s"))
@@ -100,6 +100,9 @@ def column_named(values: Any, name: str) -> Any | None:
     """One column of a table; None where the table has none of that name."""
     if name in (_column_names(values) or ()):
         return _column(values, name)
+    index = getattr(values, "index", None)
+    if getattr(index, "name", None) == name:  # pandas: times are the index
+        return index
     return getattr(values, "coords", {}).get(name)  # xarray: times are a coordinate
 
 
@@ -110,6 +113,12 @@ def computed(values: Any) -> Any:
 
 def _from_objects(array: Array) -> Array:
     first = array.ravel()[0]
+    if isinstance(first, str):
+        try:
+            moments = [datetime.datetime.fromisoformat(item) if item else None for item in array.ravel()]
+        except (TypeError, ValueError):  # numbers as text, or no dates at all
+            return array
+        array, first = np.array(moments, dtype=object).reshape(array.shape), moments[0]
     if isinstance(first, datetime.datetime):
         utc = [None if item is None else _naive(item) for item in array.ravel()]
         return np.array(utc, dtype="datetime64[us]").reshape(array.shape)

@@ -101,7 +101,10 @@ def read_result(path: str | PathLike[str]) -> tuple[FitResult, dict[str, Any]]:
     except FileNotFoundError:
         raise TinyUDEError(f"There is no file {path}.") from None
     except (SafetensorError, OSError, ValueError) as error:
-        raise TinyUDEError(f"{path} is not a whole TinyUDE model ({error}); copy or save it again.") from None
+        raise TinyUDEError(
+            f"{path} is not a whole TinyUDE model ({error}); give a file written by UDE.save() or tinyude "
+            "fit --out, or copy it again."
+        ) from None
     if "tinyude" not in metadata:
         raise TinyUDEError(f"{path} holds arrays, but no TinyUDE model; give a file written by UDE.save().")
     if metadata.get("sha256") != checksum(metadata["tinyude"], arrays):

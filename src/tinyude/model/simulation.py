@@ -182,7 +182,11 @@ def _check_times(instants: Array) -> None:
         instants.ndim == 1 and len(instants) > 0 and np.all(np.isfinite(instants)) and np.all(np.diff(instants) > 0.0)
     )
     if not rising:
-        raise TinyUDEError("times must be a rising vector of finite numbers.")
+        told = f"{instants:g}" if instants.ndim == 0 else f"an array of shape {instants.shape}"
+        raise TinyUDEError(
+            f"times is {told}; it must be a vector of rising, finite numbers: the moments to tell the states at, e.g. "
+            "numpy.linspace(0, 5, 501)."
+        )
 
 
 def _inputs(u: Any, instants: Array, runs: int, dynamics: Dynamics) -> Array | None:

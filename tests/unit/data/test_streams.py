@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from tinyude.data.frames import column_named, seconds
 from tinyude.data.grid import MOSTLY_BAD, SHORTEST
 from tinyude.data.streams import as_stream
 from tinyude.errors import TinyUDEError
@@ -230,3 +231,21 @@ def test_as_stream_refuses_a_record_of_holes() -> None:
     times = TIMES + 10.0 * (np.arange(COUNT) // 20)
     with pytest.raises(TinyUDEError, match="No stretch of 64 samples without a hole; check the time stamps"):
         as_stream(SAMPLES, times, None, NAMES, [])
+
+
+@pytest.mark.parametrize("zone", ["", "Z", "+02:00"])
+def test_seconds_reads_iso_texts(zone: str) -> None:
+    texts = [f"2026-01-31T23:59:59.{k}00{zone}" for k in (0, 2, 5)]
+    for given in (texts, np.array(texts), np.array(texts, dtype=object)):
+        np.testing.assert_allclose(seconds(given), [0.0, 0.2, 0.5])
+    assert np.isnan(seconds([*texts, ""])[-1])
+    np.testing.assert_allclose(seconds(["0.0", "0.1"]), [0.0, 0.1])
+    with pytest.raises(TinyUDEError, match="give times in seconds, or dates as 2026"):
+        seconds(["noon", "one"])
+
+
+def test_column_named_finds_the_index_of_a_frame() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"x": [1.0, 2.0]}, index=pandas.Index([0.0, 0.5], name="time"))
+    np.testing.assert_array_equal(seconds(column_named(frame, "time")), [0.0, 0.5])
+    assert column_named(frame, "when") is None and column_named([1.0], "time") is None
