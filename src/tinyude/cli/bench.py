@@ -29,7 +29,7 @@ def bench(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Let exports live on the emulated board instead; tables go into this document.",
+            help="Run exports for long on the emulated board instead; tables go into this document.",
         ),
     ] = None,
     budgets: Annotated[Path, typer.Option(metavar="FILE", help="Limits that end the command with an error.")] = BUDGETS,

@@ -14,11 +14,11 @@ Seed = Annotated[int, typer.Option(help="Seed of everything random.", min=0)]
 Preset = Annotated[str, typer.Option(help="default, paper-v2 or paper-v1.")]
 PhysicsPath = Annotated[Path, typer.Option("--physics", metavar="FILE", help="TOML file with the known physics.")]
 Reservoir = Annotated[int | None, typer.Option(metavar="N", help="Windows kept to train the network on.", min=1)]
-Compact = Annotated[bool, typer.Option("--compact", help="Keep them as 16-bit integers: half the memory.")]
+Compact = Annotated[bool, typer.Option("--compact", help="Store these windows as 16-bit integers: half the memory.")]
 KeptTerms = Annotated[bool, typer.Option("--kept-terms", help="Offer the chip only the terms that the fit kept.")]
 Forget = Annotated[
     float | None,
-    typer.Option(metavar="SECONDS", help="What is so old counts 1/e in the terms: a slow drift is followed."),
+    typer.Option(metavar="SECONDS", help="Age at which a window counts 1/e, to follow a slow drift."),
 ]
-NoNetwork = Annotated[bool, typer.Option("--no-network", help="Terms with names alone: no network on the chip.")]
+NoNetwork = Annotated[bool, typer.Option("--no-network", help="No network on the chip: library terms alone.")]
 NoWeights = Annotated[bool, typer.Option("--no-weights", help="Start from nothing instead of from the fitted model.")]

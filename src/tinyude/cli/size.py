@@ -43,7 +43,7 @@ def size(
     forget: Forget = None,
     no_weights: NoWeights = False,
     life: Annotated[
-        bool, typer.Option("--life", help="Count pushes and slices of work over a life on an emulated Cortex-M4F.")
+        bool, typer.Option("--life", help="Count the instructions of a long run on an emulated Cortex-M4F.")
     ] = False,
     json: JsonFile = None,
 ) -> None:

@@ -159,7 +159,7 @@ def _notes(summary: Summary) -> list[str]:
     estimate = summary["estimates"]["paper-v2"]
     notes = [
         against_paper("v2 on the board at 1 % noise, field error", v2["error"]["mean"], PAPER["error"]),
-        f"Damping there: {number(v2['damping']['mean'])} (the paper 0.400); windows refused: "
+        f"Damping there: {number(v2['damping']['mean'])} (the paper 0.400); windows rejected: "
         f"{percent(round(v2['rejected'], 4))} (the paper 6.5 %). The default: error "
         f"{number(default['error']['mean'])}, damping {number(default['damping']['mean'], 4)}.",
         _against_host(summary),
@@ -239,7 +239,7 @@ def _draw_memory(axes: Axes, summary: Summary) -> None:
 
 def tables(summary: Summary) -> list[Table]:
     header = [
-        "learner", "noise", "field error", "float64 host", "damping", "float64 host", "windows refused", "arena [B]",
+        "learner", "noise", "field error", "float64 host", "damping", "float64 host", "windows rejected", "arena [B]",
         "instructions an update", "a sample",
     ]  # fmt: skip
     rows = [
