@@ -33,7 +33,7 @@ from tinyude.training.restart import restart
 Array = NDArray[Any]
 NAME = "mechanisms"
 TITLE = "What each mechanism of the streaming learner is worth"
-SEEDS, UPDATES, LEVEL = 3, 400, 0.01
+SEEDS, UPDATES, LEVEL = 6, 400, 0.01
 WORSE = 5.0  # times the noise
 ON = "on"
 # Off: fields of the configuration; the network alone where a library would hide what the network does.
@@ -138,20 +138,15 @@ def run(config: Config) -> Result:
 
 def summarise(outcomes: list[Outcome], quick: bool) -> Summary:
     records = [name for name in RECORDS if any(config["record"] == name for config, _ in outcomes)]
-    ratios: dict[str, list[list[float | None]]] = {}
-    for name in OFF:
-        alone = name in NETWORK_ALONE
-        ratios[name] = []
-        for record in records:
-            pairs = zip(
-                select(outcomes, record=record, off=name, alone=alone),
-                select(outcomes, record=record, off=ON, alone=alone),
-                strict=True,
-            )
-            ratios[name].append([ratio(off["error"], on["error"]) for off, on in pairs])
-    means = {name: [geometric_mean(values) for values in by_record] for name, by_record in ratios.items()}
+    means = {
+        name: [
+            ratio(*(_rms(select(outcomes, record=record, off=off, alone=name in NETWORK_ALONE)) for off in (name, ON)))
+            for record in records
+        ]
+        for name in OFF
+    }
     overall = {name: geometric_mean(values) for name, values in means.items()}
-    spreads = {name: _spread([r for values in by_record for r in values]) for name, by_record in ratios.items()}
+    spreads = {name: _spread(values) for name, values in means.items()}
     notes = [f"{name}: {_worth(overall[name], means[name], records)}" for name in OFF]
     return {
         "records": records, "means": means, "overall": overall, "spreads": spreads, "notes": notes, "quick": quick,
@@ -159,8 +154,13 @@ def summarise(outcomes: list[Outcome], quick: bool) -> Summary:
     }  # fmt: skip
 
 
+def _rms(results: list[Result]) -> float:
+    """Over seeds. A seed's error alone is chance: that of one coefficient may be 0, and its logarithm anything."""
+    return float(np.sqrt(np.mean([result["error"] ** 2 for result in results])))
+
+
 def _spread(values: list[float | None]) -> float | None:
-    """Geometric standard deviation of the ratios."""
+    """Geometric standard deviation over the records."""
     known = [value for value in values if value]
     return float(np.exp(np.std(np.log(known)))) if len(known) > 1 else None
 
@@ -168,7 +168,7 @@ def _spread(values: list[float | None]) -> float | None:
 def _worth(overall: float | None, means: list[float | None], records: list[str]) -> str:
     gains = [record for record, mean in zip(records, means, strict=True) if mean and mean > PAYS]
     harms = [record for record, mean in zip(records, means, strict=True) if mean and mean < HURTS]
-    said = [f"without it the error is {number(overall, 3)} times as large (geometric mean)"]
+    said = [f"without it the error is {number(overall, 3)} times as large (geometric mean over the records)"]
     said += [f"it helps on {', '.join(gains)}"] if gains else ["it helps nowhere"]
     said += [f"it hurts on {', '.join(harms)}"] if harms else []
     return "; ".join(said) + "."
@@ -194,5 +194,5 @@ def tables(summary: Summary) -> list[Table]:
     ]
     rows.append(["all", *(number(summary["overall"][name], 3) for name in OFF)])
     rows.append(["spread", *("x/ " + number(summary["spreads"][name], 2) for name in OFF)])
-    title = "Error without a mechanism over error with it (geometric means over seeds)"
+    title = "Error without a mechanism over error with it (root mean squares over seeds)"
     return [Table(title, ["record", *OFF], rows)]
