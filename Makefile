@@ -29,6 +29,7 @@ lint: $(VENV)/installed-dev
 	$(BIN)/ruff format --check
 	$(BIN)/clang-format --dry-run --Werror $(C_FILES)
 	$(BIN)/mypy
+	$(BIN)/python tools/check_text.py
 
 format: $(VENV)/installed-dev
 	$(BIN)/ruff check --fix

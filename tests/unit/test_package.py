@@ -35,6 +35,15 @@ def test_check_release_asks_for_tag_version_and_date() -> None:
     assert len(wrong("v1.2.0", package, "## [1.1.0] - unreleased\n")) == 2
 
 
+def test_check_text_finds_what_the_editorconfig_forbids() -> None:
+    faults = runpy.run_path(str(ROOT / "tools" / "check_text.py"))["faults"]
+    assert faults(b"a\n", False) == faults(b"", False) == faults(b"\tall:\n", True) == faults(b"\0 \r\n", False) == []
+    assert faults(b"a\nb \n", False) == ["line 2: white space at the end"]
+    assert faults(b"a\r\nb\r\n", False) == ["line 1: carriage return"]
+    assert faults(b"\tb", False) == ["line 1: tab as indentation", "no newline at the end"]
+    assert faults(b"\xff", False) == ["not UTF-8"]
+
+
 def test_workflows_are_yaml_with_jobs() -> None:
     yaml = pytest.importorskip("yaml")
     for path in (ROOT / ".github" / "workflows").glob("*.yml"):

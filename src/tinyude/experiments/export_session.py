@@ -87,5 +87,5 @@ def _said(line: str, folder: Path) -> str:
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=environment)
     if done.returncode not in (0, 1):
         raise TinyUDEError(f"{line!r} failed: {done.stderr.strip()[-500:]}; install what it needs.")
-    printed = "" if arguments[0] == "fit" else f"{done.stdout.rstrip()}\n"  # the fit's report is another page's
-    return f"$ {line}\n{printed}"
+    printed = [] if arguments[0] == "fit" else done.stdout.rstrip().split("\n")  # the fit's report is another page's
+    return "".join(f"{text.rstrip()}\n" for text in (f"$ {line}", *printed))
