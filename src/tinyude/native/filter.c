@@ -1,29 +1,12 @@
-#include "filter.h"
-
-#include "numeric/real.h"
+#include "filter_walk.h"
 
 #include <math.h>
 #include <string.h>
-
-/* The filter on its way through one stretch. Matrices are by rows; Z is [Phi | M]. */
-typedef struct walk {
-    const tu_filter *filter;
-    int n, columns;     /* of Z: the states, and the unknowns where sensitivities are formed */
-    int rejected;       /* rows in a row */
-    tu_real *x, *P, *M; /* state, covariance [n][n], sensitivities [n][unknowns] */
-    tu_real *Z, *Z_stage, *Z_rate, *Z_sum;
-    tu_real *k, *k_sum, *stage;
-    tu_real *product;   /* [n][n] */
-    tu_real *registers; /* of the tape in use; constants and unknowns are loaded once */
-    tu_real *outputs;
-} walk;
 
 static int columns_of(const tu_filter *filter)
 {
     return filter->frozen ? 0 : filter->states + (filter->sensitivities ? filter->unknowns : 0);
 }
-
-static const tu_tape *tape_of(const tu_filter *filter) { return filter->frozen ? filter->value : filter->slopes; }
 
 static size_t registers_of(const tu_tape *tape)
 {
@@ -33,7 +16,7 @@ static size_t registers_of(const tu_tape *tape)
 size_t tu_filter_workspace(const tu_filter *filter)
 {
     size_t n = (size_t)filter->states, unknowns = (size_t)filter->unknowns;
-    const tu_tape *tape = tape_of(filter);
+    const tu_tape *tape = tu_filter_tape(filter);
     return 4 * n + 2 * n * n + n * unknowns + 4 * n * (n + unknowns) + registers_of(tape) + (size_t)tape->outputs_count;
 }
 
@@ -44,11 +27,11 @@ static tu_real *taken(tu_real **free, size_t count)
     return start;
 }
 
-static walk walk_begin(const tu_filter *filter, tu_real *workspace)
+static tu_walk walk_begin(const tu_filter *filter, tu_real *workspace)
 {
-    walk w = {.filter = filter, .n = filter->states, .columns = columns_of(filter)};
+    tu_walk w = {.filter = filter, .n = filter->states, .columns = columns_of(filter)};
     size_t n = (size_t)w.n, size = n * (n + (size_t)filter->unknowns);
-    const tu_tape *tape = tape_of(filter);
+    const tu_tape *tape = tu_filter_tape(filter);
     w.x = taken(&workspace, n);
     w.k = taken(&workspace, n);
     w.k_sum = taken(&workspace, n);
@@ -68,114 +51,8 @@ static walk walk_begin(const tu_filter *filter, tu_real *workspace)
     return w;
 }
 
-/* dx/dt into k, and d[Phi | M]/dt at Z into Z_rate. */
-static void rates(walk *w, const tu_real *x, const tu_real *Z, const tu_real *inputs, tu_real s)
-{
-    const tu_filter *filter = w->filter;
-    const tu_tape *tape = tape_of(filter);
-    memcpy(w->registers, x, (size_t)w->n * sizeof *x);
-    for (int i = 0; i < filter->inputs; i++) {
-        const tu_real *c = inputs + 4 * i;
-        w->registers[w->n + i] = c[0] + s * (c[1] + s * (c[2] + s * c[3]));
-    }
-    tu_tape_code(tape, w->registers);
-    for (int i = 0; i < w->n; i++) {
-        w->k[i] = w->registers[tape->outputs[i]];
-    }
-    memset(w->Z_rate, 0, (size_t)(w->n * w->columns) * sizeof *w->Z_rate);
-    int derivatives = filter->frozen ? 0 : tape->outputs_count - w->n;
-    for (int d = 0; d < derivatives; d++) {
-        int row = filter->entries[2 * d], column = filter->entries[2 * d + 1];
-        tu_real value = w->registers[tape->outputs[w->n + d]];
-        tu_real *rate = w->Z_rate + row * w->columns;
-        if (column < w->n) {
-            const tu_real *z = Z + column * w->columns;
-            for (int j = 0; j < w->columns; j++) {
-                rate[j] += value * z[j];
-            }
-        } else if (column < w->columns) {
-            rate[column] += value;
-        }
-    }
-}
-
-/* out = base + factor * rate */
-static void along(tu_real *out, const tu_real *base, tu_real factor, const tu_real *rate, int count)
-{
-    for (int i = 0; i < count; i++) {
-        out[i] = base[i] + factor * rate[i];
-    }
-}
-
-static void runge_kutta(walk *w, const tu_real *inputs, tu_real s, tu_real ds, tu_real h)
-{
-    static const tu_real place[4] = {0, TU_R(0.5), TU_R(0.5), 1}, weight[4] = {1, 2, 2, 1};
-    int n = w->n, size = w->n * w->columns;
-    memset(w->k_sum, 0, (size_t)n * sizeof *w->k_sum);
-    memset(w->Z_sum, 0, (size_t)size * sizeof *w->Z_sum);
-    for (int i = 0; i < 4; i++) {
-        if (i == 0) {
-            rates(w, w->x, w->Z, inputs, s);
-        } else {
-            along(w->stage, w->x, place[i] * h, w->k, n);
-            along(w->Z_stage, w->Z, place[i] * h, w->Z_rate, size);
-            rates(w, w->stage, w->Z_stage, inputs, s + place[i] * ds);
-        }
-        along(w->k_sum, w->k_sum, weight[i], w->k, n);
-        along(w->Z_sum, w->Z_sum, weight[i], w->Z_rate, size);
-    }
-    along(w->x, w->x, h / 6, w->k_sum, n);
-    along(w->Z, w->Z, h / 6, w->Z_sum, size);
-}
-
-/* P <- Phi P Phi' + Q span, Phi being the first n columns of Z. */
-static void spread(walk *w, tu_real span)
-{
-    int n = w->n;
-    for (int i = 0; i < n; i++) {
-        for (int j = 0; j < n; j++) {
-            tu_real sum = 0;
-            for (int l = 0; l < n; l++) {
-                sum += w->Z[i * w->columns + l] * w->P[l * n + j];
-            }
-            w->product[i * n + j] = sum;
-        }
-    }
-    for (int i = 0; i < n; i++) {
-        for (int j = 0; j <= i; j++) {
-            tu_real sum = i == j ? w->filter->process[i] * span : 0;
-            for (int l = 0; l < n; l++) {
-                sum += w->product[i * n + l] * w->Z[j * w->columns + l];
-            }
-            w->P[i * n + j] = w->P[j * n + i] = sum;
-        }
-    }
-}
-
-/* To the next row, in equal steps. */
-static void advance(walk *w, tu_real span, const tu_real *inputs)
-{
-    tu_real wanted = (tu_real)ceil((double)(span / w->filter->longest_step - TU_R(1e-9)));
-    int steps = wanted > 1 ? (int)wanted : 1, n = w->n, unknowns = w->columns - n;
-    for (int i = 0; i < n && w->columns; i++) {
-        tu_real *row = w->Z + i * w->columns;
-        memset(row, 0, (size_t)n * sizeof *row);
-        row[i] = 1;
-        memcpy(row + n, w->M + i * unknowns, (size_t)unknowns * sizeof *row);
-    }
-    for (int step = 0; step < steps; step++) {
-        runge_kutta(w, inputs, (tu_real)step / (tu_real)steps, 1 / (tu_real)steps, span / (tu_real)steps);
-    }
-    for (int i = 0; i < n && w->columns; i++) {
-        memcpy(w->M + i * unknowns, w->Z + i * w->columns + n, (size_t)unknowns * sizeof *w->M);
-    }
-    if (!w->filter->frozen) {
-        spread(w, span);
-    }
-}
-
 /* Whether no channel's innovation, before any correction, is beyond the gate. */
-static int used(const walk *w, const tu_real *sample, const tu_real *variance)
+static int used(const tu_walk *w, const tu_real *sample, const tu_real *variance)
 {
     const tu_filter *filter = w->filter;
     for (int c = 0; c < filter->channels; c++) {
@@ -198,7 +75,7 @@ static int used(const walk *w, const tu_real *sample, const tu_real *variance)
 }
 
 /* N += h h' / S, g += h e / S, M -= K h with h = M[i]; N is symmetric and its lower half is filled here. */
-static void inform(walk *w, int i, tu_real e, tu_real S, const tu_real *K, tu_real *information, tu_real *gradient)
+static void inform(tu_walk *w, int i, tu_real e, tu_real S, const tu_real *K, tu_real *information, tu_real *gradient)
 {
     int p = w->columns - w->n;
     tu_real *h = w->Z_stage; /* free between rows */
@@ -217,7 +94,7 @@ static void inform(walk *w, int i, tu_real e, tu_real S, const tu_real *K, tu_re
     }
 }
 
-static void correct(walk *w, const tu_filter_data *data, int64_t stretch, int64_t row, tu_filter_result *result)
+static void correct(tu_walk *w, const tu_filter_data *data, int64_t stretch, int64_t row, tu_filter_result *result)
 {
     const tu_filter *filter = w->filter;
     int n = w->n, channels = filter->channels, p = w->columns - n;
@@ -247,7 +124,7 @@ static void correct(walk *w, const tu_filter_data *data, int64_t stretch, int64_
         tu_real S = result->variances[at];
         result->squares[stretch * channels + c] += e * e / S;
         result->counts[stretch * channels + c] += 1;
-        along(w->x, w->x, e, K, n);
+        tu_along(w->x, w->x, e, K, n);
         if (filter->frozen) {
             continue;
         }
@@ -264,7 +141,7 @@ static void correct(walk *w, const tu_filter_data *data, int64_t stretch, int64_
 }
 
 /* What smoothing needs. Z still holds the way from the row before; at a stretch's first row nobody asks. */
-static void keep(const walk *w, int64_t row, tu_filter_result *result)
+static void keep(const tu_walk *w, int64_t row, tu_filter_result *result)
 {
     int n = w->n;
     memcpy(result->covariances + row * n * n, w->P, (size_t)(n * n) * sizeof *w->P);
@@ -283,7 +160,7 @@ static int finite(const tu_real *values, int count)
     return 1;
 }
 
-static void over(walk *w, const tu_filter_data *data, int64_t stretch, tu_filter_result *result)
+static void over(tu_walk *w, const tu_filter_data *data, int64_t stretch, tu_filter_result *result)
 {
     int n = w->n, p = w->columns > n ? w->columns - n : 0;
     int64_t begin = data->offsets[stretch], end = data->offsets[stretch + 1];
@@ -296,7 +173,8 @@ static void over(walk *w, const tu_filter_data *data, int64_t stretch, tu_filter
     }
     for (int64_t row = begin; row < end; row++) {
         if (row > begin) {
-            advance(w, data->times[row] - data->times[row - 1], data->inputs + (row - 1) * w->filter->inputs * 4);
+            tu_filter_advance(w, data->times[row] - data->times[row - 1],
+                              data->inputs + (row - 1) * w->filter->inputs * 4);
         }
         if (!finite(w->x, n) || (!w->filter->frozen && !finite(w->P, n * n))) {
             result->squares[stretch * w->filter->channels] = NAN;
@@ -325,7 +203,7 @@ static void over(walk *w, const tu_filter_data *data, int64_t stretch, tu_filter
 void tu_filter_pass(const tu_filter *filter, const tu_filter_data *data, int64_t first, int64_t last,
                     tu_real *workspace, tu_filter_result *result)
 {
-    walk w = walk_begin(filter, workspace);
+    tu_walk w = walk_begin(filter, workspace);
     for (int64_t stretch = first; stretch < last; stretch++) {
         over(&w, data, stretch, result);
     }
