@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 WIDTH = 80
 HANG = "    "
-_SPACE = re.compile(r"(?<![+*=-]) (?!\* )(?![^\[]*\])")  # an operator stays with what follows it, an interval whole
+_SPACE = re.compile(r"(?<![+*=-]) (?!\* |%)(?![^\[]*\])")  # operators stay with what follows, intervals whole
 _OPERATOR = re.compile(r"(?<=[^*/+(,e-])(?=[*/+-])")  # where an expression without spaces may be broken
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tinyude.physics.typeset import equals, math, rate, shape, summands, symbol
+from tinyude.physics.typeset import TIMES, equals, math, rate, shape, summands, symbol
 
 
 def equation_mathml(ude: Any) -> list[str]:
@@ -41,7 +41,7 @@ def network(model: Any, state: str) -> str:
 
 
 def _times(term: str) -> str:
-    return "" if term == "1" else shape(term)
+    return "" if term == "1" else TIMES + shape(term)
 
 
 def _number(value: float) -> str:

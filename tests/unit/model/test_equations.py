@@ -89,10 +89,11 @@ def test_describe_fits_a_terminal_and_folds_long_physics() -> None:
 
 @pytest.mark.parametrize("width", [30, 48, 80])
 def test_wrapped_keeps_every_character_and_intervals_whole(width: int) -> None:
-    line = "d(v)/dt = (F+m*sin(q)*(l*w**2+g*cos(q)))/(M+m*sin(q)**2)*1e-05 - 0.6 * v [-0.6001, -0.5999], and so on"
+    line = "d(v)/dt = (F+m*sin(q)*(l*w**2+g*cos(q)))/(M+m*sin(q)**2)*1e-05 - 0.6 * v [-0.6001, -0.5999], 3 % of 7 %"
     pieces = wrapped([line, "short"], width)
     assert pieces[-1] == "short" and max(map(len, pieces)) <= width
     assert "".join("".join(pieces[:-1]).split()) == "".join(line.split())
+    assert not any(piece.lstrip().startswith("%") for piece in pieces)
     assert any("[-0.6001, -0.5999]," in piece for piece in pieces) and not any(p.endswith("*") for p in pieces)
 
 
