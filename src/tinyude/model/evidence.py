@@ -409,12 +409,13 @@ def _stuck(column: Array) -> tuple[float, tuple[int, int] | None]:
 
 def _parameters(model: Model, found: Mapping[str, Any]) -> list[dict[str, Any]]:
     rows = []
+    kept = found.get("refinement", {}).get("best") == "known"  # the values as given predict best
     for name, value, low, high in found.get("parameters", ()):
         bounds = model.physics.parameters[name]
         span = 1e-6 * max(abs(value), 1e-12)
         at = "lower" if value <= bounds.min + span else "upper" if value >= bounds.max - span else ""
         limit = bounds.min if at == "lower" else bounds.max
-        rows.append({"name": name, "value": value, "low": low, "high": high, "at": at, "limit": limit})
+        rows.append({"name": name, "value": value, "low": low, "high": high, "at": at, "limit": limit, "kept": kept})
     return rows
 
 

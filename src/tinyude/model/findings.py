@@ -347,6 +347,11 @@ def _parameters(evidence: Evidence) -> Iterator[Reason]:
                 CAUTION, f"The parameter {name} stopped at its {parameter['at']} bound {parameter['limit']:g}.",
                 "Widen the bound, or look for what makes it run there.", "bound",
             )  # fmt: skip
+        elif parameter.get("kept"):
+            yield Reason(
+                NOTE, f"The parameter {name} stays at your value {parameter['value']:g}: fitted ones predict held-back "
+                "motions no better.", "", "interval",
+            )  # fmt: skip
         elif parameter["high"] - parameter["low"] <= 1e-9 * abs(parameter["value"]):
             yield Reason(
                 CAUTION, f"The parameter {name} is not identified: the record does not move it from "

@@ -20,8 +20,9 @@ def sensor_findings(evidence: Evidence) -> Iterator[Reason]:
     for sensor in evidence.sensors:
         yield from _sensor(sensor)
     for name, shift in evidence.input_shifts.items():
+        side = "before" if shift > 0 else "after"
         yield Reason(
-            NOTE, f"{name} acts a sample {'before' if shift > 0 else 'after'} its row of the log; the fit allows for that.",
+            NOTE, f"{name} acts a sample {side} its row of the log; the fit allows for that.",
             "Check the logger, and give simulate and boards the same rows.", "input",
         )  # fmt: skip
     if evidence.uneven_noise > 1.2:

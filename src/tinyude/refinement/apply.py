@@ -26,6 +26,7 @@ from tinyude.refinement.prepare import Sensors, make_setup
 from tinyude.refinement.records import records_of, without_saturation
 from tinyude.refinement.refine import Refined, refine
 from tinyude.refinement.residual_analysis import residual_analysis
+from tinyude.refinement.several_starts import likeliest_start
 
 Array = NDArray[Any]
 NORMAL = 10**6  # groups of an interval whose spread is known
@@ -91,6 +92,8 @@ def refine_fit(model: Model, given: Physics, stream: Stream, options: Options) -
     plain = Sensors(channel, order, as_holds("held", given.inputs), guess)
     budget = Budget(PASSES_SHARE * options.seconds)
     setup = make_setup(model, records, plain, budget)
+    if guess:
+        model = likeliest_start(model, records, plain, setup, budget)
     if options.hold == "auto" and given.inputs:
         budget.grant(HOLDS_SHARE)
         holds = likeliest_holds(model, records, setup, HOLDS_SHARE * budget.seconds)

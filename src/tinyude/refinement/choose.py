@@ -73,11 +73,13 @@ def _by_evidence(candidates: Sequence[Candidate]) -> int:
 
     The windows saw the whole record and weighed learning against nothing there. Refinement often sees a part of it,
     too little to weigh dozens of kernel weights anew: that learning hurts is for the held-back free runs to say.
+    Parameters to be learned are learned, with their errors, also where the given values are as likely.
     """
     found = [k for k, c in enumerate(candidates) if c.name not in BARE]
     bare = max((c.cost for c in candidates if c.name in BARE), default=0)
     most = max((candidates[k].cost for k in found), default=0)
-    kept = found if most > bare else range(len(candidates))
+    fitted = [k for k, c in enumerate(candidates) if c.name != "known"] or range(len(candidates))
+    kept = found if most > bare else fitted
     return max(kept, key=lambda k: candidates[k].evidence if np.isfinite(candidates[k].evidence) else -np.inf)
 
 

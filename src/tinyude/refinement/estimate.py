@@ -26,6 +26,7 @@ NOISE_ROWS = 6_000  # rows that the search for the noise looks at
 FEW_REJECTED = 0.02  # share of rows
 CONTINUED = 4  # rounds of noise and unknowns for each process noise of a continuation
 SAME_NOISE = 0.1  # change of a measurement variance that needs no new solution
+WHITE = (0.5, 1.6)  # mean squared innovation of a model that explains the rows up to sensor noise
 CUT_PRICE = 10.0  # log-likelihood that a cut must gain, beside that of the states it frees
 
 
@@ -120,6 +121,13 @@ def estimate_on(setup: Setup, field: Field, unknowns: Unknowns, like: Estimate, 
         now = _with_noise(setup, now)
         now = replace(now, solution=_solve(setup, now))
     return now
+
+
+def explained(found: Estimate) -> bool:
+    """Whether innovations are sensor noise without any process noise."""
+    passed = found.solution.passed
+    ratio = passed.squares.sum() / max(passed.counts.sum(), 1.0)
+    return bool(found.kappa == 0.0 and WHITE[0] < ratio < WHITE[1])
 
 
 def continuation(setup: Setup, found: Estimate) -> list[Estimate]:
@@ -239,8 +247,8 @@ def _cut_anew(setup: Setup, now: Estimate, whole: Batch) -> Estimate:
         if now.kappa == kappa and np.array_equal(cut.batch.offsets, now.batch.offsets):
             return now
         if best_score is None:
-            best_score = _score(setup, now)
-        score = _score(setup, cut)
+            best_score = record_score(setup, now)
+        score = record_score(setup, cut)
         if score > best_score:
             best, best_score = cut, score
     return best
@@ -255,7 +263,7 @@ def _cut(setup: Setup, now: Estimate) -> Estimate | None:
     return replace(now, batch=batch_of(with_starts(parts, setup.sensing)))
 
 
-def _score(setup: Setup, now: Estimate) -> float:
+def record_score(setup: Setup, now: Estimate) -> float:
     """Log-likelihood of the whole record, less the price of the cuts."""
     passed = setup.make(now.field, now.batch, setup.plan).run(now.unknowns.values, now.noise, now.gate, False)
     return robust_log_likelihood(passed, now.gate) - CUT_PRICE * len(now.batch.stretches)

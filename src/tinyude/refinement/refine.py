@@ -15,7 +15,7 @@ from tinyude.model.model import Model
 from tinyude.physics import Physics
 from tinyude.refinement.budget import Budget
 from tinyude.refinement.choose import LITTLE, WHOLE, choose, simplest_first
-from tinyude.refinement.estimate import Estimate, Setup, estimate, estimate_on, polished
+from tinyude.refinement.estimate import Estimate, Setup, estimate, estimate_on, explained, polished
 from tinyude.refinement.gating import cut_alike
 from tinyude.refinement.guard import SHORTEST, HeldBack, free_run_errors, held_back, paired
 from tinyude.refinement.hybrid import Hybrid, hybrid
@@ -36,7 +36,6 @@ RICHEST, SEARCH, POLISH = 0.3, 0.4, 0.2  # of the work: one structure, the other
 KEEPING = 0.1  # for the others where parameters are not identified
 JUDGED_ROWS = 2_000  # over which candidates run freely, however few rows they are fitted to: short runs say little
 PASSES, MANY_PASSES = 25, 250  # over the rows: for a model that explains them, and for one that does not
-WHITE = (0.5, 1.6)  # mean squared innovation of a model that explains the rows up to sensor noise
 
 
 @dataclass(frozen=True)
@@ -135,11 +134,11 @@ def refine(
         What the streaming learner finds, asked for where no candidate explains the rows up to sensor noise.
     """
     budget.grant(RICHEST)
-    hybrids = hybrids_of(model, given)
+    hybrids = hybrids_of(model, given, windows=not sensors.guess)
     richest = [name for name in hybrids if name not in FIXED or len(hybrids) == 1][-1]
     rows = _rows(setup, hybrids[richest], records, sensors, budget.seconds)
     first = estimate(setup, hybrids[richest].field, hybrids[richest].unknowns, rows.many)
-    white = _explained(first)
+    white = explained(first)
     if white:
         made = _beside(setup, hybrids, richest, first, rows)
     else:
@@ -167,13 +166,6 @@ def _rows(setup: Setup, richest: Hybrid, records: Sequence[Record], sensors: Sen
     everything, longest = stretches_of(records, sensors.holds, len(setup.rate)), setup.plan.longest_step
     many, few = (affordable_rows(setup, richest.field, records, seconds, n) for n in (PASSES, MANY_PASSES))
     return Rows(everything, reduced(everything, many, longest), few, longest)
-
-
-def _explained(result: Estimate) -> bool:
-    """Whether innovations are sensor noise without any process noise."""
-    passed = result.solution.passed
-    ratio = passed.squares.sum() / max(passed.counts.sum(), 1.0)
-    return bool(result.kappa == 0.0 and WHITE[0] < ratio < WHITE[1])
 
 
 def _beside(setup: Setup, hybrids: Mapping[str, Hybrid], richest: str, first: Estimate, rows: Rows) -> Structures:

@@ -16,8 +16,11 @@ from tinyude.refinement.unknowns import empty_unknowns
 FIXED = ("known", *WHOLE)  # candidates of which nothing is refined
 
 
-def hybrids_of(model: Model, given: Physics) -> dict[str, Hybrid]:
-    """Known physics as given, with learned parameters, + terms, + network, and the windows' model as it is."""
+def hybrids_of(model: Model, given: Physics, windows: bool = True) -> dict[str, Hybrid]:
+    """Known physics as given, with learned parameters, + terms, + network, and the windows' model as it is.
+
+    windows: whether the model is theirs.
+    """
     bare = without_parts(model)
     made = {"known": replace(bare, physics=given)}
     if model.physics.learned:
@@ -26,7 +29,7 @@ def hybrids_of(model: Model, given: Physics) -> dict[str, Hybrid]:
         made["terms"] = without_parts(model, terms=True)
     if any(not isinstance(part, Terms) for part in model.parts):
         made["network"] = model
-    if model.parts or model.physics != given:
+    if windows and (model.parts or model.physics != given):
         made["windows"] = model
     return {name: as_it_is(m) if name in FIXED else hybrid(m) for name, m in made.items()}
 

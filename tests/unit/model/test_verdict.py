@@ -139,6 +139,7 @@ def errors(model: float, known: float, expected: float, starts: int = 9) -> RunE
     return RunErrors(np.array([0.5, 2.0]), *rows, diverged=0.0, noise=0.01)
 
 
+PARAMETER = {"name": "k", "value": 2.0, "low": 2.0, "high": 2.0, "at": "", "limit": 9.0}
 SOUND = Evidence(
     ("x",), (), samples=5000, seconds=10.0, period=0.002, cycles=20.0, windows=500,
     unexplained={"x": Unexplained(0.01, 0.3, 0.009)}, runs=errors(0.01, 0.4, 0.01), uneven_noise=1.0,
@@ -211,6 +212,8 @@ COLOURED = Innovations((0.6, "x"), (0.0, "", ""), 0.04)
         ({"unexplained": {"x": Unexplained(0.5, 0.3, 0.4)}}, "good", ""),  # all of it noise
         ({"windows": 10}, "caution", "too short"),
         ({"shortest": True, "unexplained": {"x": Unexplained(0.03, 0.9, 0.01)}}, "caution", "sample rate is low"),
+        ({"parameters": [{**PARAMETER, "kept": True}]}, "good", "k stays at your value 2"),
+        ({"parameters": [PARAMETER]}, "caution", "k is not identified"),
         ({"deficient": 2}, "caution", "2 learned parameter(s) cannot be told apart"),
         ({"held_out": "b.csv", "outside": {"x": 0.2}, "outside_total": 0.2}, "caution", "outside the recorded range"),
         ({"uneven_noise": 3.0}, "good", "not even and white"),

@@ -1,0 +1,41 @@
+"""A cascade of which the upper tank is not measured: slow and fast tank can nearly be swapped."""
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import tinyude as tu
+
+TRUE = {"a": 0.4, "b": 0.22, "c": 0.35}
+
+
+def lower_level() -> tuple[np.ndarray, np.ndarray]:
+    """Samples of the lower level, a second apart, and the inflow, straight from sample to sample."""
+    rng = np.random.default_rng(6)
+    times = np.arange(360.0)
+    inflow = np.interp(times, np.arange(0.0, 361.0, 18.0), rng.uniform(1.0, 2.5, 21))
+
+    def rate(t: float, x: np.ndarray) -> list[float]:
+        upper, lower = np.sqrt(np.abs(x))
+        flow = TRUE["a"] * upper
+        return [TRUE["c"] * float(np.interp(t, times, inflow)) - flow, flow - TRUE["b"] * lower]
+
+    states = solve_ivp(rate, (0.0, times[-1]), [2.0, 4.0], t_eval=times, rtol=1e-8, atol=1e-9, max_step=0.5).y.T
+    level = states[:, 1]
+    return level + 0.01 * level.std() * rng.standard_normal(len(level)), inflow
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("factor", [1.0 / 3.0, 2.0, 3.0])
+def test_fit_finds_parameters_behind_an_unseen_state_from_guesses_three_times_off(factor: float) -> None:
+    level, inflow = lower_level()
+    parameters = {name: tu.Parameter(factor * v, learn=True, min=0.01, max=5.0) for name, v in TRUE.items()}
+    physics = tu.Physics(
+        ["upper", "lower"],
+        ["c*u - a*sqrt(abs(upper))", "a*sqrt(abs(upper)) - b*sqrt(abs(lower))"],
+        inputs=["u"],
+        parameters=parameters,
+    )
+    ude = tu.UDE(physics, measured=["lower"], unmeasured={"upper": (3.0, 2.0)}).fit(level, t=1.0, u=inflow)
+    assert {name: value for name, value, _, _ in ude.parameters_} == pytest.approx(TRUE, rel=0.02)
+    assert ude.verdict_.status == "good"
