@@ -104,6 +104,7 @@ def _shifts(model: Model, batch: Batch, passed: Passed, sensed: Sequence[int], r
     with np.errstate(all="ignore"):
         rate = model.field(passed.states[rows], held)[:, list(sensed)]
         weight = np.nan_to_num(1.0 / passed.variances[rows], posinf=0.0)
-    good = np.isfinite(rate) & np.isfinite(passed.innovations[rows])
-    rate, value = np.where(good, rate, 0.0), np.where(good, passed.innovations[rows], 0.0)
+    value = passed.innovations[rows]
+    good = (np.abs(rate) < 1e100) & (np.abs(value) < 1e100)  # a model that ran away has rates whose squares overflow
+    rate, value = np.where(good, rate, 0.0), np.where(good, value, 0.0)
     return [list(jackknife.ratio(value[:, c], rate[:, c], weight[:, c])) for c in range(rate.shape[1])]
