@@ -55,7 +55,8 @@ def choose(
               for state in range((parts[0].columns - parameters) // len(texts))}  # fmt: skip
     value = {places[state, text]: size for state, pieces in enumerate(known) for text, size in pieces.items()}
     rank = {column: (column not in value, -terms[text], len(text)) for (_, text), column in places.items()}
-    search = _Search(parts, list(range(parameters)), rank)
+    constants = {column: places[state, "1"] for (state, _), column in places.items() if "1" in terms}
+    search = _Search(parts, list(range(parameters)), rank, constants)
     starts = [[], *(sorted(places[place] for place in found) for found in sets)]
     found = min((search.grown(start) for start in starts), key=search.cost)
     missing = len(found) > parameters
@@ -71,8 +72,14 @@ def choose(
 class _Search:
     """Columns added and taken out by what they explain in most machines."""
 
-    def __init__(self, parts: Sequence[Sums], always: list[int], rank: Mapping[int, tuple[Any, ...]]) -> None:
-        self.parts, self.always, self.rank = parts, always, rank
+    def __init__(
+        self,
+        parts: Sequence[Sums],
+        always: list[int],
+        rank: Mapping[int, tuple[Any, ...]],
+        constants: Mapping[int, int],  # of each column, the constant of the same state
+    ) -> None:
+        self.parts, self.always, self.rank, self.constants = parts, always, rank, constants
         self.machines = [_Machine(part) for part in parts]
 
     def grown(self, start: Sequence[int]) -> list[int]:
@@ -114,8 +121,9 @@ class _Search:
         return left - len(found) * float(np.log(1.0 - OF_THE_REST))
 
     def new(self, column: int, found: list[int]) -> bool:
-        """Whether a column can be told from those found, in most machines."""
-        return float(np.median([machine.novelty(column, found) for machine in self.machines])) > NEW
+        """Whether a column, or what of it varies, can be told from those found, in most machines."""
+        constant = self.constants.get(column)
+        return float(np.median([machine.news(column, found, constant) for machine in self.machines])) > NEW
 
     def _gains(self, found: list[int]) -> dict[int, float]:
         """Columns worth adding, with the share of what is unexplained that each explains."""
@@ -154,6 +162,18 @@ class _Machine:
     def explained_with(self, chosen: list[int], column: int) -> float:
         usable = self.novelty(column, chosen) > COLLINEAR
         return self.explained([*chosen, column] if usable else chosen)
+
+    def news(self, column: int, chosen: list[int], constant: int | None) -> float:
+        """The larger share of a column that the chosen ones do not hold: of its square, or of its variance.
+
+        Roots of two levels are both nearly constant, and yet vary each in its own way.
+        """
+        whole = self.novelty(column, chosen)
+        if constant is None or constant == column:
+            return whole
+        varying = self.novelty(column, [constant])
+        beside = self.novelty(column, list(dict.fromkeys([*chosen, constant])))
+        return max(whole, beside / varying) if varying > COLLINEAR else whole
 
     def novelty(self, column: int, chosen: list[int]) -> float:
         """Share of a column's square that the chosen columns do not hold."""

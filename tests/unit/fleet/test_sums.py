@@ -122,6 +122,17 @@ def test_choose_takes_a_clearly_better_form_over_one_that_more_machines_found() 
     assert choose([part, part, part], {"h": 3, "sqrt(h)": 0}, 0) == ["sqrt(h)"]
 
 
+def test_choose_tells_nearly_constant_terms_apart_by_what_varies() -> None:
+    """The roots of two levels: 98 % of either's square is the constant that both share."""
+    rng = np.random.default_rng(5)
+    part = Sums(3)
+    for block in range(32):
+        a, b = 1.0 + 0.05 * rng.standard_normal((2, 100))
+        target = 0.07 * a - 0.05 * b + 0.0002 * rng.standard_normal(100)
+        part.add(np.column_stack([np.ones(100), a, b]), target, block % 16)
+    assert choose([part] * 3, {"1": 0, "a": 0, "b": 0}, 0) == ["a", "b"]
+
+
 def machines_sums(rng, deviations, noise=0.05):
     """Sums over 1, x, y of machines whose known part lacks so much of x and of y."""
     parts = []
