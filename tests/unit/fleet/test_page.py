@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tinyude.fleet.result import FleetResult
+from tinyude.fleet.store import Store, report_path
 
 playwright = pytest.importorskip("playwright.sync_api")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -109,6 +110,22 @@ def test_page_of_failures_alone_opens(browser: Any, tmp_path: Path) -> None:
     FleetResult([{**row, **failed} for row in fleet_rows(3, 1)]).to_html(path)
     page, troubles = opened(browser, path.as_uri())
     assert page.locator("#machines tbody tr").count() == 3 and not troubles
+
+
+@needs_browser
+def test_page_links_reports_of_machines_with_any_name(browser: Any, tmp_path: Path) -> None:
+    from .conftest import fleet_rows
+
+    model = "models/pump%201%2F%E6%B0%B4/2026-01-05.0.tinyude"  # as the store names "pump 1/\u6c34"
+    rows = [{**row, "model": model} for row in fleet_rows(1, 1)]
+    store = Store(str(tmp_path))
+    store.put(report_path(model), b"<title>its report</title>")
+    FleetResult(rows, store).to_html(tmp_path / "fleet.html")
+    page, _ = opened(browser, (tmp_path / "fleet.html").as_uri())
+    page.click("#machines .open")
+    page.click("#detail a")
+    page.wait_for_load_state()
+    assert page.title() == "its report"
 
 
 # The least contrast ratio (WCAG) between text and what lies behind it, over visible elements with text of their own.
