@@ -132,8 +132,8 @@ def _matches(template: str, results: str) -> Iterable[tuple[str, str, dict[str, 
 
 def _root(system: Any, template: str) -> str:
     """The template as the file system spells paths; fields are kept."""
-    kept = _FIELD.sub(lambda match: f"__{match[1]}__field__", template)
-    return re.sub(r"__(\w+?)__field__", r"{\1}", str(system._strip_protocol(kept)))
+    kept = _FIELD.sub(lambda match: f"<{match[1]}>", template)
+    return re.sub(r"<([A-Za-z_]\w*)>", r"{\1}", str(system._strip_protocol(kept)))
 
 
 def _matcher(template: str) -> re.Pattern[str]:
@@ -145,7 +145,7 @@ def _matcher(template: str) -> re.Pattern[str]:
             text += f"(?P={name})" if name in seen else f"(?P<{name}>[^/]+)"
             seen.add(name)
         elif part.startswith("**"):
-            text += ".*"
+            text += "(?:.*/)?" if part.endswith("/") else ".*"
         else:
             text += "[^/]*" if part == "*" else re.escape(part)
     return re.compile(text)

@@ -52,6 +52,21 @@ def test_find_units_puts_files_of_one_period_together(tmp_path: Path) -> None:
     assert len(unit.files) == 2 and len(unit.stamps) == 2
 
 
+@pytest.mark.parametrize("template", ["{machine}_{date}.csv", "**/{machine}_{date}.csv"])
+def test_find_units_reads_fields_beside_underscores(tmp_path: Path, template: str) -> None:
+    for name in ("pump_a_2026-01-05", "pump_a_2026-01-12", "pump_b_2026-01-05"):
+        (tmp_path / f"{name}.csv").write_text("t\n")
+    found = [(unit.machine, unit.period) for unit in find_units(f"{tmp_path}/{template}")]
+    assert found == [("pump_a", "2026-01-05"), ("pump_a", "2026-01-12"), ("pump_b", "2026-01-05")]
+
+
+def test_find_units_reads_whole_names_below_any_folder(tmp_path: Path) -> None:
+    (tmp_path / "site" / "arm-1").mkdir(parents=True)
+    (tmp_path / "site" / "arm-1" / "2026-01-05.csv").write_text("t\n")
+    (unit,) = find_units(f"{tmp_path}/**/{{machine}}/{{date}}.csv")
+    assert unit.machine == "arm-1"
+
+
 def test_find_units_takes_no_result_for_a_log(tmp_path: Path) -> None:
     make(tmp_path, "arm-1/2026-03-01.parquet", "fleet/terms.parquet", "fleet-2/2026-03-01.parquet")
     logs = f"{tmp_path}/{{machine}}/{{date}}.parquet"
