@@ -1,7 +1,7 @@
 """Many machines: one fit for each machine and period on Dask, what they have in common, and who differs or changes.
 
 `paths` finds the logs, `choice` and `selection` the terms, `work` fits a log, `cluster` spreads the work, `store` keeps
-results, `pooling` and `watch` compare machines, `page` shows them. `fit` puts these in order; `fit_pooled` takes all
+results, `population` and `watch` compare machines, `page` shows them. `fit` puts these in order; `fit_pooled` takes all
 logs as one.
 """
 

@@ -16,7 +16,7 @@ from tinyude.fleet import choice
 from tinyude.fleet.choice import Progress
 from tinyude.fleet.cluster import connected, results
 from tinyude.fleet.paths import Unit, find_units, frame_units
-from tinyude.fleet.pooling import CONFIDENCE
+from tinyude.fleet.population import CONFIDENCE
 from tinyude.fleet.run import rig_of
 from tinyude.fleet.sums import GROUPS, Sums, WindowPlan
 from tinyude.fleet.work import Recipe

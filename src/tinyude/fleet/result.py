@@ -15,7 +15,7 @@ from scipy.stats import t as student
 from tinyude.errors import TinyUDEError
 from tinyude.fleet.flags import UNEXPLAINED, Clock, Flag, Quantity, machine_states, raise_flags
 from tinyude.fleet.paths import period_days
-from tinyude.fleet.pooling import ERROR_FREEDOM, population, shrunk
+from tinyude.fleet.population import ERROR_FREEDOM, population, shrunk
 from tinyude.fleet.store import Store, table_bytes
 from tinyude.fleet.watch import FALSE_ALARMS, Findings, Panel
 from tinyude.fleet.work import OK

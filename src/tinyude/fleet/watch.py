@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 from scipy.stats import t as student
 
-from tinyude.fleet.pooling import CONFIDENCE, ERROR_FREEDOM, LEAVES, ROBUST, Population, _solve, population
+from tinyude.fleet.population import CONFIDENCE, ERROR_FREEDOM, LEAVES, ROBUST, Population, _solve, population
 
 Array = NDArray[Any]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tinyude.fleet.pooling import population, shrunk
+from tinyude.fleet.population import population, shrunk
 from tinyude.fleet.watch import FALSE_ALARMS, Panel, common_movement, examine
 
 
