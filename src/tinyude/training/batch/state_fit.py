@@ -1,7 +1,7 @@
 """The models offered to one residual state, and the choice between them by log evidence.
 
-Nothing, terms, a kernel network, terms with a kernel network. The kernels are left out where the terms already leave
-nothing but noise.
+Nothing, terms, a kernel network, terms with a kernel network. Rich shapes are left out where a few plain terms
+already leave nothing but noise, kernels where terms do.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from tinyude.training.batch.terms_fit import (
 Array = NDArray[Any]
 
 ONLY_NOISE = 1.15  # chi^2 a row, in units of noise alone, below which terms leave nothing to a network
+FEW_TERMS = 2  # plain ones that settle a state; more are compared with rich shapes
 KERNEL_PRICE = 10.0  # taken off the log evidence of what holds a kernel
 
 
@@ -143,7 +144,8 @@ def _terms(problem: Problem, offer: Offer, choices: Choices, sensitivity: Array)
         return all_terms(problem, plain), len(plain.entries)
     terms = fit_terms(problem, plain, noise_scale(problem, plain), offer.angles)
     entries = plain_library(offer)
-    if choices.library == "rich" or (choices.library == "auto" and not only_noise(problem, terms)):
+    settled = len(terms.entries) <= FEW_TERMS and only_noise(problem, terms)  # more may be a series for one shape
+    if choices.library == "rich" or (choices.library == "auto" and not settled):
         entries = rich_library(offer)
         columns = make_columns(problem, entries, sensitivity)
         rich = fit_terms(problem, columns, noise_scale(problem, columns), offer.angles, terms.entries)

@@ -3,6 +3,7 @@ import pytest
 import sympy as sp
 
 from tinyude.data.streams import as_stream
+from tinyude.experiments.zoo import plant_named
 from tinyude.physics import Parameter, Physics
 from tinyude.systems import pendulum
 from tinyude.training.batch.covariance import NoiseRows, Whitener, band_covariance, interleaved, noise_rows
@@ -250,3 +251,10 @@ def test_honest_covariance_holds_a_kink_that_a_smooth_prior_rounds() -> None:
         held.append([np.mean(miss < 1.645 * np.sqrt(np.sum(features @ c * features, axis=1))) for c in both])
     plain, wider = np.mean(held, axis=0)
     assert plain < 0.85 < wider < 0.95
+
+
+def test_a_shape_is_found_where_a_few_powers_leave_no_more_than_noise() -> None:
+    plant = plant_named("mass on a magnet")
+    samples, _ = plant.record(0.05, seed=1)
+    model = batch_fit(plant.physics, as_stream(samples, plant.period, None, ["x", "v"], ())).best.model
+    assert plant.error(model.residual) < 0.01  # three powers leave 1.02 times the noise, and miss by 0.033
