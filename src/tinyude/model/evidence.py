@@ -214,7 +214,7 @@ def collect_evidence(
         drivers=_drivers(model, seen, left, seen.dx - alone, unused or {}),
         changes=changes(model, seen),
         addends=addends(model, seen),
-        jumps=jumps(model, seen, left),
+        jumps=jumps(model, seen),
         values=wrong_values(model, seen),
         apart=stream.count / (2.0 * seen.usual + 1.0),
         tied=_tied(model, seen),

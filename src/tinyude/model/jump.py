@@ -1,7 +1,8 @@
 """Whether the dynamics jumped within a record: what is left unexplained then turns its sign at one time.
 
-A fit over such a record averages. What it leaves follows a signal (what was learned, what is known, a state, or a
-constant) by one factor before the jump and by another after it.
+A fit over such a record averages, or explains the jump by the states that were visited before and after it. A signal
+(what was learned, what is known, a state or its sign, an input, a constant) then counts by one factor before the jump
+and by another after it, which explains more than any one set of factors does.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ Array = NDArray[Any]
 
 BLOCKS = 16  # of the record: a jump lies between two of them
 LEAST = 3  # blocks on either side
+DEPENDENT = 1e-6  # of the largest singular value, and of a signal's square: made of the others
 
 
 @dataclass(frozen=True)
@@ -31,9 +33,9 @@ class Jump:
     seconds : float
         When.
     strength : float
-        The change of the factor, in standard errors by how it scatters between blocks on either side.
+        The change of the factor, in standard errors by how its score scatters between blocks.
     explained : float
-        Share of the squared remainder beyond noise that the two factors explain.
+        Share of the squared remainder beyond noise that the change explains.
     ratio : float
         RMS of the signal after, over that before: far from 1 where another region was visited.
     """
@@ -45,39 +47,55 @@ class Jump:
     ratio: float
 
 
-def jumps(model: Model, seen: Windows, left: Array) -> list[Jump]:
+def jumps(model: Model, seen: Windows) -> list[Jump]:
     """For each residual state the jump that explains most; none where the record has too few windows."""
     if len(seen) < 4 * BLOCKS:
         return []
-    known = seen.view(np.asarray(model.physics.field(seen.node_x, seen.inputs)))
-    learned = seen.view(model.residual(seen.node_x, seen.inputs))
+    found = (_jump(model, seen, i) for i in model.on)
+    return [jump for jump in found if jump is not None]
+
+
+def _jump(model: Model, seen: Windows, state: int) -> Jump | None:
+    """The signal whose factor changes at one time: least squares over all signals at once, each by one factor else.
+
+    What was learned is one of them. It may have taken up part of the jump by the states visited before and after.
+    """
+    floor = seen.floor[:, state] + 1e-12 * float(np.max(np.abs(seen.dx[:, state])) + 1e-300)
+    signals = _signals(model, seen, state) / floor[:, None]
+    size = np.linalg.norm(signals, axis=0)
+    signals = signals[:, size > 0.0] / size[size > 0.0]
+    basis, values, _ = np.linalg.svd(signals, full_matrices=False)
+    basis = basis[:, values > DEPENDENT * values[0]]
+    known = seen.view(np.asarray(model.physics.field(seen.node_x, seen.inputs)))[:, state]
+    rest = _beside(basis, (seen.dx[:, state] - known) / floor)
     places = np.linspace(0, len(seen), BLOCKS + 1).astype(int)[:-1]
-    found = []
-    for i in model.on:
-        floor = seen.floor[:, i] + 1e-12 * float(np.max(np.abs(seen.dx[:, i])) + 1e-300)
-        signals = np.column_stack([np.ones(len(seen)), learned[:, i], known[:, i], seen.x]) / floor[:, None]
-        rest = left[:, i] / floor
-        cross, square = (np.add.reduceat(values, places, axis=0) for values in (signals * rest[:, None], signals**2))
-        excess = max(float(rest @ rest) - len(seen), 1e-12)
-        able = [j for j in range(signals.shape[1]) if np.all(square[:, j] > 0.0)]
-        splits = [(*_split(cross[:, j], square[:, j], k), k) for j in able for k in range(LEAST, BLOCKS - LEAST + 1)]
-        if splits:
-            gain, strength, ratio, k = max(splits)
-            found.append(Jump(model.physics.states[i], float(seen.times[places[k]]), strength, gain / excess, ratio))
-    return found
+    best: tuple[float, Jump | None] = (0.0, None)
+    for place in places[LEAST : BLOCKS - LEAST + 1]:
+        after = np.where(np.arange(len(seen))[:, None] >= place, signals, 0.0)
+        own = _beside(basis, after)  # what the change of a factor adds
+        power = np.sum(own**2, axis=0)
+        gains = np.where(power > DEPENDENT, (rest @ own) ** 2 / np.maximum(power, DEPENDENT), 0.0)
+        j = int(np.argmax(gains))
+        if gains[j] > best[0]:
+            change = float(rest @ own[:, j] / power[j])
+            scores = np.add.reduceat(own[:, j] * (rest - change * own[:, j]), places)
+            strength = abs(change) * float(power[j] / (np.linalg.norm(scores) + 1e-300))
+            excess = max(float(rest @ rest) - len(seen), 1e-12)
+            later = float(np.mean(after[place:, j] ** 2) / max(np.mean(signals[:place, j] ** 2), 1e-300))
+            told = float(seen.times[place])
+            name = model.physics.states[state]
+            best = float(gains[j]), Jump(name, told, strength, float(gains[j]) / excess, float(np.sqrt(later)))
+    return best[1]
 
 
-def _split(cross: Array, square: Array, k: int) -> tuple[float, float, float]:
-    """Squared remainder that one factor before block k and another after it explain, its strength, and the ratio."""
-    factor = cross / square
-    gain, scatter, error, means = 0.0, 0.0, 0.0, []
-    for side in (slice(k), slice(k, None)):
-        total = float(square[side].sum())
-        mean = float(cross[side].sum()) / total
-        gain += mean * mean * total
-        scatter += float(square[side] @ (factor[side] - mean) ** 2)
-        error += 1.0 / total
-        means.append(mean)
-    deviation = np.sqrt(max(scatter / (len(square) - 2), 1.0) * error)
-    ratio = np.sqrt(square[k:].mean() / square[:k].mean())
-    return gain, abs(means[1] - means[0]) / float(deviation), float(ratio)
+def _signals(model: Model, seen: Windows, state: int) -> Array:
+    """What a rate may follow (windows, signals)."""
+    x, inputs = seen.node_x, seen.inputs
+    rates = [f(x, inputs)[:, [state]] for f in (model.residual, model.physics.field)]
+    constant = np.ones((len(x), 1))
+    return seen.seen(np.concatenate([constant, *map(np.asarray, rates), x, np.sign(x), seen.node_u], axis=1), state)
+
+
+def _beside(basis: Array, values: Array) -> Array:
+    """What of the values an orthonormal basis does not span."""
+    return np.asarray(values - basis @ (basis.T @ values))

@@ -25,10 +25,13 @@ def driven(before: float, after: float, when: float, seed: int = 0, dry: bool = 
     return x + 0.01 * rng.standard_normal(x.shape), np.array([[torque(s)] for s in t])
 
 
-@pytest.mark.parametrize(("dry", "when"), [(False, 30.0), (False, 20.0), (True, 30.0)])
-def test_a_jump_of_friction_is_named_with_its_time(dry: bool, when: float) -> None:
+@pytest.mark.parametrize(
+    ("dry", "when", "refine"),
+    [(False, 30.0, True), (False, 20.0, True), (True, 30.0, True), (False, 30.0, False), (True, 30.0, False)],
+)
+def test_a_jump_of_friction_is_named_with_its_time(dry: bool, when: float, refine: bool) -> None:
     samples, torque = driven(0.3, 0.6, when, seed=0, dry=dry)
-    verdict = tu.UDE(PHYSICS).fit(samples, u=torque, t=0.01).verdict_
+    verdict = tu.UDE(PHYSICS, refine=refine).fit(samples, u=torque, t=0.01).verdict_
     (reason,) = [r for r in verdict.reasons if r.kind == "change" and r.severity == "caution"]
     told = float(reason.text.split("about ")[1].split(" s ")[0])
     assert verdict.status != "good" and abs(told - when) < 4.0
