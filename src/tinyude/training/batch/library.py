@@ -188,12 +188,13 @@ def plain_library(offer: Offer) -> list[Entry]:
 
 
 def rich_library(offer: Offer) -> list[Entry]:
-    """The plain library, and every shape alone and times every state and input."""
+    """The plain library, squares and cubes of all states, and every shape alone and times every state and input."""
     plain = plain_library(offer)
     told = [k for k in range(offer.columns) if k not in offer.followed]
     shapes = [factor for k in told for factor in _shapes(offer, k)]
     linear = [Factor("power", k, (1.0,)) for k in offer.linear if k in told]
-    alone: list[Entry] = [(shape,) for shape in shapes]
+    powers = [_product((k,) * d) for d in (2, 3) for k in offer.straight]  # many states: the plain one has few products
+    alone: list[Entry] = [*(power for power in powers if power not in plain), *((shape,) for shape in shapes)]
     pairs: list[Entry] = [(shape, x) for shape in shapes for x in linear]
     pairs += [_product((k, j)) for j in told if j >= offer.states for k in told if k <= j]
     room = RICH_COLUMNS - len(plain) - len(alone)

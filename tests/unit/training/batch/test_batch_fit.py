@@ -258,3 +258,10 @@ def test_a_shape_is_found_where_a_few_powers_leave_no_more_than_noise() -> None:
     samples, _ = plant.record(0.05, seed=1)
     model = batch_fit(plant.physics, as_stream(samples, plant.period, None, ["x", "v"], ())).best.model
     assert plant.error(model.residual) < 0.01  # three powers leave 1.02 times the noise, and miss by 0.033
+
+
+@pytest.mark.parametrize("states", [3, 6])
+def test_the_rich_library_holds_the_cube_of_every_state(states: int) -> None:
+    low, high, rms = (np.full(states, value) for value in (-1.0, 1.0, 0.5))
+    entries = rich_library(Offer(states, (), (), rms, low, high))
+    assert all((Factor("power", k, (3.0,)),) in entries for k in range(states)) and len(entries) == len(set(entries))
