@@ -45,8 +45,11 @@ enum { PRIOR_A_SLICE = 8 }; /* windows */
 /* Windows of the prior: half a block a group as the model predicts it, in the range it was fitted in. Without them the
  * first still stretch of a stream would wipe the model out.
  */
-static void begin_prior(tu_learner *l)
+void tu_learner_prior_begin(tu_learner *l)
 {
+    uint32_t blocks = l->library.blocks; /* which stored windows are tagged with */
+    tu_library_clear(&l->library);
+    l->library.blocks = blocks;
     l->job.prior = l->library.columns ? (uint32_t)(l->library.groups * (l->config->block / 2)) : 0;
     l->library.blocks += l->library.columns && !l->job.prior ? (uint32_t)l->library.groups : 0;
 }
@@ -89,7 +92,7 @@ int tu_learner_start_begin(tu_learner *l, const tu_model *model)
     l->since_change = (uint32_t)config->updates;
     tu_learner_apply_setup_begin(l);
     l->library.solved = l->library.columns > 0;
-    begin_prior(l);
+    tu_learner_prior_begin(l);
     tu_last_good_trust(l);
     return TU_OK;
 }
@@ -108,7 +111,7 @@ void tu_learner_go_back(tu_learner *l)
     tu_last_good_restore(l);
     tu_targets_forget(l);
     l->since_change = (uint32_t)l->config->updates;
-    begin_prior(l);
+    tu_learner_prior_begin(l);
     tu_count(&l->counters.rolled_back);
     tu_count(&l->counters.returned);
 }

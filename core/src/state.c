@@ -11,13 +11,13 @@
 
 /* What the learner's struct takes on a 32-bit chip: the size of an arena is the same wherever it is asked for. */
 #ifdef TU_REAL_DOUBLE
-enum { STATE_BYTES = 1416 };
+enum { STATE_BYTES = 1456 };
 #else
-enum { STATE_BYTES = 1144 };
+enum { STATE_BYTES = 1168 };
 #endif
 typedef char tu_state_must_fit[sizeof(tu_learner) <= STATE_BYTES || sizeof(void *) > 4 ? 1 : -1];
 
-static void carve_targets(tu_targets *targets, tu_arena *arena, const tu_config *config)
+static void carve_targets(tu_targets *targets, tu_arena *arena, const tu_config *config, const tu_mlp *net)
 {
     int on = config->on_count, width = config->parameters + config->library_terms;
     tu_fit_carve(&targets->fit, arena, config->channels, config->poly);
@@ -30,7 +30,10 @@ static void carve_targets(tu_targets *targets, tu_arena *arena, const tu_config 
     targets->row = tu_arena_reals(arena, width);
     targets->design = tu_arena_reals(arena, on * width);
     targets->target = tu_arena_reals(arena, on);
+    targets->left = config->hidden_count ? tu_arena_reals(arena, on) : targets->target;
     targets->entry = tu_arena_reals(arena, tu_config_width(config) + 1);
+    targets->acts =
+        tu_arena_reals(arena, config->hidden_count && tu_config_keeps_good(config) ? 2 * tu_mlp_widest(net) : 0);
 }
 
 static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
@@ -63,7 +66,7 @@ static void carve_scratch(tu_learner *l, tu_arena *arena)
 {
     const tu_config *config = l->config;
     size_t start = arena->used, end;
-    carve_targets(&l->targets, arena, config);
+    carve_targets(&l->targets, arena, config, &l->net);
     end = arena->used;
     if (config->hidden_count) {
         arena->used = start;

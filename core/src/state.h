@@ -25,6 +25,8 @@ typedef struct {
     tu_real *row;            /* parameters + terms: one row of the design at one node */
     tu_real *design;         /* residual states x (parameters + terms): the rows of the window */
     tu_real *target;         /* residual states */
+    tu_real *left;           /* the same without the model's network, where it is on: what the library learns from */
+    tu_real *acts;           /* activations of one sample */
     tu_real *entry;          /* for the reservoir, and a tag for the holdout */
 } tu_targets;
 
@@ -83,6 +85,7 @@ typedef struct {
     uint32_t index;       /* and the one next */
     tu_real entries;      /* of that part so far, */
     tu_real *gain;        /* and their gains: on, with the averaged weights; on, with the last good ones */
+    tu_statistics left;   /* over entries: what the last good ones leave, squared */
     tu_statistics *gains; /* over parts: the same, and how much better the averaged ones are */
 } tu_watch;
 
@@ -99,6 +102,16 @@ typedef struct {
     tu_real energy;       /* and over the blocks so far */
     tu_statistics gains;  /* of those blocks */
 } tu_last_good;
+
+/* Whether any flag is set. */
+TU_INLINE int tu_any(const int32_t *flags, int count)
+{
+    int any = 0;
+    for (int i = 0; i < count; i++) {
+        any |= flags[i];
+    }
+    return any;
+}
 
 /* Counts up to UINT32_MAX and stays there. */
 TU_INLINE void tu_count(uint32_t *counter) { *counter += *counter + 1u > 0; }
@@ -170,8 +183,11 @@ int tu_learner_train_slice(tu_learner *learner);
 /* tu_learner_start, but for what tu_learner_advance then does. */
 int tu_learner_start_begin(tu_learner *learner, const tu_model *model);
 
-/* Back to the last good model: what came since is forgotten. prior: what the library's sums begin with, in slices. */
+/* Back to the last good model: what came since is forgotten. */
 void tu_learner_go_back(tu_learner *learner);
+
+/* Begins the library's sums anew, with windows as the model predicts them, in slices: while learner->job.prior. */
+void tu_learner_prior_begin(tu_learner *learner);
 void tu_learner_prior_slice(tu_learner *learner);
 
 /* Finds noise and window once more; the model stays. */

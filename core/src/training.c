@@ -60,14 +60,10 @@ static void apply_gradient(tu_learner *l)
     l->loss_count++;
 }
 
-/* Whether the network has had its chance, and the library does without it. */
-static int is_unneeded(const tu_learner *l)
+/* Whether the network has had its chance: in the stream it learns for its schedule, and again after a change. */
+static int is_settled(const tu_learner *l)
 {
-    int on = !tu_config_watched(l->config) || !l->library.columns || tu_learner_updates_left(l) > 0;
-    for (int i = 0; i < l->config->on_count; i++) {
-        on |= l->network_on[i];
-    }
-    return !on;
+    return tu_config_watched(l->config) && l->library.columns && tu_learner_updates_left(l) == 0;
 }
 
 enum { BEGIN = 0, APPLY = -1 }; /* of learner->job.first */
@@ -92,7 +88,7 @@ int tu_learner_update_slice(tu_learner *l)
     if (l->job.first == BEGIN) {
         tu_count(&l->counters.updates);
         tu_count(&l->since_change);
-        if (!l->known.network || tu_reservoir_count(&l->reservoir) < (uint32_t)l->config->batch || is_unneeded(l)) {
+        if (!l->known.network || tu_reservoir_count(&l->reservoir) < (uint32_t)l->config->batch || is_settled(l)) {
             return 0;
         }
     }

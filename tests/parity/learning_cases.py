@@ -244,7 +244,7 @@ def core_library(core: Core) -> Outcome:
     changed = []
     for number, (design, target) in enumerate(zip(DESIGNS, TARGETS, strict=True), 1):
         core.lib.tu_change_add(change, state, core.pointer(design), core.pointer(target))
-        core.lib.tu_library_add(state, core.pointer(design), core.pointer(target))
+        core.lib.tu_library_add(state, core.pointer(design), core.pointer(target), core.pointer(target))
         if number % WINDOWS == 0:
             core.lib.tu_library_end_block(state, FORGET)
             changed.append(core.lib.tu_change_end_block(change, state.solved))

@@ -10,6 +10,8 @@ static const tu_real CLEARLY = TU_R(2.0);    /* and in a stream, where it is jud
  * what windows get wrong alike everywhere would count as a gain.
  */
 static const tu_real WORTH = TU_R(5e-5);
+/* Share of what the model's network leaves of held-out targets, squared, that another one must explain. */
+static const tu_real REPLACED = TU_R(0.5);
 enum { LEAST_PARTS = 8 }; /* that a judgement in the stream needs */
 enum { EVALUATED = 2 };   /* entries in a slice */
 
@@ -20,13 +22,15 @@ static tu_real column_of(const tu_learner *l, uint32_t index, int column)
     return value;
 }
 
-/* Adds what the network gains on one entry: squared remainder without it minus squared remainder with it. */
-static void add_gain(const tu_learner *l, const tu_real *weights, uint32_t index, tu_real *gain)
+/* Adds what the network gains on one entry: squared remainder without it minus squared remainder with it, which is
+ * returned, summed.
+ */
+static tu_real add_gain(const tu_learner *l, const tu_real *weights, uint32_t index, tu_real *gain)
 {
     const tu_config *config = l->config;
     const tu_nodes *nodes = &l->network_nodes;
     int columns = config->states + config->inputs, on = config->on_count;
-    tu_real *acts = l->loss_scratch;
+    tu_real *acts = l->loss_scratch, squares = 0;
     const tu_real *answer = acts + tu_mlp_offset(&l->net, l->net.layers);
     for (int q = 0; q < nodes->count; q++) {
         for (int i = 0; i < config->sees_count; i++) {
@@ -42,7 +46,9 @@ static void add_gain(const tu_learner *l, const tu_real *weights, uint32_t index
             left -= nodes->weights[q * on + i] * answer[q * TU_ROW_STEP(on) + i * TU_UNIT_STEP];
         }
         gain[i] += rest * rest - left * left;
+        squares += left * left;
     }
+    return squares;
 }
 
 /* Whether an earlier entry is of the same part of a held-out block. */
@@ -111,9 +117,23 @@ static void close_part(tu_learner *l)
     watch->entries = 0;
 }
 
-/* What follows from the gains over all parts. */
+/* By how much other weights must be better than the good ones. Those that the model stands on are replaced only where
+ * that explains a good part of what they leave, noise included: what is less may as well be chance.
+ */
+static tu_real least_better(const tu_learner *l)
+{
+    const tu_watch *watch = &l->watch;
+    tu_real error = tu_statistics_error(&watch->gains[2 * l->config->on_count]);
+    if (!tu_any(l->network_on, l->config->on_count)) {
+        return LEAST_GAIN * error;
+    }
+    return tu_larger(CLEARLY * error, REPLACED * watch->left.mean);
+}
+
+/* What follows from the gains over all parts. The library learns what the network leaves: after another one, anew. */
 static void conclude_watch(tu_learner *l)
 {
+    int moved = 0;
     const int on = l->config->on_count;
     const size_t bytes = (size_t)l->adam.count * sizeof(tu_real);
     const tu_statistics *better = &l->watch.gains[2 * on], *gains = l->watch.gains + on; /* of the good ones */
@@ -126,14 +146,20 @@ static void conclude_watch(tu_learner *l)
         tu_adam_init(&l->adam, l->adam.first, l->adam.second, l->adam.count);
         tu_count(&l->counters.rolled_back);
         l->rate *= TU_R(0.5); /* whose steps lead astray, goes more slowly */
-    } else if (better->mean > LEAST_GAIN * tu_statistics_error(better)) {
+    } else if (better->mean > least_better(l)) {
         memcpy(l->good, l->average, bytes);
         l->rate = l->rate < TU_R(0.5) * l->config->rate ? 2 * l->rate : l->config->rate;
         gains = l->watch.gains;
+        moved = tu_any(l->network_on, on);
     }
     for (int i = 0; l->library.columns && i < on; i++) {
         tu_real least = l->network_on[i] ? 0 : tu_larger(WORTH, CLEARLY * tu_statistics_error(&gains[i]));
-        l->network_on[i] = gains[i].mean > least;
+        int now = gains[i].mean > least;
+        moved |= now != l->network_on[i];
+        l->network_on[i] = now;
+    }
+    if (moved) {
+        tu_learner_prior_begin(l);
     }
 }
 
@@ -152,7 +178,10 @@ static int add_part(tu_learner *l, int tag)
     for (int which = 0; which < 2; which++) {
         const tu_real *weights = tu_mlp_weights(&l->net, which ? l->good : l->average);
         for (int i = 0; i < count; i++) {
-            add_gain(l, weights, found[i], watch->gain + which * l->config->on_count);
+            tu_real left = add_gain(l, weights, found[i], watch->gain + which * l->config->on_count);
+            if (which) {
+                tu_statistics_add(&watch->left, left);
+            }
         }
     }
     watch->entries += (tu_real)count;
@@ -165,6 +194,7 @@ int tu_holdout_watch_slice(tu_learner *l)
     const uint32_t count = tu_reservoir_count(&l->holdout);
     tu_watch *watch = &l->watch;
     if (watch->first == 0 && watch->index == 0) {
+        memset(&watch->left, 0, sizeof watch->left);
         memset(watch->gains, 0, (size_t)(2 * l->config->on_count + 1) * sizeof *watch->gains);
     }
     if (watch->first < count) {

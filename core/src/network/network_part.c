@@ -1,5 +1,6 @@
 #include "network/network_part.h"
 
+#include "config.h"
 #include "network/holdout.h"
 #include "network/last_layer.h"
 #include "signal/angle.h"
@@ -28,21 +29,27 @@ static void add_answer(tu_learner *l, const tu_real *x, const tu_real *u, tu_rea
     }
 }
 
-static void take_out(tu_learner *l, const tu_real *weights, const int32_t *on, const tu_real *seen, tu_real *left)
+static void take_out(tu_learner *l, const tu_real *weights, const int32_t *on, tu_real *left)
 {
     const tu_config *config = l->config;
-    tu_real *in = l->loss_scratch, *out = in + tu_mlp_block(&l->net) / 2;
-    int any = 0;
-    for (int i = 0; i < config->on_count; i++) {
-        any |= on[i];
-    }
-    if (!any) {
+    tu_real *in = l->targets.acts, *out = in + tu_mlp_widest(&l->net);
+    if (!tu_any(on, config->on_count)) {
         return;
     }
-    memcpy(in, seen, (size_t)config->sees_count * sizeof *in);
+    for (int i = 0; i < config->sees_count; i++) {
+        in[i] = l->targets.entry[config->sees[i]];
+    }
     const tu_real *answer = tu_mlp_run(&l->net, weights, in, out);
     for (int i = 0; i < config->on_count; i++) {
         left[i] -= on[i] ? answer[i] : 0;
+    }
+}
+
+static void leave(tu_learner *l)
+{
+    memcpy(l->targets.left, l->targets.target, (size_t)l->config->on_count * sizeof *l->targets.left);
+    if (tu_config_watched(l->config) && tu_config_keeps_good(l->config)) {
+        take_out(l, l->good, l->network_on, l->targets.left);
     }
 }
 
@@ -76,6 +83,7 @@ const tu_network_part tu_network = {
     .finish_layer = tu_last_layer_finish,
     .add_answer = add_answer,
     .take_out = take_out,
+    .leave = leave,
     .take = take,
     .add_answer_of = add_answer_of,
 };

@@ -12,9 +12,10 @@ struct tu_network_part {
     void (*finish_layer)(tu_learner *learner);
     /* Adds the model's answer at a state, where it is on, in units of dx_scale. */
     void (*add_answer)(tu_learner *learner, const tu_real *x, const tu_real *u, tu_real *residual);
-    /* Takes the answer of these weights at a window's centre, where they are on, out of what is left of its target. */
-    void (*take_out)(tu_learner *learner, const tu_real *weights, const int32_t *on, const tu_real *seen,
-                     tu_real *left);
+    /* Takes the answer of these weights at the centre of the window at hand, where they are on, out of `left`. */
+    void (*take_out)(tu_learner *learner, const tu_real *weights, const int32_t *on, tu_real *left);
+    /* learner->targets.left of the window at hand. */
+    void (*leave)(tu_learner *learner);
     /* Weights that the model, its average and the training go on from. */
     void (*take)(tu_learner *learner, const tu_real *weights);
     /* Adds the answer of these weights at a state, with the learner's bits and without its memory. on: > 0 where it is.

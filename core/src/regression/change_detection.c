@@ -7,7 +7,7 @@
 enum { SEARCHED = 128 };                   /* entries in a slice: about 20,000 instructions of a Cortex-M4F */
 static const tu_real ALARM = TU_R(4.0);    /* a block's score in units of its usual size, twice in a row */
 static const tu_real CERTAIN = TU_R(8.0);  /* the trial's score against the past, in units of its usual size */
-static const tu_real SERIOUS = TU_R(0.04); /* share of its squared target that a coefficient's change must explain, */
+static const tu_real SERIOUS = TU_R(0.02); /* share of its squared target that a coefficient's change must explain, */
 static const tu_real STEADY = TU_R(5.0);   /* standard errors, from the trial's parts, that the change must exceed */
 static const tu_real LEAST_PARTS = TU_R(4.0); /* minimum effective number of parts */
 static const tu_real MATCHED = TU_R(0.25);    /* least share of its windows that have a stored neighbour */

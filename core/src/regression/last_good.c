@@ -13,6 +13,7 @@ static const tu_real WORTH = TU_R(0.005); /* and share of the squared residual: 
 
 /* Share of the target's RMS by which a solution is off for other reasons than noise: windows bend, inputs are held. */
 static const tu_real SYSTEMATIC = TU_R(0.005);
+static const tu_real BESIDE_NETWORK = TU_R(0.03); /* the same beside a network, which is off by as much itself */
 /* Standard errors of a solution by which it must differ from the model that the learner was started from. */
 static const tu_real CONTRADICTED = TU_R(2.0);
 
@@ -64,9 +65,10 @@ void tu_last_good_hold(tu_learner *l)
     const tu_last_good *good = &l->last_good;
     const tu_real *total = l->library_work.total;
     tu_library *library = &l->library;
-    int columns = library->columns;
-    tu_real apart = 0, own = 0;                                         /* squared, summed over the windows */
-    tu_real error = SYSTEMATIC * SYSTEMATIC * total[library->size - 1]; /* of the solution */
+    int columns = library->columns, beside = l->known.network && tu_any(l->network_on, l->config->on_count);
+    tu_real apart = 0, own = 0; /* squared, summed over the windows */
+    tu_real share = beside ? BESIDE_NETWORK : SYSTEMATIC;
+    tu_real error = share * share * total[library->size - 1]; /* of the solution */
     if (!good->given) {
         return;
     }
@@ -82,7 +84,7 @@ void tu_last_good_hold(tu_learner *l)
             }
         }
     }
-    if (own <= error && apart <= CONTRADICTED * CONTRADICTED * error) {
+    if ((own <= error || beside) && apart <= CONTRADICTED * CONTRADICTED * error) {
         copy(library->coefficients, good->coefficients, columns);
         copy(library->errors, good->errors, columns);
     }
@@ -106,26 +108,21 @@ void tu_last_good_add(tu_learner *l)
     const tu_targets *targets = &l->targets;
     tu_last_good *good = &l->last_good;
     int width = config->parameters + config->library_terms;
-    tu_real now[TU_MAX_STATES], kept[TU_MAX_STATES], target[TU_MAX_STATES], seen[TU_MAX_STATES + TU_MAX_INPUTS];
+    tu_real kept[TU_MAX_STATES];
     if (!good->credit) {
         return;
     }
     for (int i = 0; i < config->on_count; i++) {
-        const tu_real *row = targets->design + i * width;
-        target[i] = targets->target[i];
-        now[i] = target[i] - tu_library_dot(&l->library, i, row, l->library.coefficients);
-        kept[i] = target[i] - tu_library_dot(&l->library, i, row, good->coefficients);
-    }
-    for (int i = 0; config->hidden_count && i < config->sees_count; i++) {
-        seen[i] = targets->entry[config->sees[i]];
+        kept[i] = targets->target[i] - tu_library_dot(&l->library, i, targets->design + i * width, good->coefficients);
     }
     if (l->known.network) {
-        l->known.network->take_out(l, l->good, l->network_on, seen, now);
-        l->known.network->take_out(l, good->weights, good->network_on, seen, kept);
+        l->known.network->take_out(l, good->weights, good->network_on, kept);
     }
     for (int i = 0; i < config->on_count; i++) {
-        tu_real residual = target[i] - kept[i];
-        good->gain += now[i] * now[i] - kept[i] * kept[i];
+        const tu_real *row = targets->design + i * width;
+        tu_real now = targets->left[i] - tu_library_dot(&l->library, i, row, l->library.coefficients);
+        tu_real residual = targets->target[i] - kept[i];
+        good->gain += now * now - kept[i] * kept[i];
         good->block_energy += residual * residual;
     }
 }

@@ -17,7 +17,7 @@ void tu_last_good_trust(tu_learner *learner);
  */
 void tu_last_good_hold(tu_learner *learner);
 
-/* What both models leave of the window at hand, in learner->targets, which is working memory of this from here on. */
+/* What both models leave of the window at hand, in learner->targets. */
 void tu_last_good_add(tu_learner *learner);
 
 /* Closes a block. 1: the last good model predicts clearly better than the model now. */

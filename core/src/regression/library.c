@@ -30,13 +30,13 @@ tu_real tu_library_dot(const tu_library *library, int output, const tu_real *row
     return sum;
 }
 
-void tu_library_add(tu_library *library, const tu_real *design, const tu_real *target)
+void tu_library_add(tu_library *library, const tu_real *design, const tu_real *left, const tu_real *target)
 {
     int width = library->parameters + library->terms;
     tu_real *sums = library->sums + (int)(library->blocks % (uint32_t)library->groups) * library->size;
     tu_real *products = sums + tu_sums_row(library, library->columns);
     for (int output = 0; output < library->outputs; output++, design += width) {
-        tu_real goal = target[output];
+        tu_real goal = left[output];
         for (int a = 0; a < width; a++) {
             int column = tu_library_column(library, output, a);
             tu_real *row = sums + tu_sums_row(library, column);
@@ -45,7 +45,7 @@ void tu_library_add(tu_library *library, const tu_real *design, const tu_real *t
             }
             products[column] += design[a] * goal;
         }
-        products[library->columns] += goal * goal;
+        products[library->columns] += target[output] * target[output];
     }
     library->windows++;
 }

@@ -53,8 +53,10 @@ void tu_library_carve(tu_library *library, tu_arena *arena, const tu_config *con
 
 void tu_library_work_carve(tu_library_work *work, tu_arena *arena, const tu_library *library, int forced);
 
-/* One window: `outputs` rows of parameters + terms numbers, and a target for each, in units of that state's scale. */
-void tu_library_add(tu_library *library, const tu_real *design, const tu_real *target);
+/* One window: `outputs` rows of parameters + terms numbers, and for each a target, in units of that state's scale, and
+ * what is left of it for the library.
+ */
+void tu_library_add(tu_library *library, const tu_real *design, const tu_real *left, const tu_real *target);
 
 /* Column that entry `index` of the row of residual state `output` stands for. */
 TU_INLINE int tu_library_column(const tu_library *library, int output, int index)

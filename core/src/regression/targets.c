@@ -1,6 +1,7 @@
 #include "regression/targets.h"
 
 #include "config.h"
+#include "network/network_part.h"
 #include "numeric/elementary.h"
 #include "numeric/finite.h"
 #include "regression/last_good.h"
@@ -189,19 +190,6 @@ static void start_over(tu_learner *l)
     l->since_change = 0;
 }
 
-/* Whether the library stays as it is, because the network stands on it: what one of them takes over, the other would
- * have to give up at once. The first solution after a start or a change is the library's alone.
- */
-static int holds_library(tu_learner *l)
-{
-    int on = 0, first = l->library.blocks <= SOLVE_EVERY;
-    for (int i = 0; tu_config_watched(l->config) && l->library.columns && i < l->config->on_count; i++) {
-        l->network_on[i] &= !first;
-        on |= l->network_on[i];
-    }
-    return on && !l->config->forget;
-}
-
 /* Closes a block of windows when it is full: solves the library now and then, starts over after a change. */
 static void count_block(tu_learner *l)
 {
@@ -219,9 +207,7 @@ static void count_block(tu_learner *l)
     } else if (tu_last_good_end_block(l)) {
         l->job.astray = 1;
     } else if (!l->change.trial && (trial || library->blocks % SOLVE_EVERY == 0)) {
-        if (!holds_library(l)) {
-            tu_targets_solve_begin(l);
-        }
+        tu_targets_solve_begin(l);
         l->job.judge = tu_config_watched(l->config);
     }
 }
@@ -263,12 +249,16 @@ static void store(tu_learner *l)
     }
 }
 
+/* The library learns beside a network that is on, as it does beside known physics. */
 static void add_to_library(tu_learner *l)
 {
     const tu_targets *targets = &l->targets;
+    if (l->known.network) {
+        l->known.network->leave(l);
+    }
     if (l->library.columns) {
-        tu_change_add(&l->change, &l->library, targets->design, targets->target);
-        tu_library_add(&l->library, targets->design, targets->target);
+        tu_change_add(&l->change, &l->library, targets->design, targets->left);
+        tu_library_add(&l->library, targets->design, targets->left, targets->target);
     } else {
         l->library.windows++;
     }
@@ -325,7 +315,7 @@ void tu_targets_add_prior(tu_learner *l)
         targets->target[i] = tu_library_dot(&l->library, i, row, l->library.coefficients);
     }
     if (all_usable(targets->design, config->on_count * width) && all_usable(targets->target, config->on_count)) {
-        tu_library_add(&l->library, targets->design, targets->target);
+        tu_library_add(&l->library, targets->design, targets->target, targets->target);
     }
 }
 

@@ -20,7 +20,7 @@ from tinyude.reference.signal.noise import noise_ready, noise_sigma, noise_updat
 from tinyude.reference.signal.repair import repair_clear, repair_push
 from tinyude.reference.signal.ring import ring_clear, ring_push, ring_row, ring_window, usable
 from tinyude.reference.signal.window import window_fit
-from tinyude.reference.start import learner_go_back
+from tinyude.reference.start import learner_go_back, learner_prior
 from tinyude.reference.state import Array, Counters, Learner
 from tinyude.reference.training import learner_step
 
@@ -130,6 +130,8 @@ def _process_window(learner: Learner) -> None:
         kinematics_clear(learner.kinematics)
     if learner.astray:
         learner_go_back(learner)
+    elif learner.anew:
+        learner_prior(learner)
     if calibrate_watch(learner.calibration, reason, quiet) and learner.config.dense and learner.config.recalibrate:
         learner_recalibrate(learner)
 

@@ -10,6 +10,7 @@ from tinyude.reference.calibration import learner_apply_setup
 from tinyude.reference.config import Config
 from tinyude.reference.numeric.rng import rng_normal
 from tinyude.reference.regression.last_good import last_good_restore, last_good_trust
+from tinyude.reference.regression.library import library_clear
 from tinyude.reference.regression.targets import targets_add_prior, targets_forget
 from tinyude.reference.signal.ring import usable
 from tinyude.reference.signal.setup import Scales, Setup
@@ -55,7 +56,7 @@ def learner_start(learner: Learner, model: StartModel) -> bool:
     learner.since_change = config.updates
     learner_apply_setup(learner)
     learner.library.solved = config.columns > 0
-    _add_prior(learner)
+    learner_prior(learner)
     last_good_trust(learner)
     return True
 
@@ -66,17 +67,21 @@ def learner_go_back(learner: Learner) -> None:
     last_good_restore(learner)
     targets_forget(learner)
     learner.since_change = learner.config.updates
-    _add_prior(learner)
+    learner_prior(learner)
     learner.counters.rolled_back += 1
     learner.counters.returned += 1
 
 
-def _add_prior(learner: Learner) -> None:
-    """Fill the library's sums with half a block a group as the model predicts it, in the range it was fitted in.
+def learner_prior(learner: Learner) -> None:
+    """Begin the library's sums anew, with half a block a group as the model predicts it, in the range it was fitted in.
 
     Without that prior the first still stretch of a stream would wipe the model out.
     """
     config, library = learner.config, learner.library
+    learner.anew = False
+    blocks = library.blocks  # which stored windows are tagged with
+    library_clear(library)
+    library.blocks = blocks
     assert learner.setup
     scale = np.concatenate([learner.setup.scales.x, learner.setup.scales.u])
     for _ in range(config.groups if config.columns else 0):

@@ -114,6 +114,7 @@ class Learner:
     losses_taken: int = 0
     last_good: LastGood | None = None  # None where it is not kept, or not there yet
     astray: bool = False  # the last good model predicts better
+    anew: bool = False  # the library's sums are to begin anew, beside another network
 
     @property
     def sigma_scale(self) -> float:

@@ -136,6 +136,28 @@ def test_engines_agree_on_the_return_to_the_last_good_model(config: Config) -> N
     np.testing.assert_allclose(state["coefficients"], reference.library.coefficients, rtol=1e-8, atol=1e-10)
 
 
+@pytest.mark.skipif(not native.available(), reason="the core is not compiled")
+@pytest.mark.parametrize("wrong", [0.0, 0.25], ids=["stays", "follows"])
+def test_library_learns_beside_a_network_that_is_on(wrong: float) -> None:
+    """The network makes up for an offset that the physics has wrong; the terms are right, or off by a quarter."""
+    physics = Physics(["a", "b"], ["0.5*u - 0.25*(a - b) - 1.0", "0.2*(a - b)"], ["u"])
+    start = model(NETWORK)
+    start.weights[-2] = 1.0 / start.dx_scale[0]  # the answer's offset for a
+    start = replace(start, network_on=np.array([1, 0]), coefficients=TRUTH * (1.0 + wrong))
+    rows = failing("none")[:6000]
+    core = native.NativeLearner(NETWORK, known_programs(physics, TERMS, NETWORK.on), "float64")
+    core.start(start)
+    core.push(rows)
+    reference = learner_init(NETWORK, known_functions(physics, TERMS, NETWORK.on))
+    assert learner_start(reference, start)
+    learner_push_many(reference, rows)
+    state = core.state()
+    np.testing.assert_allclose(state["coefficients"], reference.library.coefficients, rtol=1e-8, atol=1e-10)
+    assert state["network_on"].tolist() == [1, 0] == reference.network_on.astype(int).tolist()
+    assert relative_error(state["coefficients"]) < 0.03
+    assert np.array_equal(state["coefficients"], TRUTH) == (wrong == 0.0)
+
+
 def looked(learner: Learner, gains: list[float]) -> bool:
     """Whether the learner is astray after a look at blocks with these gains."""
     astray = False

@@ -15,6 +15,7 @@ from tinyude.reference.state import Array, Learner
 LEAST_GAIN = 1.0  # standard errors by which the network must improve held-out parts,
 CLEARLY = 2.0  # and in a stream, where it is judged again and again
 WORTH = 5e-5  # squared gain, in units of the derivative's scale, below which a network is not worth having
+REPLACED = 0.5  # share of what the model's network leaves, squared, that another one must explain
 LEAST_PARTS = 8  # that a judgement in the stream needs
 
 
@@ -53,14 +54,31 @@ def holdout_watch(learner: Learner) -> None:
         learner.counters.rolled_back += 1
         learner.rate *= 0.5  # whose steps lead astray, goes more slowly
         gain = good
-    elif better.mean() > LEAST_GAIN * statistics_error(better):
+    elif better.mean() > _least_better(learner, better, entries):
         learner.good[:] = learner.average
+        learner.anew = bool(learner.network_on.any())
         learner.rate = min(2.0 * learner.rate, config.rate)
     else:
         gain = good
     if config.columns:
         least = np.where(learner.network_on, 0.0, np.maximum(WORTH, CLEARLY * statistics_error(gain)))
-        learner.network_on = gain.mean(axis=0) > least
+        on = gain.mean(axis=0) > least
+        learner.anew |= bool(np.any(on != learner.network_on))
+        learner.network_on = on
+
+
+def _least_better(learner: Learner, better: Array, entries: Array) -> float:
+    """By how much other weights must be better than the good ones.
+
+    Those that the model stands on are replaced only where that explains a good part of what they leave, noise included:
+    what is less may as well be chance.
+    """
+    config, error = learner.config, float(statistics_error(better))
+    if not learner.network_on.any():
+        return LEAST_GAIN * error
+    assert learner.network_nodes
+    rest = _remainder(config, learner.network_nodes.weights[:, list(config.on)], entries, learner.good)[1]
+    return max(CLEARLY * error, REPLACED * float((rest**2).sum(axis=1).mean()))
 
 
 def holdout_better(gain: Array) -> Array:
@@ -71,9 +89,15 @@ def holdout_better(gain: Array) -> Array:
 
 def holdout_gain(config: Config, node_weights: Array, entries: Array, params: Array) -> Array:
     """(parts of held-out blocks, residual states): mean squared remainder without this network, minus that with it."""
+    rest, left = _remainder(config, node_weights, entries, params)
+    gain = rest**2 - left**2
+    tags = entries[:, -1]
+    return np.array([gain[tags == tag].mean(axis=0) for tag in np.unique(tags)]).reshape(-1, len(config.on))
+
+
+def _remainder(config: Config, node_weights: Array, entries: Array, params: Array) -> tuple[Array, Array]:
+    """(entries, residual states): what is left of the targets without this network, and with it."""
     nodes, rest = loss_gather(config, entries)
     answer = mlp_forward(params, config.sizes, nodes.reshape(-1, nodes.shape[-1]))[-1]
     answer = np.einsum("bqi,qi->bi", answer.reshape(len(entries), config.network_nodes, -1), node_weights)
-    gain = rest**2 - (rest - answer) ** 2
-    tags = entries[:, -1]
-    return np.array([gain[tags == tag].mean(axis=0) for tag in np.unique(tags)]).reshape(-1, len(config.on))
+    return rest, rest - answer

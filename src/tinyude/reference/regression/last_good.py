@@ -19,6 +19,7 @@ MOST_CREDIT = 1024  # blocks for which a model must be contradicted, at most: ha
 CLEARLY = 2.0  # standard errors, from blocks, by which one must be better,
 # share of the target's RMS by which a solution is off for other reasons than noise: windows bend, inputs are held
 SYSTEMATIC = 0.005
+BESIDE_NETWORK = 0.03  # the same beside a network, which is off by as much itself
 CONTRADICTED = 2.0  # standard errors of a solution by which it must differ from the model that was started from
 WORTH = 0.005  # and share of the squared residual: 7 % of its size
 
@@ -48,9 +49,11 @@ def last_good_hold(learner: Learner) -> None:
         return
     total = library.sums.sum(axis=0)
     norms, step = total.diagonal()[:-1], library.coefficients - good.coefficients
-    error = SYSTEMATIC**2 * total[-1, -1] + library.errors**2 @ norms  # of the solution, squared, over the windows
+    beside = bool(learner.config.hidden) and bool(learner.network_on.any())
+    share = BESIDE_NETWORK if beside else SYSTEMATIC
+    error = share**2 * total[-1, -1] + library.errors**2 @ norms  # of the solution, squared, over the windows
     apart = step @ total[:-1, :-1] @ step
-    if good.errors**2 @ norms <= error and apart <= CONTRADICTED**2 * error:
+    if (beside or good.errors**2 @ norms <= error) and apart <= CONTRADICTED**2 * error:
         library.coefficients[:], library.errors[:] = good.coefficients, good.errors
 
 
@@ -65,14 +68,20 @@ def last_good_restore(learner: Learner) -> None:
     _look_anew(good)
 
 
-def last_good_add(learner: Learner, design: Array, target: Array, entry: Array) -> None:
-    """Add what both models leave of a window: its design, its target, and its entry of scaled states and inputs."""
+def last_good_network(learner: Learner, entry: Array) -> Array:
+    """What the model's network, where it is on and judged in the stream, answers at a window's entry."""
+    if not (learner.config.watched and learner.config.keeps_good):
+        return np.zeros(len(learner.config.on))
+    return _network(learner, learner.good, learner.network_on, entry)
+
+
+def last_good_add(learner: Learner, design: Array, left: Array, target: Array, entry: Array) -> None:
+    """Add what both models leave of a window: its design, its target, what is left of it without the network now."""
     good = learner.last_good
     if good is None:
         return
-    seen = entry[list(learner.config.sees)]
-    now = target - design @ learner.library.coefficients - _network(learner, learner.good, learner.network_on, seen)
-    kept = target - design @ good.coefficients - _network(learner, good.weights, good.network_on, seen)
+    now = left - design @ learner.library.coefficients
+    kept = target - design @ good.coefficients - _network(learner, good.weights, good.network_on, entry)
     good.gain += float(now @ now - kept @ kept)
     good.block_energy += float((target - kept) @ (target - kept))
 
@@ -108,9 +117,9 @@ def _look_anew(good: LastGood) -> None:
     good.gains.clear()
 
 
-def _network(learner: Learner, weights: Array, on: Array, seen: Array) -> Array:
+def _network(learner: Learner, weights: Array, on: Array, entry: Array) -> Array:
     """A network's answer at the window's centre, where it is on."""
     config = learner.config
     if not (config.hidden and on.any()):
         return np.zeros(len(config.on))
-    return np.where(on, mlp_forward(weights, config.sizes, seen[None])[-1][0], 0.0)
+    return np.where(on, mlp_forward(weights, config.sizes, entry[None, list(config.sees)])[-1][0], 0.0)

@@ -41,10 +41,15 @@ def library_init(groups: int, columns: int) -> Library:
     return Library(sums, np.zeros(columns), np.zeros(columns))
 
 
-def library_add(library: Library, design: Array, target: Array) -> None:
-    """One window: a row of the design and a target for each residual state, in units of that state's scale."""
-    rows = np.column_stack([design, target])
-    library.sums[library.blocks % len(library.sums)] += rows.T @ rows
+def library_add(library: Library, design: Array, left: Array, target: Array | None = None) -> None:
+    """One window: for each residual state a row of the design and what is left of its target for the library.
+
+    In units of that state's scale; target: the whole of it, where a network takes its share.
+    """
+    rows = np.column_stack([design, left])
+    products = rows.T @ rows
+    products[-1, -1] = left @ left if target is None else target @ target
+    library.sums[library.blocks % len(library.sums)] += products
     library.windows += 1
 
 

@@ -14,7 +14,12 @@ from tinyude.reference.regression.change_detection import (
     change_end_part,
     change_nearest,
 )
-from tinyude.reference.regression.last_good import last_good_add, last_good_end_block, last_good_hold
+from tinyude.reference.regression.last_good import (
+    last_good_add,
+    last_good_end_block,
+    last_good_hold,
+    last_good_network,
+)
 from tinyude.reference.regression.library import library_add, library_clear, library_end_block, library_solve
 from tinyude.reference.signal.calibrate import window_jets
 from tinyude.reference.signal.nodes import Nodes
@@ -51,12 +56,13 @@ def targets_add(learner: Learner, coefficients: Array) -> bool:
         return False
     if not (learner.change.trial and _compare_with_stored(learner, entry, design, target)):
         _store(learner, entry)
+    left = target - last_good_network(learner, entry)  # the library learns beside a network, as beside known physics
     if config.columns:
-        change_add(learner.change, learner.library, design, target)
-        library_add(learner.library, design, target)
+        change_add(learner.change, learner.library, design, left)
+        library_add(learner.library, design, left, target)
     else:
         learner.library.windows += 1
-    last_good_add(learner, design, target, entry)
+    last_good_add(learner, design, left, target, entry)
     _count_block(learner)
     return True
 
@@ -105,24 +111,9 @@ def _count_block(learner: Learner) -> None:
     elif last_good_end_block(learner):
         learner.astray = True
     elif not change.trial and (trial or library.blocks % SOLVE_EVERY == 0):
-        if not _holds_library(learner):
-            targets_solve(learner)
+        targets_solve(learner)
         if config.watched:
             holdout_watch(learner)
-
-
-def _holds_library(learner: Learner) -> bool:
-    """Whether the library stays as it is, because the network stands on it.
-
-    What one of them takes over, the other would have to give up at once. The first solution after a start or a change
-    is the library's alone.
-    """
-    config = learner.config
-    if not (config.watched and config.columns):
-        return False
-    if learner.library.blocks <= SOLVE_EVERY:
-        learner.network_on[:] = False
-    return bool(learner.network_on.any()) and not config.forget
 
 
 def _start_over(learner: Learner) -> None:
