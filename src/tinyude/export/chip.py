@@ -15,12 +15,12 @@ from tinyude.model.kernel import KernelNetwork
 from tinyude.model.result import learner_part
 from tinyude.physics import Physics
 from tinyude.physics.kinematics import measured_map, wrapped_channels
-from tinyude.physics.library import default_terms
+from tinyude.physics.library import default_terms, following_terms, given_terms
 from tinyude.reference.config import Config
 from tinyude.reference.start import StartModel
 from tinyude.training.known import KnownPrograms, known_programs
 from tinyude.training.presets import PRESETS, chip_config
-from tinyude.training.resume import start_model
+from tinyude.training.resume import start_model, with_terms
 
 if TYPE_CHECKING:
     from tinyude.ude import UDE
@@ -108,7 +108,10 @@ class Chip:
 
 def chip_of_model(ude: UDE, weights: bool = True) -> Chip:
     """A fitted UDE for a live stream: the same terms on offer, the same network; without `weights` from nothing."""
-    model, fitted = ude.model_, learner_part(ude.result_.config)
+    fitted = learner_part(ude.result_.config)
+    offered = _following(ude) if weights else []
+    result = with_terms(ude.result_, offered) if offered else ude.result_
+    model = result.model
     config = replace(
         chip_config(fitted, len(model.terms)),
         library_terms=len(model.terms),
@@ -116,7 +119,7 @@ def chip_of_model(ude: UDE, weights: bool = True) -> Chip:
         stride=max(fitted.stride, _live_stride(fitted.sample_period)) if fitted.dense else fitted.stride,
         calibration=min(fitted.calibration, CALIBRATION),
     )
-    start = start_model(ude.result_) if weights else None
+    start = start_model(result) if weights else None
     if start is not None:  # nothing is left to calibrate: the ring holds the window that was found
         reach = start.window_half * start.window_spacing
         config = replace(config, max_half=reach, spacing=start.window_spacing, second_order=0.0)
@@ -124,6 +127,16 @@ def chip_of_model(ude: UDE, weights: bool = True) -> Chip:
         config = replace(config, wrap=_wrapped(model.physics, ude, config, start))
     measured, _, _ = measured_map(model.physics, ude.measured)
     return Chip(model.physics, measured, model.terms, config, start, model.kernel if weights else None)
+
+
+def _following(ude: UDE) -> list[sp.Expr]:
+    """Terms offered beside a kernel network alone, which has nothing that learns: the user's own, or the usual ones."""
+    model, library = ude.model_, ude.library
+    if model.kernel is None or model.terms or model.physics.learned:
+        return []
+    if library is not None and not isinstance(library, str):
+        return given_terms(model.physics, list(library))
+    return following_terms(model.physics, dict(zip(model.physics.states, model.x_scale.tolist(), strict=True)))
 
 
 def _live_stride(period: float) -> int:

@@ -83,6 +83,19 @@ def term_text(term: sp.Expr) -> str:
     return re.sub(r"(?<![\d.])(\d+)\.0(?![\de])", r"\1", expression_text(term))
 
 
+def following_terms(physics: Physics, rms: Mapping[str, float]) -> list[sp.Expr]:
+    """What a worn machine most often differs by: an offset, linear terms, gains of inputs, friction of rates.
+
+    For a board whose model is a network alone, which stays as it is: these follow a change beside it.
+    """
+    symbols = {name: sp.Symbol(name, real=True) for name in (*physics.states, *physics.inputs)}
+    straight = [symbol for name, symbol in symbols.items() if name not in physics.angles]
+    waves = [wave(symbols[name]) for name in physics.angles for wave in (sp.sin, sp.cos)]
+    rates = [physics.states[j] for j in physics.kinematic if j is not None]
+    friction = [term for name in rates for term in _friction(symbols[name], rms.get(name, 1.0))[:2]]
+    return [sp.Integer(1), *straight, *waves, *friction]
+
+
 def given_terms(physics: Physics, items: Sequence[sp.Expr | str], most: int = MAX_COLUMNS) -> list[sp.Expr]:
     """The user's own terms, as SymPy expressions or text, in the states and inputs."""
     if len(items) > most:

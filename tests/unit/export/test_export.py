@@ -57,6 +57,24 @@ def test_chip_of_model_offers_the_same_terms_and_network(fitted: tu.UDE, chip: C
     assert chip.config.max_half == chip.start.window_half  # nothing is left to calibrate
 
 
+def test_chip_of_model_offers_terms_beside_a_kernel_network_alone() -> None:
+    """Else nothing on the board would learn; they start at 0, so that the model is the same."""
+    rng = np.random.default_rng(0)
+    u = np.repeat(rng.uniform(0.0, 10.0, 10), 60)[:, None]
+    T = np.empty((600, 1))
+    T[0] = 20.0
+    for i in range(599):
+        T[i + 1] = T[i] + 0.1 * (0.5 * u[i] - 0.1 * T[i] - 1.5 * np.exp(-((T[i] - 25.0) ** 2) / 40.0))
+    ude = tu.UDE(tu.Physics(["T"], ["0.5*u"], ["u"]), library=None, network="kernel", refine=False)
+    chip = chip_of_model(ude.fit(T + 0.05 * rng.standard_normal(T.shape), t=0.1, u=u))
+    assert chip.kernel is not None
+    assert [str(term) for term in chip.terms] == ["1", "T", "u"]
+    assert chip.config.library_terms == 3
+    assert chip.start is not None
+    assert not chip.start.coefficients.any()
+    assert not chip.start.network_on.any()
+
+
 def test_chip_of_model_keeps_room_to_calibrate_without_weights(fitted: tu.UDE) -> None:
     chip = chip_of_model(fitted, weights=False)
     assert chip.start is None
