@@ -65,7 +65,8 @@ void tu_last_good_hold(tu_learner *l)
     const tu_last_good *good = &l->last_good;
     const tu_real *total = l->library_work.total;
     tu_library *library = &l->library;
-    int columns = library->columns, beside = l->known.network && tu_any(l->network_on, l->config->on_count);
+    int columns = library->columns;
+    int beside = l->known.network && !l->config->forget && tu_any(l->network_on, l->config->on_count);
     tu_real apart = 0, own = 0; /* squared, summed over the windows */
     tu_real share = beside ? BESIDE_NETWORK : SYSTEMATIC;
     tu_real error = share * share * total[library->size - 1]; /* of the solution */

@@ -49,7 +49,8 @@ def last_good_hold(learner: Learner) -> None:
         return
     total = library.sums.sum(axis=0)
     norms, step = total.diagonal()[:-1], library.coefficients - good.coefficients
-    beside = bool(learner.config.hidden) and bool(learner.network_on.any())
+    config = learner.config
+    beside = bool(config.hidden) and not config.forget and bool(learner.network_on.any())
     share = BESIDE_NETWORK if beside else SYSTEMATIC
     error = share**2 * total[-1, -1] + library.errors**2 @ norms  # of the solution, squared, over the windows
     apart = step @ total[:-1, :-1] @ step
