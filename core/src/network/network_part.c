@@ -45,6 +45,17 @@ static void take_out(tu_learner *l, const tu_real *weights, const int32_t *on, t
     }
 }
 
+static int is_wider(const tu_learner *l)
+{
+    int wider = 0;
+    for (int i = 0; i < l->config->on_count; i++) {
+        wider |= l->network_on[i] && !l->last_good.network_on[i];
+    }
+    return wider;
+}
+
+static int is_stood_on(const tu_learner *l) { return !l->config->forget && tu_any(l->network_on, l->config->on_count); }
+
 static void leave(tu_learner *l)
 {
     memcpy(l->targets.left, l->targets.target, (size_t)l->config->on_count * sizeof *l->targets.left);
@@ -83,6 +94,8 @@ const tu_network_part tu_network = {
     .finish_layer = tu_last_layer_finish,
     .add_answer = add_answer,
     .take_out = take_out,
+    .is_wider = is_wider,
+    .is_stood_on = is_stood_on,
     .leave = leave,
     .take = take,
     .add_answer_of = add_answer_of,

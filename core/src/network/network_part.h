@@ -14,6 +14,10 @@ struct tu_network_part {
     void (*add_answer)(tu_learner *learner, const tu_real *x, const tu_real *u, tu_real *residual);
     /* Takes the answer of these weights at the centre of the window at hand, where they are on, out of `left`. */
     void (*take_out)(tu_learner *learner, const tu_real *weights, const int32_t *on, tu_real *left);
+    /* Whether the model now needs a network where the last good one does not. */
+    int (*is_wider)(const tu_learner *learner);
+    /* Whether it is on, and its terms are to be held beside it: not where the library forgets. */
+    int (*is_stood_on)(const tu_learner *learner);
     /* learner->targets.left of the window at hand. */
     void (*leave)(tu_learner *learner);
     /* Weights that the model, its average and the training go on from. */

@@ -66,7 +66,7 @@ void tu_last_good_hold(tu_learner *l)
     const tu_real *total = l->library_work.total;
     tu_library *library = &l->library;
     int columns = library->columns;
-    int beside = l->known.network && !l->config->forget && tu_any(l->network_on, l->config->on_count);
+    int beside = l->known.network && l->known.network->is_stood_on(l);
     tu_real apart = 0, own = 0; /* squared, summed over the windows */
     tu_real share = beside ? BESIDE_NETWORK : SYSTEMATIC;
     tu_real error = share * share * total[library->size - 1]; /* of the solution */
@@ -128,16 +128,6 @@ void tu_last_good_add(tu_learner *l)
     }
 }
 
-/* Whether the model now needs a network where the last good one does not. */
-static int is_wider(const tu_learner *l)
-{
-    int wider = 0;
-    for (int i = 0; i < l->config->on_count; i++) {
-        wider |= l->config->hidden_count && l->network_on[i] && !l->last_good.network_on[i];
-    }
-    return wider;
-}
-
 int tu_last_good_end_block(tu_learner *l)
 {
     tu_last_good *good = &l->last_good;
@@ -164,5 +154,8 @@ int tu_last_good_end_block(tu_learner *l)
     if (good->credit <= 0) {
         tu_last_good_keep(l, LOOK);
     }
-    return mean > (is_wider(l) ? 0 : least); /* a network that only makes up for wrong terms is not worth having */
+    if (l->known.network && l->known.network->is_wider(l)) {
+        least = 0; /* a network that only makes up for wrong terms is not worth having */
+    }
+    return mean > least;
 }
