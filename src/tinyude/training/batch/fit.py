@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import sympy as sp
@@ -128,10 +128,9 @@ def batch_fit(physics: Physics, stream: Stream, options: Options | None = None) 
     raw, work, fits = raw.first_pass()
     moved, errors, deficient = physics, np.zeros(0), 0
     if physics.learned:
-        moved, errors, deficient = learn_parameters(work, fits)
-        raw = raw.with_physics(moved)
-        work = raw.corrected()
-        fits = work.rough()
+        ways = [_with_parameters(raw, *learn_parameters(work, fits, beside_terms)) for beside_terms in (True, False)]
+        raw, work, fits, errors, deficient = max(ways, key=lambda way: _evidence(way.fits))
+        moved = work.physics
     if work.carried:
         raw = raw.shifted(fits)
         fits = raw.corrected(fits).rough()
@@ -146,6 +145,26 @@ def batch_fit(physics: Physics, stream: Stream, options: Options | None = None) 
     if not work.options.keep:  # else the first has the terms that were asked for
         candidates.sort(key=lambda candidate: -candidate.evidence)
     return BatchResult(candidates, work.targets, work.observed, chi2, work.holds, deficient)
+
+
+class _Learned(NamedTuple):
+    """The windows under moved parameters, their rough fits, the errors, and how many cannot be told apart."""
+
+    raw: _Work
+    work: _Work
+    fits: dict[int, StateFit]
+    errors: Array
+    deficient: int
+
+
+def _with_parameters(raw: _Work, physics: Physics, errors: Array, deficient: int) -> _Learned:
+    moved = raw.with_physics(physics)
+    work = moved.corrected()
+    return _Learned(moved, work, work.rough(), errors, deficient)
+
+
+def _evidence(fits: Mapping[int, StateFit]) -> float:
+    return sum(fit.evidence for fit in fits.values())
 
 
 class _Work:
@@ -182,7 +201,7 @@ class _Work:
         for raw in (self, *map(self._with_hold, others)):
             work = raw.corrected()
             passes.append((raw, work, work.rough()))
-        evidence = [sum(fit.evidence for fit in fits.values()) for _, _, fits in passes]
+        evidence = [_evidence(fits) for _, _, fits in passes]
         best = int(np.argmax(evidence))
         return passes[best if evidence[best] > evidence[0] + CLEARLY_LIKELIER else 0]
 

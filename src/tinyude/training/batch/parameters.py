@@ -16,15 +16,17 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 
-PASSES = 8
+PASSES = 12
+LONGEST = 2.0  # factor of a positive parameter in one pass: the linearisation holds no further
 SETTLED = 1e-6  # of its size: a step below which a parameter has settled
 TELLABLE = 1e-12  # least eigenvalue of the scaled sums for parameters to be told apart
 
 
-def learn_parameters(work: _Work, fits: dict[int, StateFit]) -> tuple[Physics, Array, int]:
+def learn_parameters(work: _Work, fits: dict[int, StateFit], beside_terms: bool) -> tuple[Physics, Array, int]:
     """The physics with its parameters moved, their standard errors, and how many cannot be told apart.
 
-    The terms of the first pass stay beside them, so that a parameter does not take over what it cannot explain.
+    Beside the terms of the first pass, so that a parameter does not take over what it cannot explain; or alone, so that
+    terms do not stand in for a parameter whose guess is far off.
     """
     physics = work.physics
     count = len(physics.learned)
@@ -36,7 +38,7 @@ def learn_parameters(work: _Work, fits: dict[int, StateFit]) -> tuple[Physics, A
             problem = work.problem(i)
             fit = fits[i]
             own = problem.design(work.sensitivity(i))
-            beside = problem.columns(fit.terms.entries)
+            beside = problem.columns(fit.terms.entries if beside_terms else [])
             basis = np.linalg.qr(beside / np.maximum(np.linalg.norm(beside, axis=0), 1e-300))[0]
             own = own - basis @ (basis.T @ own)
             square += own.T @ own
@@ -48,8 +50,15 @@ def learn_parameters(work: _Work, fits: dict[int, StateFit]) -> tuple[Physics, A
         deficient = int(np.sum(np.linalg.eigvalsh(scaled) < TELLABLE))
         inverse = np.linalg.pinv(scaled, rcond=TELLABLE, hermitian=True)
         errors = noise * np.sqrt(np.diag(inverse)) / size
-        moved, physics = move_parameters(physics, (inverse @ (cross / size)) / size)
+        moved, physics = move_parameters(physics, _limited(physics, (inverse @ (cross / size)) / size))
         work = work.with_physics(physics)
         if moved < SETTLED:
             break
     return physics, errors, deficient
+
+
+def _limited(physics: Physics, steps: Array) -> Array:
+    """The steps, of positive parameters by a factor of `LONGEST` at most."""
+    values = np.array([physics.parameters[name].value for name in physics.learned])
+    positive = (values > 0.0) & np.array([physics.parameters[name].min >= 0.0 for name in physics.learned])
+    return np.where(positive, np.clip(steps, values / LONGEST - values, values * LONGEST - values), steps)

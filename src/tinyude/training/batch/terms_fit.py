@@ -225,6 +225,7 @@ def _with_shapes(
         slopes.append(coefficients[k] * (high - low)[:, 0] / (2.0 * step))
     full = np.concatenate([design, np.stack(slopes, axis=1)], axis=1)
     size = np.linalg.norm(full, axis=0)
+    size = np.where(size > 0.0, size, 1.0)  # a shape that moves nothing is not known
     unit = full / size
     inverse = np.linalg.inv(unit.T @ unit + 1e-10 * np.eye(len(size)))
     return inverse / np.outer(size, size)
