@@ -14,6 +14,7 @@ import numpy as np
 import sympy as sp
 from numpy.typing import NDArray
 
+from tinyude.data.grid import MOSTLY_BAD
 from tinyude.data.streams import Stream
 from tinyude.errors import TinyUDEError
 from tinyude.model.model import Model
@@ -33,7 +34,7 @@ from tinyude.training.batch.problem import Problem
 from tinyude.training.batch.samples import Counts, Noise
 from tinyude.training.batch.state_fit import Choices, StateFit, combinations, first_fit, fit_state
 from tinyude.training.batch.targets import PICARD, Targets, corrected, make_targets, within_range
-from tinyude.training.batch.windows import enough_windows
+from tinyude.training.batch.windows import chosen_windows, enough_windows
 
 Array = NDArray[Any]
 CONTRADICTION = 3.0  # chi^2 a row, in units of noise alone, at which a told rate is not the measured one
@@ -184,7 +185,7 @@ class _Work:
         self.holds = as_holds("held" if options.hold == "auto" else options.hold, physics.inputs)
         self.targets = self._make_targets()
         self.sees = seen_columns(physics, options.sees)
-        self._check_finite()
+        self._leave_out_undefined()
 
     def _make_targets(self) -> Targets:
         seen = self.observed
@@ -385,16 +386,27 @@ class _Work:
     def _split(self, columns: Array) -> tuple[Array, Array | None]:
         return columns[:, : self.states], columns[:, self.states :] if self.physics.n_inputs else None
 
-    def _check_finite(self) -> None:
+    def _leave_out_undefined(self) -> None:
+        """Without windows where the known physics has no value: noise may take a level below 0, which has no root."""
         with np.errstate(all="ignore"):
             bad = ~np.isfinite(self.field)
-        if bad.any():
+        if not bad.any():
+            return
+        defined = np.ones(self.targets.count, dtype=bool)
+        defined[self.targets.owner[bad.any(axis=1)]] = False
+        share = 1.0 - float(defined.mean())
+        if share > MOSTLY_BAD:
             node, state = np.argwhere(bad)[0]
             place = ", ".join(
                 f"{name} = {value:.4g}"
                 for name, value in zip(self.targets.layout.names, self.targets.columns[node], strict=True)
             )
             raise TinyUDEError(
-                f"The known physics of {self.physics.states[state]} is not finite at {place}, a state of this record; "
-                "check the equation and the units."
+                f"The known physics of {self.physics.states[state]} is not finite at {place}, and so in {share:.0%} of "
+                f"the windows; at most {MOSTLY_BAD:.0%} can be left out: check the equation and the units, or give it a "
+                "value there, e.g. sqrt(abs(x))."
             )
+        batches = chosen_windows(enough_windows(self.observed.batches), defined)
+        self.observed = replace(self.observed, batches=batches)
+        self.targets = self._make_targets()
+        self.__dict__.pop("field", None)

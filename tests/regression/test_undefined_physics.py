@@ -1,0 +1,35 @@
+"""Known physics that has no value where noise takes a state: a few windows are lost, not the fit."""
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import tinyude as tu
+
+TIMES = np.arange(0.0, 60.0, 0.05)
+
+
+def emptied_tank(empty: float) -> tuple[np.ndarray, np.ndarray]:
+    """Level and inflow of a leaking tank whose inflow stops for so many seconds."""
+    inflow = np.where((TIMES % 30.0) < 30.0 - empty, 0.6 + 0.2 * np.sin(TIMES), 0.0)
+
+    def rate(t: float, level: np.ndarray) -> np.ndarray:
+        return np.interp(t, TIMES, inflow) - 0.5 * np.sqrt(np.maximum(level, 0.0)) - 0.1 * level
+
+    level = solve_ivp(rate, (0.0, 60.0), [0.5], t_eval=TIMES, rtol=1e-8, atol=1e-10, max_step=0.05).y[0]
+    return level + 0.01 * level.std() * np.random.default_rng(1).standard_normal(len(level)), inflow
+
+
+def test_fit_leaves_out_windows_in_which_the_known_physics_has_no_value() -> None:
+    level, inflow = emptied_tank(5.0)
+    physics = tu.Physics(["h"], ["q - 0.5*sqrt(h)"], inputs=["q"])
+    ude = tu.UDE(physics, hold="linear").fit(level, t=0.05, u=inflow)
+    [row] = ude.terms_
+    assert row["term"] == "h" and row["learned"] == pytest.approx(-0.1, abs=0.01)
+
+
+def test_fit_refuses_physics_without_a_value_in_much_of_a_record() -> None:
+    level, inflow = emptied_tank(20.0)
+    physics = tu.Physics(["h"], ["q - 0.5*sqrt(h)"], inputs=["q"])
+    with pytest.raises(tu.TinyUDEError, match=r"not finite at h = -.*at most 20%.*sqrt\(abs\(x\)\)"):
+        tu.UDE(physics).fit(level, t=0.05, u=inflow)
