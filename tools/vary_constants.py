@@ -1,7 +1,7 @@
 """Halves and doubles the host's constants, one at a time, and writes what that does to docs/constants_varied.json.
 
     python tools/vary_constants.py                                   all that docs/constants.toml calls "varied"
-    python tools/vary_constants.py training/batch/fit.py:TWO_WAY     some; the others' figures stay
+    python tools/vary_constants.py training/batch/regression.py:TWO_WAY     some; the others' figures stay
 
 Each value is written into a copy of the package and the records are fitted anew by another process, so that every use
 of the constant sees it. Errors are over those with the value that stands, from the same run; constants of the windows

@@ -11,7 +11,7 @@ TIMES = np.arange(0.0, 60.0, 0.05)
 
 def emptied_tank(empty: float) -> tuple[np.ndarray, np.ndarray]:
     """Level and inflow of a leaking tank whose inflow stops for so many seconds."""
-    inflow = np.where((TIMES % 30.0) < 30.0 - empty, 0.6 + 0.2 * np.sin(TIMES), 0.0)
+    inflow = np.where(-empty > TIMES % 30.0 - 30.0, 0.6 + 0.2 * np.sin(TIMES), 0.0)
 
     def rate(t: float, level: np.ndarray) -> np.ndarray:
         return np.interp(t, TIMES, inflow) - 0.5 * np.sqrt(np.maximum(level, 0.0)) - 0.1 * level

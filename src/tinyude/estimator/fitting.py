@@ -28,8 +28,9 @@ from tinyude.refinement.apply import parameter_table, refine_fit, refined_figure
 from tinyude.refinement.hidden import bare_model, hidden_figures
 from tinyude.training.batch.accepted import accepted_windows
 from tinyude.training.batch.figures import batch_calibration, batch_counters
-from tinyude.training.batch.fit import Options, batch_fit
+from tinyude.training.batch.fit import batch_fit
 from tinyude.training.batch.observe import Observed
+from tinyude.training.batch.regression import Options
 from tinyude.training.memory import memory_figures
 from tinyude.training.session import Progress, Session
 

@@ -11,7 +11,7 @@ from tinyude.physics import Physics
 from tinyude.training.session import move_parameters
 
 if TYPE_CHECKING:
-    from tinyude.training.batch.fit import _Work
+    from tinyude.training.batch.regression import Regression
     from tinyude.training.batch.state_fit import StateFit
 
 Array = NDArray[Any]
@@ -22,7 +22,7 @@ SETTLED = 1e-6  # of its size: a step below which a parameter has settled
 TELLABLE = 1e-12  # least eigenvalue of the scaled sums for parameters to be told apart
 
 
-def learn_parameters(work: _Work, fits: dict[int, StateFit], beside_terms: bool) -> tuple[Physics, Array, int]:
+def learn_parameters(work: Regression, fits: dict[int, StateFit], beside_terms: bool) -> tuple[Physics, Array, int]:
     """The physics with its parameters moved, their standard errors, and how many cannot be told apart.
 
     Beside the terms of the first pass, so that a parameter does not take over what it cannot explain; or alone, so that

@@ -8,10 +8,11 @@ from tinyude.physics import Parameter, Physics
 from tinyude.systems import pendulum
 from tinyude.training.batch.covariance import NoiseRows, Whitener, band_covariance, interleaved, noise_rows
 from tinyude.training.batch.evidence import posterior
-from tinyude.training.batch.fit import BatchResult, Options, batch_fit
+from tinyude.training.batch.fit import BatchResult, batch_fit
 from tinyude.training.batch.kernel_fit import _missing, _Search, honest_covariance, make_inputs
 from tinyude.training.batch.library import Factor, Offer, evaluate, expression, rich_library
 from tinyude.training.batch.problem import Problem, make_blocks
+from tinyude.training.batch.regression import Options
 from tinyude.training.batch.samples import mend, sensor_noise
 from tinyude.training.batch.selection import make_gram, select
 from tinyude.training.batch.targets import Layout, make_targets

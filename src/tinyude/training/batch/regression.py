@@ -1,0 +1,299 @@
+"""The regression of a record: its targets and the problem of each residual state, given physics and holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import sympy as sp
+from numpy.typing import NDArray
+
+from tinyude.data.grid import MOSTLY_BAD
+from tinyude.data.streams import Stream
+from tinyude.errors import TinyUDEError
+from tinyude.physics import Physics
+from tinyude.physics.holds import CLEARLY_LIKELIER, Hold, as_holds, interval_means
+from tinyude.physics.kinematics import residual_states, seen_columns
+from tinyude.reference.numeric.elementary import TWO_PI
+from tinyude.training.batch.carried_angle import offset_shapes
+from tinyude.training.batch.covariance import Whitener, noise_rows
+from tinyude.training.batch.feedback import followed_states
+from tinyude.training.batch.kernel_fit import make_inputs
+from tinyude.training.batch.library import Offer, given_entry
+from tinyude.training.batch.observe import observe
+from tinyude.training.batch.problem import Problem
+from tinyude.training.batch.state_fit import Choices, StateFit, first_fit, fit_state
+from tinyude.training.batch.targets import PICARD, Targets, corrected, make_targets, within_range
+from tinyude.training.batch.windows import chosen_windows, enough_windows
+
+Array = NDArray[Any]
+CONTRADICTION = 3.0  # chi^2 a row, in units of noise alone, at which a told rate is not the measured one
+NOT_A_RATE = 0.05  # of the rate's RMS: what must be missing; a latency of some samples leaves less
+OTHER_HOLDS = tuple(Hold(kind, shift) for kind in ("held", "linear") for shift in (0, 1, -1))[1:]
+TWO_WAY = 0.05  # least share of samples on either side of 0 for a state to count as a speed
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the user decided; names as in tinyude.UDE."""
+
+    measured: Sequence[str] | None = None
+    on: Sequence[str] | None = None
+    sees: Sequence[str] | None = None
+    library: str | Sequence[sp.Expr] | None = "auto"  # "auto", "rich", terms, or None
+    network: str | None = "auto"  # "auto", "kernel", or None
+    keep: bool = False  # all terms of a given library
+    window: float | None = None  # the longest, seconds
+    hold: str | Mapping[str, Any] = "auto"  # what inputs do between samples; "auto": what the windows tell
+
+
+def evidence_of(fits: Mapping[int, StateFit]) -> float:
+    """Log evidence of the fits of all residual states together."""
+    return sum(fit.evidence for fit in fits.values())
+
+
+class Regression:
+    """Targets of a record and the problems of its residual states."""
+
+    def __init__(self, physics: Physics, stream: Stream, options: Options) -> None:
+        self.physics, self.options = physics, options
+        self.on = residual_states(physics, options.on, "default")
+        self.runs = stream.runs if isinstance(stream.runs, list) else [stream.longest]
+        seen = self.observed = observe(physics, stream, options.measured, self.on, options.window)
+        if not seen.batches:
+            raise TinyUDEError(
+                "No window fits into this record without touching missing or stuck samples; check the sensors, or "
+                "give a longer record."
+            )
+        self.lengths, self.noise, self.carried, self.prior = seen.lengths, seen.noise, seen.carried, seen.prior
+        self.holds = as_holds("held" if options.hold == "auto" else options.hold, physics.inputs)
+        self.targets = self._make_targets()
+        self.sees = seen_columns(physics, options.sees)
+        self._leave_out_undefined()
+
+    def _make_targets(self) -> Targets:
+        seen = self.observed
+        inputs = [interval_means(held, self.holds) for held in seen.inputs]
+        return make_targets(seen.layout, enough_windows(seen.batches), inputs)
+
+    def first_pass(self) -> tuple[Regression, Regression, dict[int, StateFit]]:
+        """The windows, corrected, and their rough fits, under the holds that leave these the most evidence.
+
+        Held unless another is clearly likelier, or what the user says.
+        """
+        others = OTHER_HOLDS if self.options.hold == "auto" and self.physics.inputs else ()
+        passes = []
+        for raw in (self, *map(self._with_hold, others)):
+            work = raw.corrected()
+            passes.append((raw, work, work.rough()))
+        evidence = [evidence_of(fits) for _, _, fits in passes]
+        best = int(np.argmax(evidence))
+        return passes[best if evidence[best] > evidence[0] + CLEARLY_LIKELIER else 0]
+
+    def _with_hold(self, hold: Hold) -> Regression:
+        work = self._fresh()
+        work.holds = (hold,) * len(self.holds)
+        work.targets = work._make_targets()
+        return work
+
+    def contradicted(self) -> list[int]:
+        """States told to be the integral of another whose measured rate says otherwise: their equation may lack a term.
+
+        A late channel differs too, but by little.
+        """
+        found = []
+        for i in self.helpers if self.options.on is None else ():
+            rows = noise_rows(self.targets, self.lengths, self.noise.sigma, i, self.slopes[:, i])
+            problem = Problem(self.targets, i, self.known_targets[i], [], Whitener([rows]))
+            differs = float(np.mean(problem.y**2)) > CONTRADICTION * problem.whitener.expected
+            if differs and problem.size > NOT_A_RATE * float(np.sqrt(np.mean(self.field[:, i] ** 2))):
+                found.append(i)
+        return found
+
+    def with_physics(self, physics: Physics) -> Regression:
+        """The same windows under other parameter values."""
+        work = self._fresh()
+        work.physics = physics
+        return work
+
+    def corrected(self, fits: dict[int, StateFit] | None = None) -> Regression:
+        """With node states that follow the known field, and what was found beyond it, between the samples."""
+        work = self
+        for _ in range(PICARD):
+            field = work.field.copy()
+            for i, fit in (fits or {}).items():
+                field[:, i] += fit.values(work.targets.columns)
+            moved = work._fresh()
+            moved.targets = corrected(self.targets, np.nan_to_num(field))
+            if not (within_range(moved.targets, self.targets) and np.all(np.isfinite(moved.field))):
+                break  # the field is far off, by its units perhaps: the windows' polynomials know better
+            work = moved
+        return work
+
+    def _fresh(self) -> Regression:
+        work = object.__new__(Regression)
+        stale = {"field", "slopes", "known_targets", "offer", "problems"}
+        work.__dict__ = {k: v for k, v in self.__dict__.items() if k not in stale}
+        return work
+
+    @property
+    def states(self) -> int:
+        return self.physics.n_states
+
+    @cached_property
+    def angles(self) -> tuple[int, ...]:
+        return tuple(self.physics.states.index(name) for name in self.physics.angles)
+
+    @cached_property
+    def circular(self) -> tuple[int, ...]:
+        """Angles that go round: only there does it matter that they live on a circle."""
+        return tuple(k for k in self.angles if np.ptp(self.targets.columns[:, k]) > TWO_PI)
+
+    @cached_property
+    def offer(self) -> Offer:
+        columns = self.targets.columns
+        rates = {j for i, j in enumerate(self.physics.kinematic) if j is not None and i not in self.on}
+        if not rates:
+            forward = np.mean(columns[:, : self.states] > 0.0, axis=0)
+            rates = set(np.flatnonzero((forward > TWO_WAY) & (forward < 1.0 - TWO_WAY)).tolist()) - set(self.angles)
+        rms = np.sqrt(np.mean(columns**2, axis=0)) + 1e-300
+        return Offer(
+            self.states, self.angles, tuple(sorted(rates)), rms, columns.min(axis=0), columns.max(axis=0), self.circular
+        )
+
+    @cached_property
+    def followed(self) -> tuple[int, ...]:
+        """Columns of inputs that follow the states: what such an input does and what a state does look alike."""
+        named = followed_states(self.runs, self.physics.inputs, self.holds)
+        return tuple(self.states + self.physics.inputs.index(name) for name in named)
+
+    @cached_property
+    def helpers(self) -> tuple[int, ...]:
+        """States whose equation is known to be complete and whose rate is measured apart from them."""
+        layout, kinematic = self.targets.layout, self.physics.kinematic
+        return tuple(
+            i
+            for i in range(self.states)
+            if i not in self.on
+            and layout.channel[i] not in self.carried
+            and not (layout.channel[i] == layout.channel[kinematic[i] or 0] and kinematic[i] != i)
+        )
+
+    @cached_property
+    def field(self) -> Array:
+        return np.asarray(self.physics.field(*self._split(self.targets.columns)), dtype=np.float64)
+
+    @cached_property
+    def slopes(self) -> Array:
+        return np.nan_to_num(np.asarray(self.physics.jacobian(*self._split(self.targets.columns)), dtype=np.float64))
+
+    @cached_property
+    def known_targets(self) -> list[Array]:
+        return [self.targets.dx[:, i] - self.targets.filtered(self.field[:, i], i) for i in range(self.states)]
+
+    @cached_property
+    def choices(self) -> Choices:
+        library = self.options.library
+        if library is None or isinstance(library, str):
+            return Choices(library, self.options.network is not None)
+        return Choices([given_entry(term) for term in library], self.options.network is not None, self.options.keep)
+
+    def sensitivity(self, state: int) -> Array:
+        """df_i/dp at the nodes (nodes, learned parameters)."""
+        columns = self.targets.columns
+        if not self.physics.learned:
+            return np.zeros((len(columns), 0))
+        return np.asarray(self.physics.parameter_jacobian(*self._split(columns)), dtype=np.float64)[:, state]
+
+    def always_in(self, state: int) -> Array:
+        """Columns that no choice leaves out: learned parameters, then the offsets of carried angles."""
+        parts = [self.sensitivity(state)]
+        parts += [self.slopes[:, state, angle, None] * self.offsets for angle in self.carried_states]
+        return np.concatenate(parts, axis=1)
+
+    @property
+    def carried_states(self) -> list[int]:
+        layout = self.targets.layout
+        return [i for i in range(self.states) if layout.channel[i] in self.carried and layout.order[i] == 0]
+
+    @cached_property
+    def offsets(self) -> Array:
+        targets = self.targets
+        return offset_shapes(targets.node_time, targets.run[targets.owner], self.lengths)
+
+    def shifted(self, fits: dict[int, StateFit]) -> Regression:
+        """With carried angles moved by the offset that the known physics of the residual states saw."""
+        columns = self.targets.columns.copy()
+        start = len(self.physics.learned)
+        knots = self.offsets.shape[1]
+        for k, angle in enumerate(self.carried_states):
+            place = slice(start + k * knots, start + (k + 1) * knots)
+            weight = [np.sum(self.slopes[:, i, angle] ** 2) for i in self.on]
+            seen = [fits[i].terms.coefficients[place] for i in self.on]
+            columns[:, angle] += self.offsets @ (np.array(weight) @ np.array(seen) / (np.sum(weight) + 1e-300))
+        work = self._fresh()
+        work.targets = replace(self.targets, columns=columns)
+        return work
+
+    def problem(self, state: int, learned: Array | None = None) -> Problem:
+        """The regression of one state; learned: slopes (nodes, states) of what was found in a first pass."""
+        targets, sigma = self.targets, self.noise.sigma
+        own = self.slopes[:, state] if learned is None else self.slopes[:, state] + learned
+        rows = [noise_rows(targets, self.lengths, sigma, i, self.slopes[:, i]) for i in self.helpers]
+        whitener = Whitener([*rows, noise_rows(targets, self.lengths, sigma, state, own)])
+        known = self.known_targets
+        return Problem(targets, state, known[state], [known[i] for i in self.helpers], whitener, self.prior)
+
+    def rough(self) -> dict[int, StateFit]:
+        """First pass: terms of the plain library, whose slopes tell how noise in the states enters."""
+        choices = self.choices if self.choices.library is not None else Choices("auto")
+        return {i: first_fit(self.problem(i), self.offer, choices, self.always_in(i)) for i in self.on}
+
+    def final(self, fits: dict[int, StateFit]) -> dict[int, list[StateFit]]:
+        """Second pass: everything that may be offered, by evidence."""
+        sees = tuple(k for k in self.sees if self.options.sees is not None or k not in self.followed)
+        inputs = make_inputs(self.targets.columns, sees, self.circular)
+        offer = replace(self.offer, followed=self.followed)
+        self.problems = {i: self.problem(i, fits[i].slopes(self.targets.columns, self.states)) for i in self.on}
+        return {
+            i: fit_state(problem, offer, self.choices, inputs, self.always_in(i))
+            for i, problem in self.problems.items()
+        }
+
+    def left(self, state: int, fit: StateFit) -> float:
+        """chi^2 a row that a fit leaves, in units of noise alone."""
+        problem = self.problems[state]
+        rest = problem.y - problem.design(fit.values(self.targets.columns)[:, None])[:, 0]
+        rest = rest - problem.fixed(self.always_in(state)) @ fit.terms.coefficients[: fit.parameters]
+        return float(np.mean(rest**2)) / problem.whitener.expected
+
+    def _split(self, columns: Array) -> tuple[Array, Array | None]:
+        return columns[:, : self.states], columns[:, self.states :] if self.physics.n_inputs else None
+
+    def _leave_out_undefined(self) -> None:
+        """Without windows where the known physics has no value: noise may take a level below 0, which has no root."""
+        with np.errstate(all="ignore"):
+            bad = ~np.isfinite(self.field)
+        if not bad.any():
+            return
+        defined = np.ones(self.targets.count, dtype=bool)
+        defined[self.targets.owner[bad.any(axis=1)]] = False
+        share = 1.0 - float(defined.mean())
+        if share > MOSTLY_BAD:
+            node, state = np.argwhere(bad)[0]
+            place = ", ".join(
+                f"{name} = {value:.4g}"
+                for name, value in zip(self.targets.layout.names, self.targets.columns[node], strict=True)
+            )
+            raise TinyUDEError(
+                f"The known physics of {self.physics.states[state]} is not finite at {place}, and so in {share:.0%} of "
+                f"the windows; at most {MOSTLY_BAD:.0%} can be left out: check the equation and the units, or give a "
+                "value there, e.g. sqrt(abs(x))."
+            )
+        batches = chosen_windows(enough_windows(self.observed.batches), defined)
+        self.observed = replace(self.observed, batches=batches)
+        self.targets = self._make_targets()
+        self.__dict__.pop("field", None)
