@@ -34,8 +34,11 @@ def simplest_first(candidate: Candidate) -> tuple[bool, bool, int, int]:
     for what is missing in these motions, not in others.
     """
     place = FIRST.index(candidate.name) if candidate.name in FIRST else len(FIRST)
-    network = any(not isinstance(part, Terms) for part in candidate.model.parts)
-    return network, _acts_otherwise(candidate.model), place, candidate.cost
+    return _has_network(candidate.model), _acts_otherwise(candidate.model), place, candidate.cost
+
+
+def _has_network(model: Model) -> bool:
+    return any(not isinstance(part, Terms) for part in model.parts)
 
 
 def _acts_otherwise(model: Model) -> bool:
@@ -84,15 +87,19 @@ def _by_evidence(candidates: Sequence[Candidate]) -> int:
 
 
 def _by_free_runs(candidates: Sequence[Candidate], most: float) -> int:
-    """The first that is not clearly worse than the best.
+    """The first formula that is not clearly worse than the best; else the best.
 
-    One run that a candidate loses raises the standard error as much as the mean, and would never be clear by itself:
-    beyond `most` times the best's error nothing is kept.
+    Of two networks neither is simpler in a way that would promise more. One run that a candidate loses raises the
+    standard error as much as the mean, and would never be clear by itself: beyond `most` times the best's error
+    nothing is kept.
     """
     errors = np.array([c.error for c in candidates])
     best = int(np.argmin(errors))
     near = errors <= most * errors[best]
-    return next(k for k, c in enumerate(candidates) if k == best or (near[k] and not _worse(c, candidates[best])))
+    for k, candidate in enumerate(candidates):
+        if near[k] and not _has_network(candidate.model) and not _worse(candidate, candidates[best]):
+            return k
+    return best
 
 
 def _not_worse_than_simpler(candidates: Sequence[Candidate], place: int, most: float) -> int:

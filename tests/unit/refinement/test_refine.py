@@ -1,6 +1,7 @@
 """Refinement of whole fits: parameters, jumps, states that are not measured, the choice among candidates."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -138,8 +139,9 @@ def test_fit_says_that_an_unseen_state_takes_a_guess() -> None:
         tu.UDE(told, measured=["x2"], unmeasured={"x1": (1.0, 1.0)}, refine=False).fit(np.arange(100.0), t=0.1)
 
 
-def candidate(name: str, evidence: float, scores: list[float]) -> Candidate:
-    return Candidate(name, None, evidence, np.array(scores))  # type: ignore[arg-type]
+def candidate(name: str, evidence: float, scores: list[float], network: bool = False) -> Candidate:
+    model = SimpleNamespace(parts=[object()] if network else [])
+    return Candidate(name, model, evidence, np.array(scores))  # type: ignore[arg-type]
 
 
 def best(candidates: list[Candidate], by_free_runs: bool, by_evidence: bool) -> str:
@@ -161,6 +163,15 @@ def test_choose_does_not_keep_what_loses_a_run_that_another_predicts() -> None:
     assert next(c.name for c in choose([lost, network], True, False, in_a_loop=True) if c.best) == "terms"
     near = candidate("terms", 0.0, [0.1, 0.03, 0.02, 0.03, 0.02, 0.03])
     assert best([near, network], by_free_runs=True, by_evidence=False) == "terms"
+
+
+def test_choose_takes_the_best_of_networks() -> None:
+    """Formulas are kept for their simplicity, networks for what they predict."""
+    windows = candidate("windows", 0.0, [0.20, 0.04, 0.02, 0.04, 0.06, 0.02], network=True)
+    streaming = candidate("streaming", 0.0, [0.10, 0.04, 0.02, 0.04, 0.05, 0.02], network=True)
+    assert best([windows, streaming], True, False) == "streaming"
+    formula = replace(windows, model=candidate("", 0.0, []).model)
+    assert best([formula, streaming], True, False) == "windows"
 
 
 def test_choose_refuses_learning_that_hurts() -> None:
