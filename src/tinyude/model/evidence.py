@@ -140,6 +140,11 @@ class Evidence:
     uneven_noise: float = 1.0
     sizes: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # RMS of known rate and of rate
 
+    @property
+    def where(self) -> str:
+        """The record that was judged on, in words."""
+        return f"the unseen {self.held_out}" if self.held_out else "the record"
+
 
 def collect_evidence(
     result: FitResult,

@@ -1,4 +1,4 @@
-"""The findings about a fit: rules from evidence to reasons, each with what to do; those of sensors are apart.
+"""The findings about a fit: rules from evidence to reasons, each with what to do.
 
 Thresholds were set on the tuning half of the simulated rigs of `tinyude reproduce verdicts`; its table reports the
 other half.
@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from tinyude.model.evidence import Evidence
+from tinyude.model.physics_findings import SURE, changed_physics, jumped_dynamics, wrong_rates, wrong_sizes, wrong_terms
 from tinyude.model.quantities import percent, seconds, times
 from tinyude.model.reason import BAD, CAUTION, NOTE, Reason
 from tinyude.model.sensor_findings import sensor_findings
-from tinyude.model.wrong_physics import Net, factor_name
 
 RUN_LOST, RUN_LARGE = 0.5, 0.05  # free-run error over the spread: no prediction any more, and worth a warning
 HELD_BACK_LARGE = 0.2
@@ -24,22 +24,12 @@ WORSE = 1.3  # times the error of the known physics alone
 LEFT_LOST, LEFT_LARGE = 0.15, 0.05  # unexplained share of a rate
 LEFT_OVER_NOISE = 3.0  # sound rigs leave 0.85 to 1.2 times the noise (tinyude reproduce verdicts)
 LEFT_SMALL, LEFT_FAR_OVER_NOISE = 0.02, 10.0
-DRIVEN, SURE = 0.35, 5.0  # correlation of what is left with a signal, and standard errors
+DRIVEN = 0.35  # correlation of what is left with a signal
 CROSSED, COLOURED = 0.2, 0.4  # correlations of innovations; 12 sound rigs stay below 0.08 (seeds 0 and 7)
 PASSED = 0.5
 FEW_CYCLES, FEW_WINDOWS = 0.75, 40  # a step response of three time constants has 0.76, a ramp 0.55
 FEW_APART = 10.0  # windows side by side: those that overlap tell the same
-LATE = 0.25  # sample periods
 OUTSIDE = 0.01
-UNITS_OFF = 30.0
-FAR_TOO_SMALL = 100.0  # times: what is known is of no use there; a length in mm makes it 1000 times smaller
-JUMPED, JUMP_EXPLAINS = 8.0, 0.5  # standard errors (sound rigs stay below 4); share of the remainder beyond noise
-JUMP_OVER_NOISE, JUMP_REGION = 1.5, 2.0  # times the noise; ratio of the signal's size before and after
-ADDEND_NEEDED = 1.3  # times less unexplained beside the learned terms, which else explain the same
-ADDEND_GONE = 0.1  # of your term is left: learning has taken it back
-VALUE_LOW, VALUE_HIGH = 0.6, 1.7  # net over your value
-VALUE_SHARE, VALUE_MAIN = 0.05, 0.3  # share of the rate: what was learned on that value, and your own part
-ADDEND_HELPS = 2.0  # times less unexplained; noise in the states alone moves a factor, but then explains no more
 NETWORK = 0.2
 
 
@@ -50,10 +40,6 @@ def judged_horizon(evidence: Evidence) -> int | None:
     expected = np.median(evidence.runs.expected, axis=1)
     able = np.flatnonzero(expected < PREDICTABLE)
     return int(able[-1]) if len(able) else 0
-
-
-def where(evidence: Evidence) -> str:
-    return f"the unseen {evidence.held_out}" if evidence.held_out else "the record"
 
 
 def _room(evidence: Evidence) -> Iterator[Reason]:
@@ -78,119 +64,6 @@ def _room(evidence: Evidence) -> Iterator[Reason]:
         )  # fmt: skip
 
 
-def _changes(evidence: Evidence) -> Iterator[Reason]:
-    if not evidence.changes:
-        return
-    best = evidence.changes[0]
-    text = ", or ".join(change.text for change in evidence.changes)
-    text = f"T{text[1:]}" if text.startswith("the ") else text  # names of states keep their case
-    remedy = " Or ".join(change.remedy for change in evidence.changes)
-    yield Reason(
-        BAD,
-        f"{text}: as given, the known physics leaves {percent(best.share_as_given)} of the rates unexplained, "
-        f"with that changed {percent(best.share)}.",
-        f"{remedy[0].upper()}{remedy[1:]}", "units" if "sign" not in best.text else "sign",
-    )  # fmt: skip
-
-
-def _jumps(evidence: Evidence) -> Iterator[Reason]:
-    for jump in evidence.jumps:
-        left = evidence.unexplained[jump.state]
-        alike = 1.0 / JUMP_REGION < jump.ratio < JUMP_REGION  # else another region was visited
-        if left.over_noise > JUMP_OVER_NOISE and jump.strength > JUMPED and jump.explained > JUMP_EXPLAINS and alike:
-            yield Reason(
-                CAUTION, f"d({jump.state})/dt changed at about {seconds(jump.seconds)} of {where(evidence)}: the model "
-                f"averages what was before and after ({jump.strength:.0f} standard errors apart).",
-                "Fit the stretches before and after apart, or follow the change with partial_fit.", "change",
-            )  # fmt: skip
-
-
-def _kinematics(evidence: Evidence) -> Iterator[Reason]:
-    for lag in evidence.lags:
-        if abs(lag.factor - 1.0) > max(0.05, SURE * lag.factor_error):
-            name = "opposite signs" if abs(lag.factor + 1.0) < 0.05 else factor_name(lag.factor)
-            yield Reason(
-                BAD if lag.factor < 0.5 or lag.factor > 2.0 else CAUTION,
-                f"{lag.rate} is not the rate of {lag.state}: d({lag.state})/dt is {lag.factor:.3g} times {lag.rate}"
-                + (f", which looks like {name}." if name else "."),
-                "Check sign, unit and column of both.", "sign" if lag.factor < 0.0 else "units",
-            )  # fmt: skip
-        elif abs(lag.seconds) > max(SURE * lag.error, LATE * evidence.period):
-            late = lag.rate if lag.seconds > 0.0 else lag.state
-            yield Reason(
-                CAUTION, f"{late} lags {abs(lag.seconds) * 1e3:.2g} ms behind the other channel.",
-                "Shift it by that much before fitting.", "late",
-            )  # fmt: skip
-
-
-def _signs(evidence: Evidence) -> Iterator[Reason]:
-    if evidence.changes:
-        return
-    said = set()
-    for net in evidence.nets:
-        if _replaced(net):
-            continue
-        if net.net * net.yours < 0.0 and abs(net.net) > 0.1 * abs(net.yours) and abs(net.learned) > SURE * net.error:
-            said.add(net.state)
-            yield Reason(
-                CAUTION, f"In d({net.state})/dt the data say net {net.net:.3g} {net.term} against your "
-                f"{net.yours:+.3g} {net.term}: check the sign.", "Correct the physics, or keep the net value.", "sign",
-            )  # fmt: skip
-        elif not net.beside and (name := factor_name(net.net / net.yours)) and abs(net.learned) > 0.5 * abs(net.yours):
-            said.add(net.state)
-            yield Reason(
-                CAUTION, f"In d({net.state})/dt the data say net {net.net:.3g} {net.term} against your "
-                f"{net.yours:+.3g}: a factor of {name}.", "Check the units in that term.", "units",
-            )  # fmt: skip
-        elif _sure(net) and not ADDEND_GONE < net.net / net.yours < FAR_TOO_SMALL:
-            said.add(net.state)
-            yield Reason(
-                CAUTION, f"In d({net.state})/dt the data say net {net.net:.3g} {net.term} against your "
-                f"{net.yours:+.3g} {net.term}, {net.net / net.yours:.2g} times as much.",
-                "Check the units, the columns and the values in that term.", "units",
-            )  # fmt: skip
-        elif (net.state, net.term) in evidence.values and _wrong_value(net):
-            said.add(net.state)
-            yield Reason(
-                CAUTION, f"In d({net.state})/dt the data say net {net.net:.3g} {net.term} against your "
-                f"{net.yours:+.3g} {net.term}; another value of {evidence.values[net.state, net.term]} "
-                "explains it.",
-                "Check that value, or let it be learned (learn = true).", "value",
-            )  # fmt: skip
-    for addend in evidence.addends:
-        unsure = addend.error > 0.2 * abs(addend.factor - 1.0) or addend.needed < ADDEND_NEEDED
-        if addend.state in said or addend.share < 0.02 or unsure or addend.gain < ADDEND_HELPS:
-            continue
-        if addend.factor < -0.3:
-            yield Reason(
-                CAUTION, f"The data want {addend.factor:.2g} times your term {addend.text} in d({addend.state})/dt.",
-                "Check its sign.", "sign",
-            )  # fmt: skip
-        elif name := factor_name(addend.factor):
-            yield Reason(
-                CAUTION, f"The data want {addend.factor:.3g} times your term {addend.text} in d({addend.state})/dt, "
-                f"a factor of {name}.", "Check its units.", "units",
-            )  # fmt: skip
-
-
-def _sure(net: Net) -> bool:
-    return net.share > VALUE_SHARE and abs(net.learned) > SURE * net.error
-
-
-def _replaced(net: Net) -> bool:
-    """Whether nothing of your term is left because a term of another shape has taken its place."""
-    return net.beside and abs(net.net) < SURE * net.error
-
-
-def _wrong_value(net: Net) -> bool:
-    """Whether your value is too large, or too small in a main term; friction beside the known one may be missing.
-
-    Where terms of the same variables and another shape were learned too, what is missing may add to yours.
-    """
-    mainly = net.share * abs(net.yours / net.learned) > VALUE_MAIN and not net.beside
-    return _sure(net) and (net.net / net.yours < VALUE_LOW or (mainly and net.net / net.yours > VALUE_HIGH))
-
-
 def _free_runs(evidence: Evidence) -> Iterator[Reason]:
     runs, index = evidence.runs, judged_horizon(evidence)
     if runs is None or index is None:
@@ -199,7 +72,7 @@ def _free_runs(evidence: Evidence) -> Iterator[Reason]:
     horizon = seconds(float(runs.horizons[index]))
     error, known, expected = (float(np.median(e[index])) for e in (runs.model, runs.known, runs.expected))
     told = (
-        f"Free runs over {horizon} of {where(evidence)} are off by {percent(error)} of the signals' spread "
+        f"Free runs over {horizon} of {evidence.where} are off by {percent(error)} of the signals' spread "
         f"(noise and start explain {percent(expected)}; known physics alone: {percent(known)})"
     )
     unexpected = error > RUN_UNEXPECTED * expected
@@ -252,7 +125,7 @@ def _unexplained(evidence: Evidence) -> Iterator[Reason]:
             yield Reason(
                 BAD if left.share > LEFT_LOST else CAUTION,
                 f"Learning made it worse: {percent(left.share)} of d({state})/dt stays unexplained in "
-                f"{where(evidence)} with the learned part and {percent(left.known)} without.",
+                f"{evidence.where} with the learned part and {percent(left.known)} without.",
                 "Use the known physics alone, or record more and fit again.", "worse",
             )  # fmt: skip
             continue
@@ -316,27 +189,6 @@ def _innovations(evidence: Evidence) -> Iterator[Reason]:
             f"{found.bound:.2f}).", "A state, a delay or a filter is missing in the physics, "
             "or the sensor is filtered: log raw data.", "innovations",
         )  # fmt: skip
-
-
-def _sizes(evidence: Evidence) -> Iterator[Reason]:
-    if evidence.changes:
-        return
-    for state, (known, rate) in evidence.sizes.items():
-        own = [addend.needed for addend in evidence.addends if addend.state == state]
-        balanced = bool(own) and max(own) < ADDEND_NEEDED  # by terms of another shape: not a matter of units
-        if known > UNITS_OFF * rate > 0.0 and not balanced:
-            yield Reason(
-                BAD, f"The known physics makes d({state})/dt {times(known / rate)} times as large as the data do.",
-                "Check the units, of time too (milliseconds: [time] scale = 0.001; degrees: scale = 0.0174533).",
-                "units",
-            )  # fmt: skip
-            return
-        if 0.0 < known < rate / FAR_TOO_SMALL:
-            yield Reason(
-                CAUTION, f"The known physics makes only {percent(known / rate)} of d({state})/dt; the rest is learned.",
-                "Check the units of that state, its inputs and parameters: mm for m, g for kg, kN for N.", "units",
-            )  # fmt: skip
-            return
 
 
 def _parameters(evidence: Evidence) -> Iterator[Reason]:
@@ -425,8 +277,8 @@ def _notes(evidence: Evidence) -> Iterator[Reason]:
 
 
 RULES: tuple[Callable[[Evidence], Iterator[Reason]], ...] = (
-    _room, _changes, _jumps, _kinematics, _signs, _inputs, _free_runs, _unexplained, _innovations, _sizes, _parameters,
-    _excitation, sensor_findings, _coverage, _notes,
+    _room, changed_physics, jumped_dynamics, wrong_rates, wrong_terms, _inputs, _free_runs, _unexplained, _innovations,
+    wrong_sizes, _parameters, _excitation, sensor_findings, _coverage, _notes,
 )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tinyude.model.evidence import Evidence
-from tinyude.model.findings import judged_horizon, reasons, where
+from tinyude.model.findings import judged_horizon, reasons
 from tinyude.model.quantities import percent, seconds
 from tinyude.model.reason import BAD, CAUTION, GOOD, NOTE, Reason
 
@@ -144,7 +144,7 @@ def _good_summary(evidence: Evidence) -> str:
     if "free_run" in shown:
         run = shown["free_run"]
         parts.append(
-            f"Free runs over {seconds(run['seconds'])} of {where(evidence)} are off by {percent(run['error'])} of the "
+            f"Free runs over {seconds(run['seconds'])} of {evidence.where} are off by {percent(run['error'])} of the "
             f"signals' spread (known physics alone: {percent(run['known'])})"
         )
     elif "" in evidence.held_back:
