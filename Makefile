@@ -73,8 +73,9 @@ $(VENV)/installed-docs: $(VENV)/installed-dev
 	$(INSTALL) --no-build-isolation --editable '.[docs]'
 	touch $@
 
+# Who develops wants to know that the core does not compile.
 $(VENV)/installed-dev: $(VENV)/made $(COMPILED)
-	$(INSTALL) --no-build-isolation --editable '.[dev]'
+	TINYUDE_REQUIRE_CORE=1 $(INSTALL) --no-build-isolation --editable '.[dev]'
 	touch $@ $(VENV)/installed
 
 # What judges exported manifests, apart from what we depend on. Its tests are skipped where it cannot be had.
