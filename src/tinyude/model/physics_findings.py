@@ -17,6 +17,7 @@ JUMPED, JUMP_EXPLAINS = 8.0, 0.5  # standard errors (sound rigs stay below 4); s
 JUMP_OVER_NOISE, JUMP_REGION = 1.5, 2.0  # times the noise; ratio of the signal's size before and after
 ADDEND_NEEDED = 1.3  # times less unexplained beside the learned terms, which else explain the same
 ADDEND_GONE = 0.1  # of your term is left: learning has taken it back
+TURNED = 0.7  # of your value: a turned sign makes it -1
 VALUE_LOW, VALUE_HIGH = 0.6, 1.7  # net over your value
 VALUE_SHARE, VALUE_MAIN = 0.05, 0.3  # share of the rate: what was learned on that value, and your own part
 ADDEND_HELPS = 2.0  # times less unexplained; noise in the states alone moves a factor, but then explains no more
@@ -72,15 +73,15 @@ def wrong_terms(evidence: Evidence) -> Iterator[Reason]:
         return
     said = set()
     for net in evidence.nets:
-        if _replaced(net):
-            continue
-        if net.net * net.yours < 0.0 and abs(net.net) > 0.1 * abs(net.yours) and abs(net.learned) > SURE * net.error:
+        if _turned(net):
             said.add(net.state)
             yield Reason(
                 CAUTION, f"In d({net.state})/dt the data say net {net.net:.3g} {net.term} against your "
                 f"{net.yours:+.3g} {net.term}: check the sign.", "Correct the physics, or keep the net value.", "sign",
             )  # fmt: skip
-        elif not net.beside and (name := factor_name(net.net / net.yours)) and abs(net.learned) > 0.5 * abs(net.yours):
+        elif net.beside:
+            continue  # terms of another shape share what is yours: no value of it can be read off
+        elif (name := factor_name(net.net / net.yours)) and abs(net.learned) > 0.5 * abs(net.yours):
             said.add(net.state)
             yield Reason(
                 CAUTION, f"In d({net.state})/dt the data say net {net.net:.3g} {net.term} against your "
@@ -121,18 +122,17 @@ def _sure(net: Net) -> bool:
     return net.share > VALUE_SHARE and abs(net.learned) > SURE * net.error
 
 
-def _replaced(net: Net) -> bool:
-    """Whether nothing of your term is left because a term of another shape has taken its place."""
-    return net.beside and abs(net.net) < SURE * net.error
+def _turned(net: Net) -> bool:
+    """Whether the net value has the other sign; beside terms of another shape, which share it, all of the value."""
+    least = TURNED if net.beside else ADDEND_GONE
+    return net.net / net.yours < -least and abs(net.learned) > SURE * net.error
 
 
 def _wrong_value(net: Net) -> bool:
-    """Whether your value is too large, or too small in a main term; friction beside the known one may be missing.
-
-    Where terms of the same variables and another shape were learned too, what is missing may add to yours.
-    """
-    mainly = net.share * abs(net.yours / net.learned) > VALUE_MAIN and not net.beside
-    return _sure(net) and (net.net / net.yours < VALUE_LOW or (mainly and net.net / net.yours > VALUE_HIGH))
+    """Whether your value is too large, or too small in a main term; friction beside the known one may be missing."""
+    mainly = net.share * abs(net.yours / net.learned) > VALUE_MAIN
+    off = net.net / net.yours < VALUE_LOW or (mainly and net.net / net.yours > VALUE_HIGH)
+    return _sure(net) and off
 
 
 def wrong_sizes(evidence: Evidence) -> Iterator[Reason]:
