@@ -201,7 +201,7 @@ def test_update_takes_what_its_readme_estimates(
     if lacking := emulator.missing():
         pytest.skip(f"{', '.join(lacking)} not found")
     chip, rows = plate
-    config = replace(chip.config, calibration=1000, updates=40)
+    config = replace(chip.config, calibration=1000, updates=40, judged=False)  # one that is judged then rests
     firmware = emulator.build_firmware(core_library("cortex-m4"), config, chip.programs, tmp_path)
     counted = emulator.run(firmware, rows).figures["update_instructions"]
     told = estimates(chip, inference_only=False)["cortex-m4"].update_instructions
