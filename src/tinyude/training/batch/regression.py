@@ -32,7 +32,7 @@ from tinyude.training.batch.windows import chosen_windows, enough_windows
 Array = NDArray[Any]
 CONTRADICTION = 3.0  # chi^2 a row, in units of noise alone, at which a told rate is not the measured one
 NOT_A_RATE = 0.05  # of the rate's RMS: what must be missing; a latency of some samples leaves less
-OTHER_HOLDS = tuple(Hold(kind, shift) for kind in ("held", "linear") for shift in (0, 1, -1))[1:]
+HOLDS = tuple(Hold(kind, shift) for shift in (1, 0, -1) for kind in ("linear", "held"))  # by how late an input acts
 TWO_WAY = 0.05  # least share of samples on either side of 0 for a state to count as a speed
 
 
@@ -82,16 +82,29 @@ class Regression:
     def first_pass(self) -> tuple[Regression, Regression, dict[int, StateFit]]:
         """The windows, corrected, and their rough fits, under the holds that leave these the most evidence.
 
-        Held unless another is clearly likelier, or what the user says.
+        Held unless another is clearly likelier, or what the user says. From held inputs on to those that act sooner or
+        later, as long as that helps.
         """
-        others = OTHER_HOLDS if self.options.hold == "auto" and self.physics.inputs else ()
-        passes = []
-        for raw in (self, *map(self._with_hold, others)):
-            work = raw.corrected()
-            passes.append((raw, work, work.rough()))
-        evidence = [evidence_of(fits) for _, _, fits in passes]
-        best = int(np.argmax(evidence))
-        return passes[best if evidence[best] > evidence[0] + CLEARLY_LIKELIER else 0]
+        if self.options.hold != "auto" or not self.physics.inputs:
+            return self._passed()
+        passes: dict[int, tuple[Regression, Regression, dict[int, StateFit]]] = {}
+
+        def evidence(place: int) -> float:
+            if not 0 <= place < len(HOLDS):
+                return -np.inf
+            if place not in passes:
+                passes[place] = (self if HOLDS[place] == Hold() else self._with_hold(HOLDS[place]))._passed()
+            return evidence_of(passes[place][2])
+
+        held = best = HOLDS.index(Hold())
+        step = -1 if evidence(held - 1) > evidence(held) else 1
+        while evidence(best + step) > evidence(best):
+            best += step
+        return passes[best if evidence(best) > evidence(held) + CLEARLY_LIKELIER else held]
+
+    def _passed(self) -> tuple[Regression, Regression, dict[int, StateFit]]:
+        work = self.corrected()
+        return self, work, work.rough()
 
     def _with_hold(self, hold: Hold) -> Regression:
         work = self._fresh()
