@@ -19,6 +19,7 @@ from tinyude.cli.console import (
     refuse_unwritable,
     say,
     write_json,
+    written,
     wrote,
 )
 from tinyude.cli.options import JsonFile, PhysicsPath
@@ -82,7 +83,7 @@ def fleet(
             reports=reports,
             command=shlex.join(["tinyude", *sys.argv[1:]]),
             progress=lambda what, done, total: moved(done, total),
-            started=_announce,
+            started=lambda client: _announce(client, out),
         )
     _summary(found)
     page = f"{out.rstrip('/')}/fleet.html" if "://" in out else str(Path(out) / "fleet.html")
@@ -105,7 +106,8 @@ def _pooled(
     write_json(json, {"terms": found.to_dicts()})
 
 
-def _announce(client: Any) -> None:
+def _announce(client: Any, out: str) -> None:
+    written.append(f"finished logs in {out}, from which the same command goes on")
     threads = sum(client.nthreads().values())
     errors.print(f"{threads} cores at work; dashboard {client.dashboard_link}", markup=False)
 

@@ -1,7 +1,9 @@
 import json
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -215,6 +217,21 @@ def test_main_names_what_was_written_before_an_interrupt(
     monkeypatch.setattr("tinyude.cli.console.written", [])
     assert run_main(monkeypatch) == 130
     assert capsys.readouterr().err == "error: interrupted; written before: rig.tinyude.\n"
+
+
+def test_main_says_what_an_interrupted_fleet_keeps(
+    rig: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object, started: Callable[[object], None], **__: object) -> None:
+        started(SimpleNamespace(nthreads=dict, dashboard_link="nowhere"))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tinyude.fleet.fit", interrupted)
+    kept: list[str] = []
+    for module in ("console", "fleet"):
+        monkeypatch.setattr(f"tinyude.cli.{module}.written", kept)
+    assert run_main(monkeypatch, "fleet", "{machine}.csv", "--physics", rig / "rig.toml", "--out", "plant") == 130
+    assert "written before: finished logs in plant, from which the same command goes on" in capsys.readouterr().err
 
 
 def test_main_tells_an_os_error_in_one_line(
