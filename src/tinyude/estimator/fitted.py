@@ -18,8 +18,9 @@ from tinyude.errors import TinyUDEError, TinyUDEWarning
 from tinyude.estimator.options import FitOptions
 from tinyude.estimator.streaming import record_windows
 from tinyude.model.candidate import Candidate
+from tinyude.model.collect_evidence import collect_evidence, hidden_evidence
 from tinyude.model.diagnostics import adopt_verdict, record_excerpt, term_shares
-from tinyude.model.evidence import Evidence, collect_evidence, hidden_evidence
+from tinyude.model.evidence import Evidence
 from tinyude.model.model import Model
 from tinyude.model.reason import GOOD
 from tinyude.model.result import FitResult
