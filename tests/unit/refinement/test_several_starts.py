@@ -25,7 +25,6 @@ def lower_level() -> tuple[np.ndarray, np.ndarray]:
     return level + 0.01 * level.std() * rng.standard_normal(len(level)), inflow
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("factor", [1.0 / 3.0, 2.0, 3.0])
 def test_fit_finds_parameters_behind_an_unseen_state_from_guesses_three_times_off(factor: float) -> None:
     level, inflow = lower_level()
