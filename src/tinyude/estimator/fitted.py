@@ -185,7 +185,8 @@ class Fitted:
         Returns
         -------
         float
-            1 for a perfect model; the mean over the states that may lack something. Windows count by their noise.
+            1 for a perfect model; the mean over the states that may lack something. Windows count by their noise;
+            those in which the state jumps do not count.
 
         Raises
         ------
@@ -204,10 +205,8 @@ class Fitted:
             raise TinyUDEError(
                 "No window of this record passes the acceptance test, so there is nothing to score against."
             )
-        on = list(model.on)
-        left = seen.rms(seen.dx - seen.view(model.field(seen.node_x, seen.inputs)))[on]
-        spread = seen.rms(seen.dx - np.average(seen.dx, axis=0, weights=seen.weight[:, 0]))[on]
-        return float(np.mean(1.0 - (left / np.maximum(spread, 1e-300)) ** 2))
+        left = seen.dx - seen.view(model.field(seen.node_x, seen.inputs))
+        return float(np.mean([seen.r2(left[:, i], i) for i in model.on]))
 
     def plot_residual(self, state: str | None = None, against: str | None = None, *, ax: Any = None) -> ResidualDisplay:
         """Plot what was learned along one signal, with its interval and what single windows say.
@@ -231,20 +230,21 @@ class Fitted:
         return ResidualDisplay.from_estimator(self, state=state, against=against, ax=ax)
 
     def plot_free_run(
-        self, Y: Any = None, t: Any = None, u: Any = None, *, start: float = 0.0, ax: Any = None
+        self, Y: Any = None, t: Any = None, u: Any = None, *, start: float | None = None, ax: Any = None
     ) -> FreeRunDisplay:
         """Plot a free run beside what was measured, with the known physics alone.
 
         Parameters
         ----------
         Y : array_like, optional
-            A record as for `fit`; the beginning of the fitted one by default.
+            A record as for `fit`; an excerpt of the fitted one by default.
         t : float or array_like, optional
             Its period or time stamps.
         u : array_like, optional
             Its inputs.
         start : float, optional
-            Seconds into the record.
+            Seconds into the record; of the excerpt by default where its longest stretch without a jump of the state
+            begins.
         ax : matplotlib Axes or sequence of them, optional
             One for each measured state.
 

@@ -127,6 +127,7 @@ def record_excerpt(seen: Windows, stream: Stream, model: Model) -> dict[str, Arr
         "Y": run.samples[:rows:thin],
         "u": run.inputs[:rows:thin],
         "window_t": shown.times[pick],
+        "steady": (shown.room * seen.period)[pick],  # seconds until the state jumps or the run ends
         "x": shown.x[pick],
         "dx": shown.dx[pick],
         "left": (shown.dx - shown.view(model.field(shown.node_x, shown.inputs)))[pick],

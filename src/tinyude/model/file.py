@@ -43,7 +43,8 @@ _STATE = ("sigma", "step")
 _NUMBERS = {"window_half": "half", "window_spacing": "spacing", "sigma_scale": "sigma_scale"}  # in the file, and here
 _SPREAD = ("terms", "network")
 _KERNEL = ("offset", "centres", "inverse_lengths", "weights", "linear")
-_RECORD = ("t", "Y", "u", "window_t", "x", "dx", "left")
+_RECORD = ("t", "Y", "u", "window_t", "steady", "x", "dx", "left")
+_RECORD_LATER = ("steady", "left")  # that older files do not hold
 _KINDS: dict[str, tuple[type, ...]] = {
     "int": (int,), "float": (int, float), "bool": (bool, int), "tuple[int, ...]": (tuple,),
 }  # fmt: skip
@@ -277,8 +278,8 @@ def _kernel(
 
 
 def _record(arrays: Mapping[str, Any]) -> dict[str, Any]:
-    """The excerpt of the record; older files do not say what the model leaves in it."""
-    return {n: arrays[f"record.{n}"] for n in _RECORD if n != "left" or f"record.{n}" in arrays}
+    """The excerpt of the record."""
+    return {n: arrays[f"record.{n}"] for n in _RECORD if n not in _RECORD_LATER or f"record.{n}" in arrays}
 
 
 def _spread(arrays: dict[str, Any], model: Model) -> Spread:

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 
+SURE = 0.03  # of a rate's RMS: noise below that makes no window count more
+
 
 @dataclass(frozen=True)
 class Windows:
@@ -103,6 +105,18 @@ class Windows:
     def rms(self, values: Array) -> Array:
         """Weighted RMS of values (windows, states)."""
         return np.asarray(np.sqrt(np.mean(self.weight * values**2, axis=0)))
+
+    def r2(self, left: Array, state: int) -> float:
+        """R^2 of a model that leaves so much (windows,) of a state's rate unexplained.
+
+        A window counts by the inverse of its noise variance; one in which the state jumps does not count.
+        """
+        steady = self.room > 0 if np.any(self.room > 0) else np.ones(len(self), dtype=bool)
+        rate, floor = self.dx[steady, state], self.floor[steady, state]
+        size = np.average(rate**2, weights=1.0 / (floor**2 + 1e-300))  # short windows' rates are mostly noise
+        weight = 1.0 / (floor**2 + SURE**2 * size + 1e-300)
+        spread = rate - np.average(rate, weights=weight)
+        return 1.0 - float(weight @ left[steady] ** 2) / max(float(weight @ spread**2), 1e-300)
 
     def where(self, chosen: Array) -> Windows:
         """Those windows where `chosen` (windows,) is true."""

@@ -32,7 +32,7 @@ def _axes(ax: Any, count: int, height: float = 2.6) -> tuple[Any, list[Any]]:
     return axes[0].figure, axes[:count]
 
 
-@dataclass
+@dataclass(repr=False)
 class ResidualDisplay:
     """What was learned along one signal.
 
@@ -70,7 +70,7 @@ class ResidualDisplay:
         return self
 
 
-@dataclass
+@dataclass(repr=False)
 class FreeRunDisplay:
     """A free run beside what was measured.
 
@@ -88,7 +88,7 @@ class FreeRunDisplay:
 
     @classmethod
     def from_estimator(
-        cls, ude: Any, Y: Any = None, t: Any = None, u: Any = None, *, start: float = 0.0, ax: Any = None
+        cls, ude: Any, Y: Any = None, t: Any = None, u: Any = None, *, start: float | None = None, ax: Any = None
     ) -> FreeRunDisplay:
         """From a fitted UDE and a record; see `UDE.plot_free_run`."""
         return cls(record_run(ude, Y, t, u, start)).plot(ax=ax)
@@ -110,7 +110,7 @@ class FreeRunDisplay:
         return self
 
 
-@dataclass
+@dataclass(repr=False)
 class ResidualAnalysisDisplay:
     """Correlations of what stays unexplained of one rate.
 
@@ -186,21 +186,33 @@ def correlation(a: Array, b: Array, lags: Sequence[int] | range) -> Array:
     return np.array([float(a[max(k, 0) : n + min(k, 0)] @ b[max(-k, 0) : n - max(k, 0)]) / size for k in lags])
 
 
-def record_run(ude: Any, Y: Any = None, t: Any = None, u: Any = None, start: float = 0.0) -> dict[str, Any]:
-    """A free run over a record, or over the excerpt of the fitted one, from the first window after `start`."""
-    record = getattr(ude, "record_", None)
+def record_run(ude: Any, Y: Any = None, t: Any = None, u: Any = None, start: float | None = None) -> dict[str, Any]:
+    """A free run over a record, or over the excerpt of the fitted one, from the first window after `start`.
+
+    Without `start`, the excerpt's longest stretch in which the state does not jump: no model can follow a kick that
+    nobody told it of.
+    """
     if Y is None:
-        if record is None or len(record["x"]) < 2:
-            raise TinyUDEError("There is no record to run over; give Y, t and u.")
-        first = int(np.searchsorted(record["window_t"], record["t"][0] + start))
-        first = min(first, len(record["x"]) - 2)
-        rows = record["t"] >= record["window_t"][first] - 1e-12
-        times, samples, held = record["t"][rows], record["Y"][rows], record["u"][rows]
-        x0 = record["x"][first]
-        return free_run(ude, times, samples, name="measured", x0=x0, u=held if ude.model_.physics.n_inputs else None)
+        return _excerpt_run(ude, start)
     stream = ude._options.stream(Y, t, u)
     run = stream.longest
     times = run.start + np.arange(len(run.samples)) * stream.period
-    rows = times >= times[0] + start
+    rows = times >= times[0] + (start or 0.0)
     log = Log(times[rows], run.samples[rows], run.inputs[rows] if ude.model_.physics.n_inputs else None)
     return validate(ude, log)
+
+
+def _excerpt_run(ude: Any, start: float | None) -> dict[str, Any]:
+    record = getattr(ude, "record_", None)
+    if record is None or len(record["x"]) < 2:
+        raise TinyUDEError("There is no record to run over; give Y, t and u.")
+    times, begins, seconds = record["t"], record["window_t"], record.get("steady")
+    if start is None and seconds is not None:
+        first = int(np.argmax(np.minimum(seconds, times[-1] - begins)))
+        end = begins[first] + seconds[first]
+    else:
+        first = min(int(np.searchsorted(begins, times[0] + (start or 0.0))), len(begins) - 2)
+        end = times[-1]
+    rows = (times >= begins[first] - 1e-12) & (times <= end + 1e-12)
+    held = record["u"][rows] if ude.model_.physics.n_inputs else None
+    return free_run(ude, times[rows], record["Y"][rows], name="measured", x0=record["x"][first], u=held)
