@@ -14,7 +14,9 @@ from tinyude.errors import TinyUDEError
 
 Array = NDArray[Any]
 
-SHORTEST = 64  # samples
+SHORTEST = 16  # samples of a run
+FIRST_STAMPS = 64  # that a sample period and its phase are first estimated from
+RECORD_MORE = "Record longer, or at a higher rate."
 HOLE = 4.5  # periods without a sample that end a run
 SINGLE = 1.75  # usual steps: a longer one has lost a sample
 JITTER = 0.02  # of a period: below it time stamps count as regular
@@ -76,7 +78,7 @@ def find_period(pieces: Iterable[Array]) -> float:
         steps = np.diff(stamps)
         if not usual:
             if len(stamps) < SHORTEST:
-                raise TinyUDEError(f"t has {len(stamps)} distinct times; at least {SHORTEST} are needed.")
+                raise TinyUDEError(f"t has {len(stamps)} distinct times; at least {SHORTEST} are needed. {RECORD_MORE}")
             usual = float(np.median(steps))
             fit.period = float(steps[steps < SINGLE * usual].mean())
         for part in np.split(stamps, np.flatnonzero(steps >= HOLE * usual) + 1):
@@ -133,7 +135,7 @@ class _PeriodFit:
             self.early = np.concatenate([self.early, stamps])
             elapsed = self.early - self.early[0]
             self.offset = self.period * _phase(elapsed / self.period)
-            for count in _doubling(SHORTEST, len(elapsed)):
+            for count in _doubling(FIRST_STAMPS, len(elapsed)):
                 self._refine(elapsed[:count], np.zeros((2, 3)))
             self.count = len(elapsed)
         else:
@@ -154,7 +156,7 @@ class _PeriodFit:
 
 def _phase(places: Array) -> float:
     """By what share of a period the first of the stamps are off whole numbers, on average."""
-    return float(np.angle(np.mean(np.exp(2j * np.pi * places[:SHORTEST])))) / (2.0 * np.pi)
+    return float(np.angle(np.mean(np.exp(2j * np.pi * places[:FIRST_STAMPS])))) / (2.0 * np.pi)
 
 
 def _doubling(first: int, last: int) -> Iterator[int]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tinyude.data.frames import column_named, computed, has_columns, numbers, seconds
-from tinyude.data.grid import MOSTLY_BAD, SHORTEST, Faults, Piece, Run, find_period, on_grid
+from tinyude.data.grid import MOSTLY_BAD, RECORD_MORE, SHORTEST, Faults, Piece, Run, find_period, on_grid
 from tinyude.errors import TinyUDEError
 from tinyude.reference.signal.ring import LIMIT, usable
 
@@ -283,7 +283,7 @@ def _table(values: Any, names: Sequence[str], what: str, kind: str, shortest: in
         )
     least = SHORTEST if shortest is None else shortest
     if len(table) < least:
-        raise TinyUDEError(f"{what} has {len(table)} samples; at least {least} are needed.")
+        raise TinyUDEError(f"{what} has {len(table)} samples; at least {least} are needed. {RECORD_MORE}")
     return table
 
 

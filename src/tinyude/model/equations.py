@@ -55,15 +55,20 @@ def equation_lines(model: Model, diagnostics: Mapping[str, Any], folded: bool = 
         known = model.physics.texts[index]
         if folded and len(known) > LONG:
             known = f"known({', '.join(_used(model, index))})"
-        line = f"d({state})/dt = {known}"
-        if index in model.on:
-            for entry in diagnostics["terms"]:
-                if entry["state"] == state:
-                    line += " " + _signed(entry)
-            if diagnostics["network"].get(state, 0.0) > 0.0:
-                line += f" + {_network_name(model)}({', '.join(_seen(model, index))})"
-        lines.append(line)
+        learned = _learned(model, diagnostics, index) if index in model.on else []
+        if known == "0" and learned:  # nothing is known: no 0 to add to
+            known, learned = learned[0].removeprefix("+ ").replace("- ", "-", 1), learned[1:]
+        lines.append(" ".join([f"d({state})/dt = {known}", *learned]))
     return lines
+
+
+def _learned(model: Model, diagnostics: Mapping[str, Any], index: int) -> list[str]:
+    """What is added to the known rate of a state: every term with its sign, then the network."""
+    state = model.physics.states[index]
+    parts = [_signed(entry) for entry in diagnostics["terms"] if entry["state"] == state]
+    if diagnostics["network"].get(state, 0.0) > 0.0:
+        parts.append(f"+ {_network_name(model)}({', '.join(_seen(model, index))})")
+    return parts
 
 
 def describe(model: Model, diagnostics: Mapping[str, Any]) -> str:

@@ -260,6 +260,8 @@ def _cut(setup: Setup, now: Estimate) -> Estimate | None:
     if not np.isfinite(passed.cost) or rejected_rows(passed).mean() > MOST_REJECTED:
         return None
     parts = cut_at_jumps(now.batch, passed)
+    if not parts:
+        return None
     return replace(now, batch=batch_of(with_starts(parts, setup.sensing)))
 
 

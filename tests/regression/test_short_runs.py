@@ -1,0 +1,56 @@
+"""Many short experiments, and one short record: as few as 16 samples a run."""
+
+import numpy as np
+import pytest
+
+import tinyude as tu
+
+PERIOD = 0.1
+
+
+def runs(count: int, samples: int, seed: int = 0) -> list[np.ndarray]:
+    """Van der Pol oscillators from starts of their own, with 1 % noise."""
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-2.5, 2.5, (count, 2))
+    rows, fine = [x], 50
+    for _ in range(samples - 1):
+        for _ in range(fine):
+            half = x + 0.5 * PERIOD / fine * field(x)
+            x = x + PERIOD / fine * field(half)
+        rows.append(x)
+    clean = np.stack(rows, axis=1)
+    return list(clean + 0.01 * clean.std(axis=(0, 1)) * rng.standard_normal(clean.shape))
+
+
+def field(x: np.ndarray) -> np.ndarray:
+    return np.stack([x[:, 1], (1.0 - x[:, 0] ** 2) * x[:, 1] - x[:, 0]], axis=-1)
+
+
+def physics() -> tu.Physics:
+    return tu.Physics(["x", "v"], ["v", "v - x"])
+
+
+def test_fit_learns_from_many_short_runs() -> None:
+    ude = tu.UDE(physics()).fit(runs(25, 20), t=PERIOD)
+    assert [row["term"] for row in ude.terms_] == ["v*x**2"]
+    assert ude.terms_[0]["learned"] == pytest.approx(-1.0, abs=0.01)
+    assert ude.verdict_.status == "good"
+
+
+def test_fit_of_one_short_record_learns_parameters_with_a_caution() -> None:
+    known = tu.Physics(["x", "v"], ["v", "m*(1 - x**2)*v - x"], parameters={"m": tu.Parameter(0.5, learn=True)})
+    with pytest.warns(tu.TinyUDEWarning):
+        ude = tu.UDE(known).fit(runs(1, 24, seed=3)[0], t=PERIOD)
+    _, value, low, high = ude.parameters_[0]
+    assert low < value < high and value == pytest.approx(1.0, abs=0.1)
+    assert ude.verdict_.status == "caution"
+
+
+def test_fit_refuses_fewer_samples_with_a_remedy() -> None:
+    with pytest.raises(tu.TinyUDEError, match=r"Y has 15 samples; at least 16 are needed. Record longer"):
+        tu.UDE(physics()).fit(runs(1, 15)[0], t=PERIOD)
+
+
+def test_equations_of_unknown_states_begin_with_what_was_learned() -> None:
+    ude = tu.UDE(tu.Physics(["x", "v"], ["0", "0"]), refine=False).fit(runs(25, 40), t=PERIOD)
+    assert ude.equations()[0].startswith(("d(x)/dt = 0.9", "d(x)/dt = 1"))
