@@ -57,7 +57,8 @@ class UDE(Predicting, Fitted, BaseEstimator):  # type: ignore[misc]
     on : sequence of str, optional
         States whose rate may lack something; by default all that are not the integral of another.
     sees : sequence of str, optional
-        States and inputs that the network sees; all by default.
+        States and inputs that the network sees; all by default. A perceptron sees a state that no known equation reads
+        (a motor's angle) only where it predicts held-out windows clearly better with it.
     wraps : sequence of str or mapping of str to float, optional
         Measured angles that jump by a turn, which is undone: ["theta"] in radians, {"theta": 360} otherwise.
     updates, reservoir, batch : int, optional

@@ -207,6 +207,35 @@ def test_hour_of_nothing_new_leaves_a_fitted_model_as_good_as_it_was(name: str) 
     assert found[0] < 0.01 and max(found) < 1.2 * found[0]
 
 
+def test_network_of_a_motor_stays_as_good_as_it_was_however_far_the_angle_goes() -> None:
+    """It saw the angle, which leaves every range: the error grew tenfold in an hour."""
+    period = 0.005
+
+    def record(minutes: float, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        rng = np.random.default_rng(seed)
+        t = period * np.arange(round(60.0 * minutes / period))
+        u = (1.0 + rng.uniform(-3.0, 3.0, int(t[-1] / 0.7) + 1))[(t / 0.7).astype(int)][:, None]
+        truth = tu.Physics(["angle", "speed"], ["speed", "4*u - 0.8*speed - 4*tanh(speed)*exp(-0.05*speed**2)"], ["u"])
+        x = free_run(known_dynamics(truth), np.zeros(2), t, 1e6 * np.ones(2), u)
+        return x, x + [0.01, 0.05] * rng.standard_normal(x.shape), u
+
+    _, y, u = record(1.0, 1)
+    physics = tu.Physics(["angle", "speed"], ["speed", "4*u"], ["u"])
+    chip = chip_of_model(tu.UDE(physics, library=["speed"], network="mlp", updates=4000).fit(y, t=period, u=u))
+    assert chip.config.sees == (1, 2) and chip.start is not None and chip.start.network_on.any()
+    learner = native.NativeLearner(chip.config, chip.programs, "float32")
+    learner.start(chip.start)
+    x, y, u = record(30.0, 2)
+    seen, still = x[::1000], np.zeros((len(x[::1000]), 1))
+    speed = seen[:, 1]
+    left_out = -0.8 * speed - 4.0 * np.tanh(speed) * np.exp(-0.05 * speed**2)
+    found = []
+    for rows in np.split(np.hstack([y, u]), 30):
+        found.append(np.linalg.norm(learner.residual(seen, still)[:, 0] - left_out) / np.linalg.norm(left_out))
+        learner.push(rows)
+    assert np.ptp(x[:, 0]) > 1000.0 and found[0] < 0.05 and max(found) < 1.2 * found[0]
+
+
 def test_network_is_off_until_it_earns_its_place(ude: tu.UDE) -> None:
     """Terms that hold all there is: from nothing, the network is trained as long as its schedule, and no longer."""
     chip = chip_of_model(ude, weights=False)

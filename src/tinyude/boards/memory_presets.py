@@ -9,7 +9,13 @@ import sympy as sp
 
 from tinyude.errors import TinyUDEError
 from tinyude.physics import Physics
-from tinyude.physics.kinematics import measured_map, rate_channels, residual_states, seen_columns, wrapped_channels
+from tinyude.physics.kinematics import (
+    measured_map,
+    perceptron_columns,
+    rate_channels,
+    residual_states,
+    wrapped_channels,
+)
 from tinyude.reference.config import Config
 from tinyude.training.presets import make_config
 
@@ -64,6 +70,6 @@ def board_config(
         preset, samples, period, {**_SIZES[preset], **overrides},
         channels=len(names), channel=channel, order=order, rate_channel=rate_channels(physics, measured, acts),
         wrap=wrapped_channels(physics, measured),
-        inputs=physics.n_inputs, on=acts, sees=seen_columns(physics, sees), hidden=hidden,
+        inputs=physics.n_inputs, on=acts, sees=perceptron_columns(physics, sees, preset), hidden=hidden,
         parameters=len(physics.learned), library_terms=len(terms), forced=len(physics.learned), seed=seed,
     )  # fmt: skip

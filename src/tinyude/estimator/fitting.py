@@ -81,7 +81,7 @@ def _fit_batch(options: FitOptions, stream: Stream) -> Fit:
     config = learner_config(options, stream, model.terms, on=model.on, holds=found.holds)
     weights = mlp_init(config.sizes, rng_seed(config.seed)) if config.hidden else np.zeros(0)
     result = FitResult(
-        replace(model, hidden=config.hidden, weights=weights),
+        replace(model, sees=config.sees, hidden=config.hidden, weights=weights),
         config=config,
         calibration=batch_calibration(found, config.max_half),
         counters=batch_counters(found),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import sympy as sp
@@ -17,7 +18,14 @@ from tinyude.model.result import FitResult
 from tinyude.model.uncertainty import spread, with_neighbours
 from tinyude.model.windows import Windows
 from tinyude.physics.holds import Hold, as_holds, learner_holds
-from tinyude.physics.kinematics import measured_map, rate_channels, residual_states, seen_columns, wrapped_channels
+from tinyude.physics.kinematics import (
+    free_states,
+    measured_map,
+    perceptron_columns,
+    rate_channels,
+    residual_states,
+    wrapped_channels,
+)
 from tinyude.physics.library import MAX_COLUMNS, default_terms, given_terms, harmonic, linear_terms
 from tinyude.reference.config import Config
 from tinyude.training.batch.accepted import accepted_windows
@@ -27,6 +35,7 @@ from tinyude.training.data_defaults import rotating, rough_rms, two_way, window_
 from tinyude.training.engines import make_engine
 from tinyude.training.memory import memory_figures
 from tinyude.training.presets import longest_half, make_config
+from tinyude.training.restart import clearly_better
 from tinyude.training.seed import seed_of
 from tinyude.training.session import (
     Progress,
@@ -48,7 +57,20 @@ REASON_NAMES = ("across a gap", "non-finite", "stuck", "misfit", "jump", "angle 
 def fit_streaming(
     options: FitOptions, stream: Stream, tell: Progress | None = None, observed: Observed | None = None
 ) -> tuple[FitResult, Session]:
-    """The streaming learner over a whole record, then the updates left."""
+    """The streaming learner over a whole record, then the updates left.
+
+    A perceptron sees free states where it predicts held-out windows clearly better with them.
+    """
+    session = _learned(options, stream, tell)
+    if options.sees is None and _may_see_free_states(options):
+        wider = _learned(replace(options, sees=(*options.physics.states, *options.physics.inputs)), stream)
+        states = wider.engine.state(), session.engine.state()
+        session = wider if clearly_better(wider.config, states[0], session.config, states[1]) else session
+    return streamed_result(options, session, stream, observed=observed), session
+
+
+def _learned(options: FitOptions, stream: Stream, tell: Progress | None = None) -> Session:
+    """A learner that has seen a whole record and made its updates."""
     session = learner_session(options, stream)
     calibrate(session, stream)
     if session.config.parameters:
@@ -56,10 +78,14 @@ def fit_streaming(
     total = stream.count + most_updates(session)
     done = push_stream(session, stream, lambda rows: tell(rows, total) if tell else None)
     train(session, lambda steps: tell(min(done + steps, total), total) if tell else None)
-    result = streamed_result(options, session, stream, observed=observed)
     if tell:
         tell(total, total)
-    return result, session
+    return session
+
+
+def _may_see_free_states(options: FitOptions) -> bool:
+    """Whether there are free states, and a perceptron that could see them."""
+    return options.preset == "default" and bool(tuple(options.hidden)) and bool(free_states(options.physics))
 
 
 def learner_session(options: FitOptions, stream: Stream, live: bool = False) -> Session:
@@ -104,6 +130,7 @@ def learner_config(
 ) -> Config:
     """The learner's configuration for a record and these terms; holds: what a fit found that inputs do."""
     physics, measured = options.physics, options.measured
+    sees = perceptron_columns(physics, options.sees, options.preset)
     _, channel, order = measured_map(physics, measured)
     on = residual_states(physics, options.on, options.preset) if on is None else on
     given = options.learner_settings
@@ -120,14 +147,14 @@ def learner_config(
             given.setdefault("max_half", max(int(0.5 * options.window / stream.period), SHORTEST_HALF))
         given.setdefault("max_half", longest_half(len(stream.longest.samples) if whole else stream.count))
         given.setdefault("poly", window_order(stream, given["max_half"]))
-    second_start = _second_start(options, terms, wrap, live)
+    compared = _second_start(options, terms, wrap, live) or (not live and _may_see_free_states(options))
     if not holds and options.hold != "auto":
         holds = as_holds(options.hold, physics.inputs)
     return make_config(
-        options.preset, samples, stream.period, given, second_start,
+        options.preset, samples, stream.period, given, compared,
         channels=len(stream.names), channel=channel, order=order,
         rate_channel=rate_channels(physics, measured, on),
-        wrap=wrap, inputs=physics.n_inputs, **learner_holds(holds), on=on, sees=seen_columns(physics, options.sees),
+        wrap=wrap, inputs=physics.n_inputs, **learner_holds(holds), on=on, sees=sees,
         hidden=tuple(int(h) for h in options.hidden),
         parameters=len(physics.learned), library_terms=len(terms), forced=len(physics.learned) + forced * len(on),
         seed=seed_of(options.random_state),

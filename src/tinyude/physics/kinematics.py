@@ -85,8 +85,26 @@ def residual_states(physics: Physics, on: Sequence[str] | None, preset: str) -> 
     return free or tuple(range(physics.n_states))
 
 
+def free_states(physics: Physics) -> tuple[str, ...]:
+    """States that nothing known bounds: integrals of another that no equation reads, such as the angle of a motor."""
+    read = {symbol.name for rhs in physics.rhs for symbol in rhs.free_symbols}
+    pairs = zip(physics.states, physics.kinematic, strict=True)
+    return tuple(name for name, rate in pairs if rate is not None and name not in read and name not in physics.angles)
+
+
+def perceptron_columns(physics: Physics, sees: Sequence[str] | None, preset: str) -> tuple[int, ...]:
+    """What a perceptron sees: as told, else every state and input but the free states (paper: those, too).
+
+    Free states leave the range that was learned in, where a perceptron says anything.
+    """
+    if sees is None and preset == "default":
+        free = free_states(physics)
+        sees = [name for name in (*physics.states, *physics.inputs) if name not in free]
+    return seen_columns(physics, sees)
+
+
 def seen_columns(physics: Physics, sees: Sequence[str] | None) -> tuple[int, ...]:
-    """What the network sees: as told, else every state and input."""
+    """What a network may see: as told, else every state and input."""
     names = (*physics.states, *physics.inputs)
     if sees is None:
         return tuple(range(len(names)))

@@ -32,11 +32,11 @@ PRESETS: dict[str, dict[str, Any]] = {
 
 
 def make_config(
-    preset: str, samples: int, period: float, overrides: Mapping[str, Any], second_start: bool = False, **system: Any
+    preset: str, samples: int, period: float, overrides: Mapping[str, Any], compared: bool = False, **system: Any
 ) -> Config:
     """A configuration for a record of so many samples (or a live stream, told by its expected length).
 
-    second_start: held-out windows are to choose between two networks.
+    compared: held-out windows are to choose between two networks.
     """
     if clash := system.keys() & overrides.keys():
         raise TinyUDEError(f"settings names {', '.join(sorted(clash))}, which follow from the rest; leave them out.")
@@ -50,7 +50,7 @@ def make_config(
     if preset == "default" and not (system.get("parameters") or system.get("library_terms")):
         settings["rate"] = _RATE_ALONE
     columns = system.get("parameters", 0) + system.get("library_terms", 0) * len(system["on"])
-    if preset == "default" and system.get("forced", 0) >= columns and not second_start:
+    if preset == "default" and system.get("forced", 0) >= columns and not compared:
         settings["holdout"] = 0  # the network alone, perhaps with a linear part: there is nothing to choose
     settings |= {key: value for key, value in overrides.items() if value is not None}
     updates = settings.get("updates", Config.updates)

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from tinyude.reference.config import Config
-from tinyude.reference.network.holdout import holdout_better, holdout_gain
+from tinyude.reference.network.holdout import CLEARLY, holdout_better, holdout_gain
 from tinyude.reference.network.mlp import Array, mlp_init, mlp_layers
 from tinyude.reference.numeric.elementary import TWO_PI
 from tinyude.reference.numeric.rng import Rng, rng_seed
+from tinyude.reference.numeric.statistics import statistics_error
 from tinyude.reference.signal.nodes import nodes_centre, nodes_gauss
 from tinyude.reference.signal.window import window_make
 from tinyude.training.operations import Operations
@@ -65,6 +66,22 @@ def restart_weights(sizes: Sequence[int], columns: Sequence[int], scales: Array,
         weight[unit, columns[angle]] = sign * steps * scales[angle] / TWO_PI
         bias[unit] = -0.5 * sign * (2 * place + 1 - steps)
     return params
+
+
+def clearly_better(config: Config, state: Mapping[str, Any], plain: Config, other: Mapping[str, Any]) -> bool:
+    """Whether a learner predicts held-out parts clearly better than a plainer one does that saw the same record."""
+    tags, gain = _used_gain(config, state)
+    others, least = _used_gain(plain, other)
+    _, here, there = np.intersect1d(tags, others, return_indices=True)
+    better = gain[here] - least[there]
+    return len(better) > 1 and bool(better.mean() > CLEARLY * statistics_error(better))
+
+
+def _used_gain(config: Config, state: Mapping[str, Any]) -> tuple[Array, Array]:
+    """Parts, and the hold-out gain in each of the network as the model uses it, over all residual states."""
+    tags = np.unique(np.asarray(state["holdout"], dtype=np.float64).reshape(-1, config.width + 1)[:, -1])
+    gain = _gain(config, state, state["average"]) if len(tags) else np.zeros((0, len(config.on)))
+    return tags, gain @ np.asarray(state["network_on"], dtype=np.float64)
 
 
 def _gain(config: Config, state: Mapping[str, Any], params: Array) -> Array:

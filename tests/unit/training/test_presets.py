@@ -2,7 +2,13 @@ import pytest
 
 from tinyude.errors import TinyUDEError
 from tinyude.physics import Physics
-from tinyude.physics.kinematics import measured_map, residual_states, seen_columns
+from tinyude.physics.kinematics import (
+    free_states,
+    measured_map,
+    perceptron_columns,
+    residual_states,
+    seen_columns,
+)
 from tinyude.reference.config import Config
 from tinyude.systems import double_pendulum, pendulum
 from tinyude.training.presets import PRESETS, make_config
@@ -49,6 +55,16 @@ def test_seen_columns_are_states_then_inputs() -> None:
     assert seen_columns(driven, ["tau"]) == (1,)
     with pytest.raises(TinyUDEError, match="these are v, tau"):
         seen_columns(driven, ["force"])
+
+
+def test_perceptron_columns_leave_free_states_out() -> None:
+    motor = Physics(["angle", "speed"], ["speed", "4*u"], inputs=["u"])
+    assert free_states(motor) == ("angle",)
+    assert perceptron_columns(motor, None, "default") == (1, 2)
+    assert perceptron_columns(motor, ["angle"], "default") == (0,)  # as told
+    assert perceptron_columns(motor, None, "paper-v2") == (0, 1, 2)
+    assert free_states(Physics(["angle", "speed"], ["speed", "4*u"], ["u"], angles=["angle"])) == ()  # is wrapped
+    assert free_states(Physics(["x", "v"], ["v", "-2*x"])) == free_states(pendulum().physics) == ()
 
 
 def test_make_config_paper_v2_has_the_papers_constants() -> None:

@@ -3,6 +3,8 @@ import pytest
 import sympy as sp
 
 import tinyude as tu
+from tinyude.model.dynamics import known_dynamics
+from tinyude.model.simulation import free_run
 from tinyude.physics.library import harmonic
 from tinyude.reference.network.mlp import mlp_forward, mlp_layers
 from tinyude.reference.numeric.rng import rng_seed
@@ -62,3 +64,21 @@ def test_ude_starts_twice_only_where_there_is_reason_to(plant: tu.systems.System
     t, Y = plant.stream(noise=0.01, seed=0, seconds=10.0 if plant is SMOOTH else 30.0)
     ude = tu.UDE(plant.physics, random_state=0, updates=100, **settings).fit(Y, t=t)
     assert ude.diagnostics_["updates"] == 100 * starts
+
+
+@pytest.mark.parametrize(
+    ("missing", "sees"), [("-0.8*v - 2*tanh(6*v)*exp(-v**2)", (1, 2)), ("-0.4*v - 6*x - 4*x**3", (0, 1, 2))]
+)
+def test_perceptron_sees_a_free_state_only_where_held_out_windows_ask_for_it(
+    missing: str, sees: tuple[int, ...]
+) -> None:
+    """Known physics reads no position: a motor is the same at every angle, a spring that was left out is not."""
+    rng = np.random.default_rng(1)
+    t = 0.005 * np.arange(8000)
+    u = rng.uniform(-3.0, 3.0, 60)[(t / 0.7).astype(int)][:, None]
+    truth = tu.Physics(["x", "v"], ["v", f"4*u + {missing}"], ["u"])
+    x = free_run(known_dynamics(truth), np.zeros(2), t, 1e3 * np.ones(2), u)
+    y = x + [0.01, 0.02] * rng.standard_normal(x.shape)
+    physics = tu.Physics(["x", "v"], ["v", "4*u"], ["u"])
+    ude = tu.UDE(physics, library=["v"], network="mlp", updates=2000, random_state=1).fit(y, t=t, u=u)
+    assert ude.model_.sees == ude.config_.sees == sees
