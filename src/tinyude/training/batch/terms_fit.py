@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,8 @@ SHAPE_RANGE = 2.5  # in logarithms, that a shape parameter may move
 SHAPE_PRICE = 0.1  # of a term's price for freeing a shape: the value offered was arbitrary anyway
 SAME = 0.02  # share of a column that must be new once shapes have moved (tanh slopes 18 % apart: 0.02)
 DEPENDENT = 1e-10  # of the largest singular value of unit columns: a direction that is rounding
+WEAK = 5.0  # standard errors from 0, below which a term is left out on trial
+WEAK_TRIED = 2  # of those at a time
 MOST_SHAPED = 3  # terms whose shapes are freed together
 
 
@@ -104,14 +106,33 @@ def _free(
             return np.inf  # two shapes that have moved into one: their difference only mimics a third
         return fit.chi2 + price * (len(fit.entries) + SHAPE_PRICE * len(fit.free))
 
+    def refit(entries: list[Entry]) -> TermsFit:
+        return fit_shapes(problem, entries, fixed, angles, offered)
+
     best = found
     entries = [entry for entry in found.entries if entry not in shaped]
     for _ in range(min(len(shaped), MOST_SHAPED)):
-        fits = [fit_shapes(problem, [*entries, entry], fixed, angles, offered) for entry in shaped]
+        fits = [refit([*entries, entry]) for entry in shaped]
         grown = min(fits, key=cost)
         if cost(grown) >= cost(best) and len(entries) >= len(found.entries):
             break
         best, entries = min(best, grown, key=cost), grown.entries
+    return _without_weak(best, fixed.shape[1], refit, cost)
+
+
+def _without_weak(
+    best: TermsFit, parameters: int, refit: Callable[[list[Entry]], TermsFit], cost: Callable[[TermsFit], float]
+) -> TermsFit:
+    """Without terms that are no longer sure now that shapes have moved, while that lowers the criterion."""
+    while len(best.entries) > 1:
+        errors = np.sqrt(np.diag(best.covariance))[parameters : parameters + len(best.entries)]
+        sure = np.abs(best.coefficients[parameters:]) / np.maximum(errors, 1e-300)
+        weakest = [k for k in np.argsort(sure)[:WEAK_TRIED] if sure[k] < WEAK]
+        fits = [refit([entry for j, entry in enumerate(best.entries) if j != k]) for k in weakest]
+        fewer = min(fits, key=cost, default=best)
+        if cost(fewer) >= cost(best):
+            break
+        best = fewer
     return best
 
 

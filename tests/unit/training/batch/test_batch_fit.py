@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 import sympy as sp
 
+import tinyude as tu
 from tinyude.data.streams import as_stream
 from tinyude.experiments.zoo import plant_named
 from tinyude.physics import Parameter, Physics
@@ -266,3 +267,12 @@ def test_the_rich_library_holds_the_cube_of_every_state(states: int) -> None:
     low, high, rms = (np.full(states, value) for value in (-1.0, 1.0, 0.5))
     entries = rich_library(Offer(states, (), (), rms, low, high))
     assert all((Factor("power", k, (3.0,)),) in entries for k in range(states)) and len(entries) == len(set(entries))
+
+
+def test_fit_leaves_out_terms_that_freed_shapes_make_unsure() -> None:
+    plant = plant_named("pump with cavitation")
+    samples, inputs = plant.record(0.01)
+    given = inputs if plant.inputs else None
+    ude = tu.UDE(plant.physics, measured=plant.measured, refine=False).fit(samples, u=given, t=plant.period)
+    assert len(ude.terms_) == 1  # a threshold: eight shapes were found for it, seven of them with 0 in their interval
+    assert plant.error(ude.residual) < 0.02
