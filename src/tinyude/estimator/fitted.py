@@ -19,6 +19,7 @@ from tinyude.estimator.options import FitOptions
 from tinyude.estimator.streaming import record_windows
 from tinyude.model.candidate import Candidate
 from tinyude.model.collect_evidence import collect_evidence, hidden_evidence
+from tinyude.model.collinear import collinear_terms
 from tinyude.model.diagnostics import adopt_verdict, record_excerpt, term_shares
 from tinyude.model.evidence import Evidence
 from tinyude.model.model import Model
@@ -126,7 +127,10 @@ class Fitted:
 
     @property
     def terms_(self) -> list[dict[str, Any]]:
-        """Learned terms: state, term, your value in the known physics, learned, net, error and interval, share."""
+        """Learned terms: state, term, your value in the known physics, learned, net, error and interval, share.
+
+        collinear: whether other terms can stand in for it; then only their sum is determined (`residual_interval`).
+        """
         from tinyude.model.term_table import term_rows
 
         return term_rows(self._fitted(), self.diagnostics_)
@@ -323,6 +327,7 @@ class Fitted:
         seen = seen or self._windows(stream, observed)
         if not options.get("held_out"):
             result.diagnostics["term_shares"] = term_shares(result.model, seen)  # of the model after refinement
+            result.diagnostics["collinear"] = collinear_terms(result.model, seen)
             if result.record is not None:
                 result.record = record_excerpt(seen, stream, result.model)
         return collect_evidence(result, seen, stream, given=self.physics, **options)

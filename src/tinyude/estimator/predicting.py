@@ -151,6 +151,8 @@ class Predicting:
         """
         model = self._fitted()
         start = numbers(x0, model.physics.states, "x0")
+        if u is None and model.physics.n_inputs:
+            raise TinyUDEError(f"This physics has inputs ({', '.join(model.physics.inputs)}); pass their values as u.")
         held = None if u is None else numbers(u, model.physics.inputs, "u")
         between = self.result_.diagnostics.get("holds", {}) if hold is None else hold
         instants = seconds(times, "times")
@@ -301,6 +303,8 @@ class Predicting:
             )
         if not np.all(np.isfinite(states)):
             raise TinyUDEError("X holds non-finite values; drop those rows.")
+        if u is None and model.physics.n_inputs:
+            raise TinyUDEError(f"This physics has inputs ({', '.join(model.physics.inputs)}); pass their values as u.")
         held = None if u is None else numbers(u, model.physics.inputs, "u")
         if held is not None and held.ndim == states.ndim - 1 and model.physics.n_inputs == 1:
             held = held[..., None]

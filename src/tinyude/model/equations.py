@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from scipy.special import stdtrit
 
 from tinyude.errors import printable
+from tinyude.model.collinear import is_collinear
 from tinyude.model.model import Model
 from tinyude.model.quantities import percent
 from tinyude.model.wrapping import HANG, WIDTH, wrapped
@@ -84,11 +85,26 @@ def found_lines(model: Model, diagnostics: Mapping[str, Any]) -> list[str]:
         found = [entry for entry in diagnostics["terms"] if entry["state"] == state]
         share = diagnostics["network"].get(state, 0.0)
         rest = f"{_carrier(model, index)} carries {share:.0%} of it" if share > 0.0 else _remainder(diagnostics, state)
-        lines += _listed(f"residual of {state}:", [*map(_with_interval, found), rest])
+        parts = [
+            *_shared_terms(diagnostics, found),
+            *(_with_interval(e) for e in found if not is_collinear(diagnostics, e)),
+        ]
+        lines += _listed(f"residual of {state}:", [*parts, rest])
     lines += [_parameter(*row) for row in diagnostics["parameters"]]
     if any("[" in line for line in lines):
         lines.append(f"intervals: {CONFIDENCE:.0%}, given these terms and their shapes{_beside(diagnostics)}")
     return lines
+
+
+def _shared_terms(diagnostics: Mapping[str, Any], found: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Collinear terms without intervals of their own, and what that means."""
+    shared = [entry for entry in found if is_collinear(diagnostics, entry)]
+    if not shared:
+        return []
+    signals = ", ".join(diagnostics["collinear"][shared[0]["state"]]["of"])
+    parts = [f"{_coefficient(entry, 'coefficient')} * {short_numbers(entry['term'])}" for entry in shared]
+    meaning = "can stand in for one another: only their sum is determined"
+    return [*parts, f"these {len(shared)} shapes of {signals} {meaning}"]
 
 
 def _listed(title: str, parts: list[str]) -> list[str]:
@@ -145,9 +161,13 @@ def _digits(value: float, error: float) -> int:
 
 
 def _with_interval(entry: Mapping[str, Any]) -> str:
-    digits = _digits(entry["coefficient"], entry["error"])
-    value, low, high = (f"{entry[key]:.{digits}g}" for key in ("coefficient", "low", "high"))
+    value, low, high = (_coefficient(entry, key) for key in ("coefficient", "low", "high"))
     return f"{value} * {short_numbers(entry['term'])} [{low}, {high}]"
+
+
+def _coefficient(entry: Mapping[str, Any], key: str) -> str:
+    """A term's coefficient, or an end of its interval, to the digits that are worth showing."""
+    return f"{entry[key]:.{_digits(entry['coefficient'], entry['error'])}g}"
 
 
 def _signed(entry: Mapping[str, Any]) -> str:

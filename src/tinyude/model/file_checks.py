@@ -110,6 +110,11 @@ def _check_findings(model: Model, found: Mapping[str, Any]) -> None:
         value = held.get((entry["state"], entry["term"]))
         if value is None or not _same(value, entry["coefficient"]) or not entry["low"] <= value <= entry["high"]:
             raise TinyUDEError(f"its equations contradict its numbers: {entry['coefficient']} * {entry['term']}")
+    names = {*model.physics.states, *model.physics.inputs}
+    for state, shared in found.get("collinear", {}).items():
+        told = all((state, term) in held for term in shared["terms"]) and names.issuperset(shared["of"])
+        if not told or not shared["terms"]:
+            raise TinyUDEError(f"its collinear terms of {state!r} are not the model's")
     for name, value, low, high in found["parameters"]:
         parameter = model.physics.parameters.get(name)
         if parameter is None or not _same(parameter.value, value) or not low <= value <= high:

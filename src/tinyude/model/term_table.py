@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from tinyude.model.collinear import is_collinear
 from tinyude.model.model import Model
 from tinyude.model.wrong_physics import net_values
 
@@ -26,6 +27,7 @@ def term_rows(model: Model, diagnostics: Mapping[str, Any]) -> list[dict[str, An
             "error": entry["error"],
             "low": entry["low"],
             "high": entry["high"],
+            "collinear": is_collinear(diagnostics, entry),
             "share": float(shares.get(f"{key[0]}: {key[1]}", float("nan"))),
         })  # fmt: skip
     return sorted(rows, key=lambda row: -(row["share"] if row["share"] == row["share"] else 0.0))

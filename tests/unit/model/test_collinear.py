@@ -1,0 +1,52 @@
+"""Terms that stand in for one another get no interval each."""
+
+import numpy as np
+import pytest
+
+import tinyude as tu
+from tinyude.experiments.zoo import plant_named
+from tinyude.model.collinear import collinear_terms
+
+
+@pytest.fixture(scope="module")
+def converter() -> tu.UDE:
+    """A load whose curve was found as a line and a saturating shape: over the record nearly the same function."""
+    plant = plant_named("buck converter load")
+    samples, inputs = plant.record(0.01)
+    return tu.UDE(plant.physics, measured=plant.measured, refine=False).fit(samples, u=inputs, t=plant.period)
+
+
+def test_collinear_terms_are_told_without_intervals(converter: tu.UDE) -> None:
+    shared = [row for row in converter.terms_ if row["collinear"]]
+    assert len(shared) > 1 and all(np.isfinite(row["low"]) for row in shared)
+    told = " ".join(str(converter).split())
+    assert f"these {len(shared)} shapes of c can stand in for one another: only their sum is determined" in told
+
+
+def test_collinear_terms_have_an_interval_of_their_sum(converter: tu.UDE) -> None:
+    low, high = converter.residual_interval(converter.record_["x"], np.zeros((len(converter.record_["x"]), 1)))
+    widest = np.max(high - low)
+    single = max(row["high"] - row["low"] for row in converter.terms_ if row["collinear"])
+    assert 0.0 < widest < single
+
+
+def test_residual_without_inputs_is_refused_by_their_name(converter: tu.UDE) -> None:
+    for ask in (converter.residual, converter.residual_interval, converter.predict):
+        with pytest.raises(tu.TinyUDEError, match=r"has inputs \(u\); pass their values as u"):
+            ask(converter.record_["x"])
+
+
+def test_terms_apart_keep_their_intervals() -> None:
+    plant = plant_named("ship roll")
+    samples, inputs = plant.record(0.01)
+    given = inputs if plant.inputs else None
+    ude = tu.UDE(plant.physics, measured=plant.measured, refine=False).fit(samples, u=given, t=plant.period)
+    assert len(ude.terms_) == 2 and not any(row["collinear"] for row in ude.terms_)
+
+
+def test_collinear_terms_of_no_windows_are_none(converter: tu.UDE) -> None:
+    plant = plant_named("buck converter load")
+    samples, inputs = plant.record(0.01)
+    seen = converter._windows(converter._options.stream(samples, plant.period, inputs))
+    nothing = seen.where(np.zeros(len(seen), dtype=bool))
+    assert collinear_terms(converter.model_, nothing) == {}
