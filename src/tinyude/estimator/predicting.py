@@ -151,8 +151,6 @@ class Predicting:
         """
         model = self._fitted()
         start = numbers(x0, model.physics.states, "x0")
-        if u is None and model.physics.n_inputs:
-            raise TinyUDEError(f"This physics has inputs ({', '.join(model.physics.inputs)}); pass their values as u.")
         held = None if u is None else numbers(u, model.physics.inputs, "u")
         between = self.result_.diagnostics.get("holds", {}) if hold is None else hold
         instants = seconds(times, "times")
