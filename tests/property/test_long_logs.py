@@ -10,7 +10,7 @@ import pytest
 
 import tinyude as tu
 from tinyude.data import streams
-from tinyude.data.grid import SHORTEST
+from tinyude.data.grid import FIRST_STAMPS
 from tinyude.data.logs import Columns, log_stream
 from tinyude.data.streams import Stream, as_stream
 from tinyude.systems.signals import jittered_times
@@ -51,7 +51,7 @@ def never_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streams, "IN_MEMORY", 0)
 
 
-@pytest.mark.parametrize("rows", [SHORTEST, 97, 1000, 5000])
+@pytest.mark.parametrize("rows", [FIRST_STAMPS, 97, 1000, 5000])
 @pytest.mark.parametrize("jitter", [0.0, 0.3])
 @pytest.mark.usefixtures("never_in_memory")
 def test_log_stream_in_pieces_is_the_record_as_a_whole(tmp_path: Path, rows: int, jitter: float) -> None:
@@ -59,7 +59,7 @@ def test_log_stream_in_pieces_is_the_record_as_a_whole(tmp_path: Path, rows: int
     times = jittered_times(3000, PERIOD, jitter, rng)
     keep = rng.random(3000) > 0.01  # lost rows
     keep[1400:1500] = False  # a hole
-    keep[1530:1600] = False  # and a stretch of 30 rows between two
+    keep[1512:1600] = False  # and a stretch of 12 rows between two
     times = np.repeat(times[keep], np.where(np.arange(keep.sum()) % 500 == 499, 2, 1))  # repeated stamps
     samples, torque = signals(times)
     path = written(tmp_path / "log.parquet", times, samples, torque)

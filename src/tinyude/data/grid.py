@@ -20,6 +20,8 @@ RECORD_MORE = "Record longer, or at a higher rate."
 HOLE = 4.5  # periods without a sample that end a run
 SINGLE = 1.75  # usual steps: a longer one has lost a sample
 JITTER = 0.02  # of a period: below it time stamps count as regular
+GAPPY, SPARSE = 0.15, 0.1  # share of ticks without a sample: above, stamps follow no grid; aimed at for those
+COARSER = 1.1  # factor by which their period is lengthened
 MOSTLY_BAD = 0.2  # share of values that are no numbers, which no repair can answer for
 EARLY = 4096  # stamps, after which a sample period is known well enough to count on
 SLOPE_SAMPLES = 15  # around a sample that is moved to the grid
@@ -65,17 +67,22 @@ class Faults:
     """What was found wrong with the time stamps."""
 
     repeated: int = 0  # time stamps seen before
-    crowded: int = 0  # rows left out because another is nearer to the same tick of the sample period
+    crowded: int = 0  # rows that share a tick of the sample period with another: their mean is taken
     unstamped: int = 0  # rows without a time, left out
     missing: int = 0  # rows filled in as NaN
     jitter: float = 0.0  # RMS of time stamps around the grid, in periods
 
 
 def find_period(pieces: Iterable[Array]) -> float:
-    """The sample period that fits the longest stretch of the time stamps best."""
-    fit, best, usual = _PeriodFit(0.0), _PeriodFit(0.0), 0.0
+    """The sample period that fits the longest stretch of the time stamps best.
+
+    Where stamps follow no grid, as those of random events, one so long that nearly every tick has a sample.
+    """
+    fit, best, usual, early = _PeriodFit(0.0), _PeriodFit(0.0), 0.0, np.zeros(0)
     for stamps in _rising(pieces):
         steps = np.diff(stamps)
+        if len(early) < EARLY:
+            early = np.concatenate([early, steps])
         if not usual:
             if len(stamps) < SHORTEST:
                 raise TinyUDEError(f"t has {len(stamps)} distinct times; at least {SHORTEST} are needed. {RECORD_MORE}")
@@ -86,7 +93,22 @@ def find_period(pieces: Iterable[Array]) -> float:
                 best = max(best, fit, key=lambda f: f.count)
                 fit = _PeriodFit(best.period)
             fit.add(part)
-    return max(best, fit, key=lambda f: f.count).period
+    return _filled_period(max(best, fit, key=lambda f: f.count).period, early)
+
+
+def _filled_period(period: float, steps: Array) -> float:
+    """The period, or where the steps between stamps follow no grid one so long that nearly every tick has a sample."""
+    if _empty(period, steps) > GAPPY:
+        while _empty(period, steps) > SPARSE:
+            period *= COARSER
+    return period
+
+
+def _empty(period: float, steps: Array) -> float:
+    """Share of the ticks of a period without a sample, holes apart."""
+    ticks = np.round(steps[steps < HOLE * period] / period)
+    missing = float(np.sum(np.maximum(ticks - 1.0, 0.0)))
+    return missing / (missing + np.sum(ticks > 0.0) + 1.0)
 
 
 def _rising(pieces: Iterable[Array]) -> Iterator[Array]:
@@ -227,27 +249,37 @@ class _Grid:
         assert part.stamps is not None
         faults, period, begin = self.faults, self.period, self.next
         place = np.round((part.stamps - self.origin) / period).astype(np.intp)
-        place, first = np.unique(place, return_index=True)
-        place, first = place[place >= begin], first[place >= begin]
-        faults.crowded += len(part.stamps) - len(first)
-        samples, inputs, stamps = part.samples[first], part.inputs[first], part.stamps[first]
+        fresh = place >= begin
+        place, stamps, samples, inputs = place[fresh], part.stamps[fresh], part.samples[fresh], part.inputs[fresh]
         offset = stamps - self.origin - place * period
-        if np.max(np.abs(offset), initial=0.0) > JITTER * period and len(first) > SLOPE_SAMPLES:
+        if np.max(np.abs(offset), initial=0.0) > JITTER * period and len(place) > SLOPE_SAMPLES:
             slope, spacing = (
                 savgol_filter(v, SLOPE_SAMPLES, 3, deriv=1, axis=0) for v in (_filled(samples), stamps[:, None])
             )
             samples = samples - slope / spacing * offset[:, None]
             faults.jitter = max(faults.jitter, float(np.sqrt(np.mean(offset**2)) / period))
+        place, first = np.unique(place, return_index=True)
+        faults.crowded += len(part.stamps) - len(place)
         rows = int(place[-1]) + 1 - begin if len(place) else 0
         faults.missing += rows - len(place)
         regular = np.full((rows, samples.shape[1]), np.nan)
-        regular[place - begin] = samples
+        regular[place - begin] = _means(samples, first)
+        inputs = inputs[first]
         before = inputs[:1] if self.held is None or not begin else self.held
         latest = np.searchsorted(place - begin, np.arange(rows), side="right")
         held = np.concatenate([before, inputs])[latest]
         if rows:
             self.held, self.next = held[-1:], begin + rows
         return Run(self.origin + begin * period, regular, held, begin > 0)
+
+
+def _means(samples: Array, first: Array) -> Array:
+    """The mean of the rows from each of `first` to the next, without those that are no numbers."""
+    if len(first) == len(samples):
+        return samples
+    good = np.isfinite(samples)
+    sums, counts = (np.add.reduceat(v, first, axis=0) for v in (np.where(good, samples, 0.0), good.astype(np.float64)))
+    return np.where(counts > 0.0, sums / np.maximum(counts, 1.0), np.nan)
 
 
 def _filled(samples: Array) -> Array:

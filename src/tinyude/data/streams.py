@@ -41,7 +41,7 @@ class Stream:
     runs: Iterable[Run]
     names: tuple[str, ...]
     repeated: int = 0  # time stamps seen before
-    crowded: int = 0  # rows too close to another to have a place of their own
+    crowded: int = 0  # rows that share a tick with another: their mean is taken
     unstamped: int = 0  # rows without a time, left out
     missing: int = 0  # rows filled in as NaN
     jitter: float = 0.0  # RMS of time stamps around the grid, in periods
