@@ -87,7 +87,7 @@ def find_period(pieces: Iterable[Array]) -> float:
             if len(stamps) < SHORTEST:
                 raise TinyUDEError(f"t has {len(stamps)} distinct times; at least {SHORTEST} are needed. {RECORD_MORE}")
             usual = float(np.median(steps))
-            fit.period = float(steps[steps < SINGLE * usual].mean())
+            fit = _PeriodFit(float(steps[steps < SINGLE * usual].mean()))
         for part in np.split(stamps, np.flatnonzero(steps >= HOLE * usual) + 1):
             if fit.count and part[0] - fit.last >= HOLE * usual:
                 best = max(best, fit, key=lambda f: f.count)
@@ -144,7 +144,7 @@ class _PeriodFit:
     """Least squares of stamps on whole numbers, over ever longer stretches so that no sample is miscounted."""
 
     def __init__(self, period: float) -> None:
-        self.period = period
+        self.begin = self.period = period
         self.offset = 0.0  # of the grid from the first stamp, which may be off as any other
         self.count = 0
         self.last = 0.0
@@ -154,7 +154,7 @@ class _PeriodFit:
     def add(self, stamps: Array) -> None:
         self.last = float(stamps[-1])
         if self.count < EARLY:
-            self.early = np.concatenate([self.early, stamps])
+            self.early, self.period = np.concatenate([self.early, stamps]), self.begin  # a few stamps say little
             elapsed = self.early - self.early[0]
             self.offset = self.period * _phase(elapsed / self.period)
             for count in _doubling(FIRST_STAMPS, len(elapsed)):
