@@ -72,7 +72,7 @@ def _fit_batch(options: FitOptions, stream: Stream) -> Fit:
     library = options.library
     if library is not None and not isinstance(library, str):
         library = given_terms(options.physics, list(library)) or None
-    network = options.network if tuple(options.hidden) else None
+    network = options.network if options.layers else None
     chosen = Options(
         options.measured, options.on, options.sees, library, network, options.keep, options.window, options.hold
     )

@@ -60,6 +60,11 @@ class FitOptions:
         return cls(**ude.get_params(deep=False))
 
     @property
+    def layers(self) -> tuple[int, ...]:
+        """Sizes of the perceptron's layers; none where no network is wanted."""
+        return () if self.network is None else tuple(int(size) for size in self.hidden)
+
+    @property
     def learner_settings(self) -> dict[str, Any]:
         """Fields of the streaming learner's configuration that the user gave."""
         return {"updates": self.updates, "reservoir": self.reservoir, "batch": self.batch, **dict(self.settings or {})}

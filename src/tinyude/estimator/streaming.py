@@ -50,6 +50,7 @@ from tinyude.training.session import (
 )
 
 PARAMETER_PASSES = 8
+MOST_HALF = 8192  # samples that the core takes (MAX_HALF in core/src/config.c)
 LIVE_SAMPLES = 40_000  # what a live stream is sized for when nobody says
 REASON_NAMES = ("across a gap", "non-finite", "stuck", "misfit", "jump", "angle against rate", "without motion")
 
@@ -144,7 +145,8 @@ def learner_config(
     elif options.preset == "default":
         whole = isinstance(stream.runs, list)  # a window lies within one run; pieces of a long log go on
         if options.window is not None:
-            given.setdefault("max_half", max(int(0.5 * options.window / stream.period), SHORTEST_HALF))
+            asked = int(min(0.5 * options.window / stream.period, MOST_HALF))
+            given.setdefault("max_half", max(asked, SHORTEST_HALF))
         given.setdefault("max_half", longest_half(len(stream.longest.samples) if whole else stream.count))
         given.setdefault("poly", window_order(stream, given["max_half"]))
     compared = _second_start(options, terms, wrap, live) or (not live and _may_see_free_states(options))
@@ -155,7 +157,7 @@ def learner_config(
         channels=len(stream.names), channel=channel, order=order,
         rate_channel=rate_channels(physics, measured, on),
         wrap=wrap, inputs=physics.n_inputs, **learner_holds(holds), on=on, sees=sees,
-        hidden=tuple(int(h) for h in options.hidden),
+        hidden=options.layers,
         parameters=len(physics.learned), library_terms=len(terms), forced=len(physics.learned) + forced * len(on),
         seed=seed_of(options.random_state),
     )  # fmt: skip

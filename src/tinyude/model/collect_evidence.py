@@ -17,7 +17,8 @@ from tinyude.model.probes import characteristic_seconds, run_errors
 from tinyude.model.result import FitResult, learner_part
 from tinyude.model.simulation import outside
 from tinyude.model.windows import Windows
-from tinyude.model.wrong_physics import addends, changes, net_values, wrong_values
+from tinyude.model.wrong_physics import changes
+from tinyude.model.wrong_values import addends, look_alikes, net_values, wrong_values
 from tinyude.physics import Physics
 
 Array = NDArray[Any]
@@ -80,7 +81,6 @@ def collect_evidence(
         "rolled_back": counters.rolled_back,
         "uneven_noise": noise.sigma_scale,
         "constant": {name: low for name, (low, high) in found["visited"].items() if low == high},
-        "nets": net_values(model, found.get("term_shares")),
         "innovations": None if held_out else _innovations(found.get("innovations", {})),
         "held_back": _held_back(found),
         "held_back_count": int(found.get("refinement", {}).get("held_back_runs", 0)),
@@ -88,7 +88,8 @@ def collect_evidence(
         "input_shifts": {name: shift for name, (_, shift) in found.get("holds", {}).items() if shift},
     }
     if len(seen) < FEWEST:
-        return Evidence(**common)
+        return Evidence(**common, nets=net_values(model, found.get("term_shares")))
+    alike = look_alikes(model, seen)
     field = model.field(seen.node_x, seen.inputs)
     left = seen.dx - seen.view(field)
     alone = seen.view(np.asarray(model.physics.field(seen.node_x, seen.inputs)))
@@ -103,7 +104,8 @@ def collect_evidence(
         changes=changes(model, seen),
         addends=addends(model, seen),
         jumps=jumps(model, seen),
-        values=wrong_values(model, seen),
+        nets=net_values(model, found.get("term_shares"), alike),
+        values=wrong_values(model, seen, alike),
         apart=stream.count / (2.0 * seen.usual + 1.0),
         tied=_tied(model, seen),
         lags=_lags(model, seen, field, found.get("innovations", {}).get("shifts", {})),

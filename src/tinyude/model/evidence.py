@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from tinyude.model.jump import Jump
 from tinyude.model.probes import RunErrors
-from tinyude.model.wrong_physics import Addend, Change, Net
+from tinyude.model.wrong_physics import Change
+from tinyude.model.wrong_values import Addend, Net
 
 Array = NDArray[Any]
 

@@ -17,7 +17,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as to_bytes
 
 from tinyude.data.whole_file import write_whole
-from tinyude.errors import TinyUDEError
+from tinyude.errors import TinyUDEError, no_such_file
 from tinyude.model.equations import describe
 from tinyude.model.file_checks import check_plausible, check_texts
 from tinyude.model.kernel import KernelNetwork
@@ -100,7 +100,7 @@ def read_result(path: str | PathLike[str]) -> tuple[FitResult, dict[str, Any]]:
             metadata = file.metadata() or {}
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except FileNotFoundError:
-        raise TinyUDEError(f"There is no file {path}.") from None
+        raise no_such_file(path) from None
     except (SafetensorError, OSError, ValueError) as error:
         raise TinyUDEError(
             f"{path} is not a whole TinyUDE model ({error}); give a file written by UDE.save() or tinyude "

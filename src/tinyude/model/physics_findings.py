@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from tinyude.model.evidence import Evidence
 from tinyude.model.quantities import percent, seconds, times
 from tinyude.model.reason import BAD, CAUTION, Reason
-from tinyude.model.wrong_physics import Net, factor_name
+from tinyude.model.wrong_physics import factor_name
+from tinyude.model.wrong_values import Net
 
 SURE = 5.0  # standard errors
 LATE = 0.25  # sample periods
@@ -34,7 +35,7 @@ def changed_physics(evidence: Evidence) -> Iterator[Reason]:
         BAD,
         f"{text}: as given, the known physics leaves {percent(best.share_as_given)} of the rates unexplained, "
         f"with that changed {percent(best.share)}.",
-        f"{remedy[0].upper()}{remedy[1:]}", "units" if "sign" not in best.text else "sign",
+        f"{remedy[0].upper()}{remedy[1:]}", best.kind,
     )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from tinyude.model.collinear import is_collinear
 from tinyude.model.model import Model
-from tinyude.model.wrong_physics import net_values
+from tinyude.model.wrong_values import net_values
 
 
 def term_rows(model: Model, diagnostics: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -69,13 +69,24 @@ def known_terms(physics: Physics, state: int) -> dict[str, float]:
 
 def summed_terms(physics: Physics, expression: sp.Expr) -> dict[str, float]:
     """The terms that an expression of the physics is the sum of, by their text, with their coefficients in numbers."""
+    pieces: dict[str, float] = {}
+    for number, shape in _summands(physics, expression):
+        pieces[term_text(shape)] = pieces.get(term_text(shape), 0.0) + number
+    return {shape: number for shape, number in pieces.items() if number}
+
+
+def known_shapes(physics: Physics, state: int) -> list[sp.Expr]:
+    """The terms of the known right-hand side of a state, without their coefficients."""
+    return list(
+        {term_text(shape): shape for number, shape in _summands(physics, physics.rhs[state]) if number}.values()
+    )
+
+
+def _summands(physics: Physics, expression: sp.Expr) -> list[tuple[float, sp.Expr]]:
     values = {sp.Symbol(name): sp.Float(p.value) for name, p in physics.parameters.items()}
     real = {sp.Symbol(name): sp.Symbol(name, real=True) for name in (*physics.states, *physics.inputs)}
-    pieces: dict[str, float] = {}
-    for part in sp.Add.make_args(sp.expand(expression.xreplace(values)).xreplace(real)):
-        number, shape = part.as_coeff_Mul()
-        pieces[term_text(shape)] = pieces.get(term_text(shape), 0.0) + float(number)
-    return {shape: number for shape, number in pieces.items() if number}
+    parts = sp.Add.make_args(sp.expand(expression.xreplace(values)).xreplace(real))
+    return [(float(number), shape) for number, shape in (part.as_coeff_Mul() for part in parts)]
 
 
 def term_text(term: sp.Expr) -> str:

@@ -255,7 +255,7 @@ def _cut_anew(setup: Setup, now: Estimate, whole: Batch) -> Estimate:
 
 
 def _cut(setup: Setup, now: Estimate) -> Estimate | None:
-    """Cut at every jump; None when too much is rejected: then the model is wrong, not the rows."""
+    """Cut at every jump; None when too much is rejected or nothing is left: then the model is wrong, not the rows."""
     passed = setup.make(now.field, now.batch, setup.plan).run(now.unknowns.values, now.noise, now.gate, False)
     if not np.isfinite(passed.cost) or rejected_rows(passed).mean() > MOST_REJECTED:
         return None

@@ -15,7 +15,7 @@ from tinyude.model.probes import RunErrors
 from tinyude.model.simulation import free_run
 from tinyude.model.validation import run_scores
 from tinyude.model.verdict import Verdict, combined, judge
-from tinyude.model.wrong_physics import Addend, Net
+from tinyude.model.wrong_values import Addend, Net
 from tinyude.physics import Physics
 from tinyude.systems.signals import delay, quantise, sensor_noise
 
