@@ -7,6 +7,8 @@ no terminal escape sequence and no invisible or reordering character.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
 
 LONGEST_MESSAGE = 2_000  # characters
 _ENDS = (1_400, 500)  # of a longer message, kept from its beginning and from its end, where the remedy stands
@@ -21,6 +23,21 @@ class TinyUDEError(ValueError):
 
 class TinyUDEWarning(UserWarning):
     """Base of every warning issued by this package."""
+
+
+def no_such_file(path: str | PathLike[str]) -> TinyUDEError:
+    """What to raise for a file that is not there: names one beside it that is called alike."""
+    from difflib import get_close_matches
+
+    wanted = Path(path)
+    try:
+        beside = {f.stem: f.name for f in wanted.absolute().parent.iterdir() if f.suffix == wanted.suffix}
+        near = get_close_matches(wanted.stem, list(beside), 1)
+    except OSError:
+        return TinyUDEError(f"There is no file {path}: its folder is not there; check the path.")
+    folder = wanted.absolute().parent
+    remedy = f"did you mean {wanted.with_name(beside[near[0]])}?" if near else f"check its name in {folder}."
+    return TinyUDEError(f"There is no file {path}; {remedy}")
 
 
 def printable(text: str) -> str:

@@ -42,9 +42,9 @@ def chipset(board: str) -> Chipset:
     return CHIPSETS[board]
 
 
-def parse_bytes(text: str) -> int:
-    """'32768', '32k', '32 kB' or '1M', in units of 1024."""
+def parse_bytes(text: str, option: str) -> int:
+    """'32768', '32k', '32 kB' or '1M', in units of 1024; the option is for the error."""
     match = re.fullmatch(r"\s*(\d+)\s*([kKmM]?)(?:i?[bB])?\s*", text)
     if match is None or int(match[1]) == 0:
-        raise TinyUDEError(f"{text!r} is no amount of memory; write 32k, 1M or a whole number of bytes.")
+        raise TinyUDEError(f"{option} is {text!r}; write a whole number of bytes, or 32k, or 1M.")
     return int(match[1]) * {"": 1, "k": KILO, "m": KILO**2}[match[2].lower()]

@@ -79,8 +79,9 @@ def main() -> None:
             raise KeyboardInterrupt
         sys.exit(status)
     except UsageError as error:
-        place = error.ctx.command_path if error.ctx else "tinyude"
-        _fail(f"{error.format_message().rstrip('.')}; try `{place} --help`.", error.exit_code)
+        from tinyude.cli.usage import usage_line
+
+        _fail(usage_line(error, sys.argv[1:], tuple(COMMANDS)), error.exit_code)
     except (typer.Abort, KeyboardInterrupt):
         from tinyude.cli.console import written
 

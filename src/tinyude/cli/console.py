@@ -65,10 +65,12 @@ def print_lines(lines: Sequence[str], indent: str = "  ") -> None:
 def refuse_unwritable(*paths: Path | None) -> None:
     """Say so before the work is done, not after, when a file cannot be written where it was asked for."""
     for path in paths:
-        if path is not None and path != STDOUT and (path.is_dir() or not path.absolute().parent.is_dir()):
-            raise TinyUDEError(
-                f"Cannot write {path}: there is no folder for it; make the folder or choose another file."
-            )
+        if path is None or path == STDOUT:
+            continue
+        if path.is_dir():
+            raise TinyUDEError(f"Cannot write {path}: it is a folder; give the name of a file.")
+        if not path.absolute().parent.is_dir():
+            raise TinyUDEError(f"Cannot write {path}: there is no folder for it; make it or choose another file.")
 
 
 def write_text(path: Path, text: str) -> None:
@@ -82,9 +84,10 @@ def wrote(path: Path | str) -> None:
     written.append(str(path))
 
 
-def quiet_for(json_file: Path | None) -> None:
-    """Leave stdout to the figures when they are to go there."""
+def quiet_for(json_file: Path | None) -> Path | None:
+    """The file of --json; when that is stdout, all else goes to stderr."""
     console.file = sys.stderr if json_file == STDOUT else None  # type: ignore[assignment]
+    return json_file
 
 
 def print_verdict(verdict: Any) -> None:

@@ -17,7 +17,6 @@ from tinyude.cli.console import (
     print_table,
     print_verdict,
     progress_bar,
-    quiet_for,
     refuse_unwritable,
     write_json,
     write_text,
@@ -26,13 +25,14 @@ from tinyude.cli.console import (
 from tinyude.cli.options import JsonFile, PhysicsPath, Preset, Seed
 from tinyude.data.log import Log
 from tinyude.data.logs import Columns, iter_log, log_stream
+from tinyude.data.streams import Stream
 from tinyude.data.tables import iter_table
 from tinyude.errors import TinyUDEError, TinyUDEWarning, printable
 from tinyude.model.equations import found_lines
 from tinyude.model.quantities import percent, seconds
 from tinyude.model.validation import LONGEST, VALID_ERROR, longest_stretch, validate
 from tinyude.model.wrapping import wrapped
-from tinyude.physics.file import PhysicsFile, load_physics_file
+from tinyude.physics.file import PhysicsFile, fit_settings, load_physics_file
 from tinyude.report.sentences import diagnostics_table, joined
 from tinyude.ude import UDE
 
@@ -64,16 +64,18 @@ def fit(
 ) -> None:
     """Learn what a physics file leaves out of a recorded system."""
     refuse_unwritable(out, report, json)
-    quiet_for(json)
     if held_out is not None and held_out.resolve() in [log.resolve() for log in logs]:
         raise TinyUDEError(f"--validate {held_out} is also fitted to; give a log that the fit does not see.")
+    if twice := [log for k, log in enumerate(logs) if log.resolve() in [other.resolve() for other in logs[:k]]]:
+        raise TinyUDEError(f"{twice[0]} is given twice; its rows would count twice: give each log once.")
     rig = load_physics_file(physics)
     columns = Columns.of(rig)
     with progress_bar(f"reading {joined([log.name for log in logs])}"):
         stream = log_stream(logs, columns)
-    unseen = None if held_out is None else longest_stretch(iter_log(held_out, columns))
-    chosen = {"library": library, "network": network, "hold": hold, "window": window}
-    ude = _estimator(rig, preset, seed, updates, {key: value for key, value in chosen.items() if value is not None})
+    unseen, judged = _unseen(held_out, columns)
+    chosen = {"library": _terms(library), "network": network, "hold": hold, "window": window}
+    flags = fit_settings({key: value for key, value in chosen.items() if value is not None}, "--")
+    ude = _estimator(rig, preset, seed, updates, flags)
     with progress_bar("learning what is missing") as moved, warnings.catch_warnings():
         warnings.simplefilter("ignore", TinyUDEWarning)  # the verdict is printed
         ude.fit(stream, progress=moved)
@@ -83,8 +85,8 @@ def fit(
     ude.diagnostics_["columns"] = columns.to_dict()  # so that the model finds its signals in other logs
     ude.diagnostics_["units"] = dict(rig.units)
     run, told = _validated(ude, unseen, held_out)
-    if held_out is not None:
-        ude.validate(log_stream([held_out], columns), 0.0, name=held_out.name, unused=unused_columns(held_out, columns))
+    if held_out is not None and judged is not None:
+        ude.validate(judged, 0.0, name=held_out.name, unused=unused_columns(held_out, columns))
     print_table(diagnostics_table(ude.diagnostics_, list(columns.measured)))
     print_lines(wrapped(found_lines(ude.model_, ude.diagnostics_), console.width - 2))
     print_lines([*told, *_from_many_starts(ude)])
@@ -120,18 +122,30 @@ def unused_columns(path: Path, columns: Columns) -> dict[str, tuple[Any, Any]]:
     return {name: (times, values) for name, values in table.items() if name not in used}
 
 
+def _unseen(path: Path | None, columns: Columns) -> tuple[Log | None, Stream | None]:
+    """The log to predict freely, read before the fit: its longest stretch, and all of it."""
+    if path is None:
+        return None, None
+    try:
+        return longest_stretch(iter_log(path, columns)), log_stream([path], columns)
+    except TinyUDEError as error:
+        raise TinyUDEError(f"--validate {path}: {error}") from None
+
+
+def _terms(library: str | None) -> Any:
+    """--library as a physics file has it."""
+    if library is None or library in ("auto", "rich", "none"):
+        return library
+    return [term.strip() for term in library.split(";") if term.strip()]
+
+
 def _estimator(rig: PhysicsFile, preset: str, seed: int, updates: int | None, chosen: dict[str, Any]) -> UDE:
     """Flags go before the file's [fit], which goes before the defaults."""
     settings = {"library": "auto", "network": "auto", "hold": "auto", "window": None} | rig.fit | chosen
-    library: Any = settings["library"]
-    if library == "none":
-        library = None
-    elif isinstance(library, str) and library not in ("auto", "rich"):
-        library = [term.strip() for term in library.split(";") if term.strip()]
     return UDE(
         rig.physics,
         preset=preset,
-        library=library,
+        library=None if settings["library"] == "none" else settings["library"],
         network=None if settings["network"] == "none" else settings["network"],
         measured=tuple(rig.measured),
         on=rig.residual_on,

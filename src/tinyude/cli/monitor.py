@@ -22,7 +22,9 @@ PARAMETERS = 3  # the group of parameters among a board's names
 
 
 def monitor(
-    source: Annotated[str, typer.Argument(help="A serial port, tcp://HOST:PORT, or a file that --raw kept.")],
+    source: Annotated[
+        str, typer.Argument(metavar="SOURCE", help="A serial port, tcp://HOST:PORT, or a file that --raw kept.")
+    ],
     record: Annotated[Path | None, typer.Option(help="Keep the rows as this Parquet file, for `tinyude fit`.")] = None,
     raw: Annotated[Path | None, typer.Option(help="Keep the bytes of the line as this file.")] = None,
     send: Annotated[Path | None, typer.Option(help="Send this model (.tinyude or .json) to the board first.")] = None,

@@ -7,8 +7,11 @@ from typing import Annotated
 
 import typer
 
+from tinyude.cli.console import quiet_for
+
 JsonFile = Annotated[
-    Path | None, typer.Option("--json", metavar="FILE", help="Also write the figures as JSON; - for stdout.")
+    Path | None,
+    typer.Option("--json", metavar="FILE", help="Also write the figures as JSON; - for stdout.", callback=quiet_for),
 ]
 Seed = Annotated[int, typer.Option(help="Seed of everything random.", min=0)]
 Preset = Annotated[str, typer.Option(help="default, paper-v2 or paper-v1.")]

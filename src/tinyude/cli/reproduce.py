@@ -9,6 +9,7 @@ import typer
 
 from tinyude.cli.console import console, print_lines, progress_bar, refuse_unwritable, say, write_json
 from tinyude.cli.options import JsonFile
+from tinyude.errors import TinyUDEError
 from tinyude.experiments import NAMES, load
 
 DOCS = Path("docs/reproduction.md")
@@ -19,7 +20,7 @@ def reproduce(
     quick: Annotated[
         bool, typer.Option("--quick", help="Fewer seeds and solver iterations: minutes, not hours.")
     ] = False,
-    jobs: Annotated[int, typer.Option(help="Processes at work; -1: one for each core.")] = -1,
+    jobs: Annotated[int, typer.Option(metavar="N", help="Processes at work; -1: one for each core.")] = -1,
     scheduler: Annotated[
         str | None,
         typer.Option(
@@ -36,6 +37,8 @@ def reproduce(
     chosen = list(NAMES) if "all" in names else list(dict.fromkeys(names))
     for name in chosen:
         load(name)
+    if jobs == 0:
+        raise TinyUDEError("--jobs is 0; give 1 or more, or -1 for one on each core.")
     refuse_unwritable(json, DOCS if docs else None)
     from tinyude.experiments.page import write_pages
     from tinyude.experiments.runner import reproduce as run

@@ -96,9 +96,11 @@ def _horizon(record: Log, at: float, seconds: float) -> tuple[np.ndarray, np.nda
         beyond = np.arange(times[inside][-1] + period, start + seconds + 0.5 * period, period)
         return np.concatenate([times[inside], beyond]), None
     if last < start + seconds - period:
+        at_its_end = start > last - period
+        remedy = f"--at {max(first, last - seconds):.10g}" if at_its_end else f"--seconds {last - start:g}"
         raise TinyUDEError(
             f"The log holds inputs until {last:.10g} s, but the run would end at {start + seconds:.10g} s; "
-            f"give --seconds {last - start:g} or less."
+            f"give {remedy} or less."
         )
     return times[inside], record.u[rows[inside]]
 

@@ -36,6 +36,9 @@ def size(
     ram: Annotated[
         str | None, typer.Option(metavar="BYTES", help="RAM that there is, e.g. 32k; by default the board's.")
     ] = None,
+    flash: Annotated[
+        str | None, typer.Option(metavar="BYTES", help="Flash that there is, e.g. 128k; not checked if left out.")
+    ] = None,
     reservoir: Reservoir = None,
     compact: Compact = False,
     kept_terms: KeptTerms = False,
@@ -49,18 +52,22 @@ def size(
 ) -> None:
     """Tell RAM by array, flash and stack of a learner on a board, and what to do when it does not fit.
 
-    Without a model or physics: of the demo's pendulum.
+    Without a model or physics: of the demo's pendulum. Exits with 3 when it does not fit.
     """
     refuse_unwritable(json)
     found = chipset(board)
-    limit = found.ram_bytes if ram is None else parse_bytes(ram)
+    limit = found.ram_bytes if ram is None else parse_bytes(ram, "--ram")
+    flash_limit = None if flash is None else parse_bytes(flash, "--flash")
     chip = _chip(model, physics, preset, not no_weights).reduced(reservoir, compact, kept_terms, no_network)
     chip = chip.forgetting(forget)
     memory = native.memory(chip.config, "float32")
     built, notes = _built(chip, board, _prefix(model))
     rest = built.ram_bytes - memory["total"] - STACK_RESERVED if built else 0
     needed = memory["total"] + STACK_RESERVED + rest
-    fits = limit is None or needed <= limit
+    if flash_limit is not None and built is None:
+        raise TinyUDEError(f"--flash cannot be checked. {notes[0]}")
+    in_ram = limit is None or needed <= limit
+    in_flash = flash_limit is None or built is None or built.flash_bytes <= flash_limit
     saved = native.NativeLearner(chip.config, chip.programs, "float32").save_bytes
     costs, silence = _life(chip) if life else ({}, [])
     print_table(
@@ -68,13 +75,23 @@ def size(
     )
     lines = notes + silence + idle_network(chip)
     if limit is not None:
-        lines.append(f"{needed:,} of {limit:,} bytes of RAM: {'it fits.' if fits else 'it does not fit.'}")
-        lines += [] if fits else fitting(chip, limit - (needed - memory["total"]), limit)
+        lines.append(_told(needed, limit, "RAM"))
+        lines += [] if in_ram else fitting(chip, limit - (needed - memory["total"]), limit)
+    if flash_limit is not None and built is not None:
+        lines.append(_told(built.flash_bytes, flash_limit, "flash"))
+        lines += [] if in_flash else ["Fit a smaller model, or take --no-network or --kept-terms."]
     print_lines(lines)
+    fits = in_ram and in_flash
     figures = {"board": board, "memory": memory, "stack_reserved": STACK_RESERVED, "ram": needed, "fits": fits}
     compiled = {"flash": built.flash_bytes, "stack": built.stack_bytes} if built else {}
     figures |= {"saved": saved, "life": costs}
-    write_json(json, {**figures, **compiled, "ram_limit": limit, "notes": lines})
+    write_json(json, {**figures, **compiled, "ram_limit": limit, "flash_limit": flash_limit, "notes": lines})
+    if not fits:
+        raise typer.Exit(3)
+
+
+def _told(needed: int, limit: int, memory: str) -> str:
+    return f"{needed:,} of {limit:,} bytes of {memory}: {'it fits.' if needed <= limit else 'it does not fit.'}"
 
 
 def _chip(model: Path | None, physics: Path | None, preset: str, weights: bool) -> Chip:

@@ -16,7 +16,7 @@ import polars as pl
 from tinyude.data.archives import read_mat, read_npz
 from tinyude.data.columns import chosen_columns, same_length
 from tinyude.data.csv_file import MAX_COLUMNS, MISSING, iter_csv_frames
-from tinyude.errors import TinyUDEError
+from tinyude.errors import TinyUDEError, no_such_file
 from tinyude.physics.expressions import Array
 
 Table = dict[str, Array]
@@ -70,6 +70,8 @@ def iter_table(
         for piece in _pieces_of(path, columns, rows, time, held):
             empty = False
             yield piece
+    except FileNotFoundError:
+        raise no_such_file(path) from None
     except OSError as error:
         raise TinyUDEError(f"Cannot read {path}: {(error.strerror or str(error)).rstrip('.')}.") from None
     if empty:
@@ -87,8 +89,8 @@ def _pieces_of(
     if ending in _TABLES:
         return _TABLES[ending](path, columns, rows)
     if ending not in _RECORDINGS:
-        known = ", ".join((*_CSV_ENDINGS, *(f".csv{e}" for e in _PACKED), *_TABLES, *filter(None, _RECORDINGS)))
-        raise TinyUDEError(f"{path} is of an unknown kind; give a file that ends in one of {known}, or a ROS 2 bag.")
+        known = " ".join((*_CSV_ENDINGS, *_TABLES, *filter(None, _RECORDINGS)))
+        raise TinyUDEError(f"{path} is no log by its ending; give one of {known} or a ROS 2 bag.")
     if not columns:
         raise TinyUDEError(f"The channels of {path} have stamps of their own; name the columns to read.")
     path.stat()  # a missing file is named as such

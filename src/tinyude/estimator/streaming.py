@@ -86,7 +86,7 @@ def _learned(options: FitOptions, stream: Stream, tell: Progress | None = None) 
 
 def _may_see_free_states(options: FitOptions) -> bool:
     """Whether there are free states, and a perceptron that could see them."""
-    return options.preset == "default" and bool(tuple(options.hidden)) and bool(free_states(options.physics))
+    return options.preset == "default" and bool(options.layers) and bool(free_states(options.physics))
 
 
 def learner_session(options: FitOptions, stream: Stream, live: bool = False) -> Session:

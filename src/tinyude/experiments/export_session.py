@@ -85,7 +85,7 @@ def _said(line: str, folder: Path) -> str:
     command = [sys.executable, "-m", "tinyude", *arguments] if program == "tinyude" else [program, *arguments]
     environment = {**os.environ, "COLUMNS": "120", "NO_COLOR": "1"}
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=environment)
-    if done.returncode not in (0, 1):
+    if done.returncode not in (0, 1, 3):
         raise TinyUDEError(f"{line!r} failed: {done.stderr.strip()[-500:]}; install what it needs.")
     printed = [] if arguments[0] == "fit" else done.stdout.rstrip().split("\n")  # the fit's report is another page's
     return "".join(f"{text.rstrip()}\n" for text in (f"$ {line}", *printed))

@@ -32,6 +32,7 @@ WITHIN_A_TURN = (
     2.0  # rad; the RMS of an angle beyond which a fit that did not wrap it saw other turns than the middle one
 )
 CALIBRATION = 10_000  # ticks
+MOST_ENTRIES = 1_000_000  # windows that the core takes (MAX_ENTRIES in core/src/config.c)
 
 
 @dataclass(frozen=True)
@@ -51,8 +52,8 @@ class Chip:
 
     def resized(self, reservoir: int | None = None, compact: bool = False) -> Chip:
         """With so many reservoir entries, and with entries in int16 if `compact`."""
-        if reservoir is not None and reservoir < 1:
-            raise TinyUDEError(f"reservoir is {reservoir}; give at least 1 entry.")
+        if reservoir is not None and not 1 <= reservoir <= MOST_ENTRIES:
+            raise TinyUDEError(f"reservoir is {reservoir}; give 1 to {MOST_ENTRIES:,} windows.")
         config = replace(self.config, reservoir=self.config.reservoir if reservoir is None else reservoir)
         return replace(self, config=replace(config, compact=config.compact or compact))
 
@@ -72,6 +73,8 @@ class Chip:
         if seconds is None:
             return self
         config = self.config
+        if not np.isfinite(seconds):
+            raise TinyUDEError(f"forget is {seconds}; give seconds, or leave it out to forget nothing.")
         windows = round(seconds / (config.sample_period * config.stride))
         least = config.block * config.groups
         if windows < least:

@@ -56,7 +56,7 @@ TARGETS: dict[str, dict[str, str]] = {
 def export_files(chip: Chip, target: str, prefix: str, inference_only: bool = False) -> dict[str, str]:
     """Every file of a package, path to text; the same chip always gives the same texts, on any machine."""
     if target not in TARGETS:
-        raise TinyUDEError(f"target is {target!r}; use one of {', '.join(TARGETS)}.")
+        raise TinyUDEError(f"target is {target!r}; use one of {', '.join(TARGETS)}, fmu.")
     check_prefix(prefix)
     files = predictor_files(chip, prefix) if inference_only else learner_files(chip, prefix)
     templates = environment()

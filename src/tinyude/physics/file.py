@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tinyude.errors import TinyUDEError
-from tinyude.physics.holds import Hold
+from tinyude.errors import TinyUDEError, no_such_file
+from tinyude.physics.holds import KINDS, Hold
 from tinyude.physics.kinematics import residual_states
 from tinyude.physics.parameter import Parameter
 from tinyude.physics.physics import Physics
@@ -111,10 +111,14 @@ def load_physics_file(path: str | Path) -> PhysicsFile:
         data = tomllib.loads(content.decode("utf-8"))
     except TinyUDEError:
         raise
+    except FileNotFoundError:
+        raise no_such_file(path) from None
     except OSError as error:
         raise TinyUDEError(f"Cannot read the physics file {path}: {error.strerror}.") from None
     except (ValueError, RecursionError) as error:
-        raise TinyUDEError(f"{path} is not valid TOML: {error}.") from None
+        raise TinyUDEError(
+            f"{path} is not valid TOML: {error}; give a physics file as tinyude init writes it."
+        ) from None
     try:
         return _physics_file(data)
     except TinyUDEError as error:
@@ -155,7 +159,7 @@ def _physics_file(data: Mapping[str, Any]) -> PhysicsFile:
         holds={name: signal.hold for name, signal in inputs.items() if signal.hold is not None},
         unmeasured=unmeasured,
         units={name: signal.unit for name, signal in (*measured.items(), *inputs.items()) if signal.unit},
-        fit=_fit_settings(tables["fit"]),
+        fit=fit_settings(tables["fit"]),
         scales={s.column: s.scale for s in (*measured.values(), *inputs.values(), Signal(str(time), time_scale))},
     )
     _refuse_shared_columns(made)
@@ -207,18 +211,18 @@ def _signal(value: Any, where: str) -> Signal:
     return Signal(_column(value.get("column"), f"{where}.column"), scale, turn, hold, unit)
 
 
-def _fit_settings(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings of the estimator that a file may give."""
-    library, network = table.get("library", "auto"), table.get("network", "auto")
-    texts = isinstance(library, list) and all(isinstance(item, str) for item in library)
+def fit_settings(table: Mapping[str, Any], where: str = "fit.") -> dict[str, Any]:
+    """Settings of the estimator that a file, or a command line, may give; `where` leads their names in errors."""
+    library = table.get("library", "auto")
+    texts = isinstance(library, list) and library and all(isinstance(item, str) for item in library)
     if not texts and library not in ("auto", "rich", "none"):
-        raise TinyUDEError(f'fit.library is {library!r}; use "auto", "rich", "none", or a list of terms as text.')
-    if network not in ("auto", "kernel", "mlp", "none"):
-        raise TinyUDEError(f'fit.network is {network!r}; use "auto", "kernel", "mlp" or "none".')
-    if not isinstance(table.get("hold", "auto"), str):
-        raise TinyUDEError(f'fit.hold is {table["hold"]!r}; use "auto", "held", "linear" or "cubic".')
-    if "window" in table and not _factor(table["window"], "fit.window") > 0.0:
-        raise TinyUDEError(f"fit.window is {table['window']!r}; give the length of the longest window in seconds.")
+        raise TinyUDEError(f"{where}library is {library!r}; use auto, rich, none, or at least one term as text.")
+    for key, words in (("network", ("auto", "kernel", "mlp", "none")), ("hold", ("auto", *KINDS))):
+        if table.get(key, "auto") not in words:
+            raise TinyUDEError(f"{where}{key} is {table[key]!r}; use one of {', '.join(words)}.")
+    window = table.get("window", 1.0)
+    if isinstance(window, bool) or not isinstance(window, int | float) or not 0.0 < window < math.inf:
+        raise TinyUDEError(f"{where}window is {window!r}; give the longest window in seconds, above 0.")
     return dict(table)
 
 

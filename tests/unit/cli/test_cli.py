@@ -145,8 +145,18 @@ def test_report_writes_the_page_of_a_saved_model(model: Path, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["fit", "no.csv", "--physics", "rig.toml"], "Cannot read"),
-        (["fit", "log.csv", "--physics", "no.toml"], "Cannot read the physics file"),
+        (["fit", "no.csv", "--physics", "rig.toml"], "There is no file no.csv; check its name in"),
+        (["fit", "lo.csv", "--physics", "rig.toml"], "There is no file lo.csv; did you mean log.csv?"),
+        (["fit", "no/log.csv", "--physics", "rig.toml"], "its folder is not there"),
+        (["fit", "log.csv", "--physics", "rigg.toml"], "There is no file rigg.toml; did you mean rig.toml?"),
+        (["fit", "log.csv", "log.csv", "--physics", "rig.toml"], "log.csv is given twice"),
+        (["fit", "log.csv", "--physics", "rig.toml", "--network", "deep"], "use one of auto, kernel, mlp, none."),
+        (["fit", "log.csv", "--physics", "rig.toml", "--hold", "zoh"], "use one of auto, held, linear, cubic."),
+        (["fit", "log.csv", "--physics", "rig.toml", "--window", "0"], "--window is 0.0; give the longest window"),
+        (["fit", "log.csv", "--physics", "rig.toml", "--library", ";"], "--library is []; use auto, rich, none"),
+        (["fit", "log.csv", "--physics", "rig.toml", "--out", "."], "Cannot write .: it is a folder"),
+        (["fit", "log.csv", "--physics", "rig.toml", "--validate", "no.csv"], "--validate no.csv: There is no file"),
+        (["reproduce", "verdicts", "--jobs", "0"], "--jobs is 0; give 1 or more"),
         (["fit", "log.csv", "--physics", "rig.toml", "--preset", "best"], "preset is 'best'"),
         (["fit", "log.csv", "--physics", "rig.toml", "--out", "no/rig.tinyude"], "there is no folder"),
         (["fit", "log.csv", "--physics", "rig.toml", "--validate", "log.csv"], "also fitted to"),
@@ -176,7 +186,22 @@ def test_main_tells_errors_in_one_line(
     [
         (["frobnicate"], "No such command 'frobnicate'; try `tinyude --help`."),
         (["bench", "--nope"], "No such option: --nope; try `tinyude bench --help`."),
-        (["simulate", "a"], "Missing option '--from'; try `tinyude simulate --help`."),
+        (["fitt", "a"], "No such command 'fitt'. Did you mean 'fit'? Try `tinyude --help`."),
+        (
+            ["report"],
+            "MODEL is missing: A model written by `tinyude fit --out` or `UDE.save`; try `tinyude report --help`.",
+        ),
+        (
+            ["simulate", "a"],
+            "--from is missing: The log that gives the start and the inputs; try `tinyude simulate --help`.",
+        ),
+        (
+            ["simulate", "a", "--from", "b", "--at=one"],
+            "--at is 'one'; give a number; try `tinyude simulate --help`.",
+        ),
+        (["demo", "--seed", "-1"], "--seed is '-1'; give 0 or more; try `tinyude demo --help`."),
+        (["fit", "--json"], "Option '--json' requires an argument; try `tinyude fit --help`."),
+        ([__file__], f"{__file__} is a file, not a command; to fit a log: tinyude fit {__file__} --physics FILE."),
     ],
 )
 def test_main_tells_wrong_usage_in_one_line(

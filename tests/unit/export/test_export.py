@@ -18,6 +18,7 @@ from tinyude.errors import TinyUDEError
 from tinyude.export import TARGETS, Chip, chip_of_model, chip_of_physics, export_files, write_folder
 from tinyude.export.advice import STEP, arena_bytes, fitting, idle_network
 from tinyude.export.core_files import core_files
+from tinyude.export.footprint import Footprint
 from tinyude.export.sources import prefix_of
 from tinyude.export.stack import deepest_stack, read_call_graph
 from tinyude.ude import load
@@ -37,9 +38,9 @@ def model(fitted: tu.UDE, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def run(*arguments: object) -> str:
+def run(*arguments: object, status: int = 0) -> str:
     result = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    assert result.exit_code == 0, result.output
+    assert result.exit_code == status, result.output
     return result.output
 
 
@@ -233,13 +234,13 @@ def test_write_folder_refuses_a_new_file_where_another_lies(tmp_path: Path) -> N
 
 @pytest.mark.parametrize(("text", "count"), [("32k", 32768), ("16 kB", 16384), ("1M", 1 << 20), ("4096", 4096)])
 def test_parse_bytes_reads_units(text: str, count: int) -> None:
-    assert parse_bytes(text) == count
+    assert parse_bytes(text, "--ram") == count
 
 
 @pytest.mark.parametrize("text", ["", "k", "-1", "0", "1.5k", "32 bananas"])
 def test_parse_bytes_refuses_what_is_no_amount(text: str) -> None:
-    with pytest.raises(TinyUDEError, match="no amount of memory"):
-        parse_bytes(text)
+    with pytest.raises(TinyUDEError, match=r"--flash is .*; write a whole number"):
+        parse_bytes(text, "--flash")
 
 
 def test_chipset_lists_the_boards_it_knows() -> None:
@@ -319,13 +320,33 @@ def test_size_command_tells_ram_by_array_without_a_compiler(
 ) -> None:
     monkeypatch.setattr("tinyude.cli.size.missing_for", lambda core: ["arm-none-eabi-gcc"])
     figures = tmp_path / "size.json"
-    told = run("size", model, "--ram", "8k", "--json", figures)
+    told = run("size", model, "--ram", "8k", "--json", figures, status=3)
     found = json.loads(figures.read_text())
     parts = {name: count for name, count in found["memory"].items() if name != "total"}
     assert sum(parts.values()) == found["memory"]["total"]
     assert all(f"{count:,}" in told for count in parts.values() if count)
     assert "arm-none-eabi-gcc not found; install gcc-arm-none-eabi" in told
     assert "it does not fit" in told and not found["fits"]
+
+
+def test_size_command_refuses_to_guess_the_flash(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tinyude.cli.size.missing_for", lambda core: ["its compiler"])
+    result = CliRunner().invoke(app, ["size", str(model), "--flash", "64k"])
+    assert "--flash cannot be checked. No flash and stack: its compiler not found" in str(result.exception)
+
+
+def test_size_command_compares_with_the_flash_there_is(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    built = Footprint(ram_bytes=90_000, flash_bytes=60_000, stack_bytes=900)
+    monkeypatch.setattr("tinyude.cli.size._built", lambda *_: (built, []))
+    assert "60,000 of 61,440 bytes of flash: it fits." in run("size", model, "--flash", "60k")
+    assert "60,000 of 59,392 bytes of flash: it does not fit." in run("size", model, "--flash", "58k", status=3)
+
+
+def test_size_command_leaves_stdout_to_the_figures(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tinyude.cli.size.missing_for", lambda core: ["its compiler"])
+    result = CliRunner().invoke(app, ["size", str(model), "--json", "-"])
+    assert json.loads(result.stdout)["fits"]
+    assert "RAM in all" in result.stderr
 
 
 def test_size_command_needs_no_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
