@@ -106,9 +106,8 @@ def _filled_period(period: float, steps: Array) -> float:
 
 def _empty(period: float, steps: Array) -> float:
     """Share of the ticks of a period without a sample, holes apart."""
-    ticks = np.round(steps[steps < HOLE * period] / period)
-    missing = float(np.sum(np.maximum(ticks - 1.0, 0.0)))
-    return missing / (missing + np.sum(ticks > 0.0) + 1.0)
+    ticks = np.round(np.cumsum(np.where(steps < HOLE * period, steps, period)) / period)
+    return 1.0 - len(np.unique(ticks)) / (ticks[-1] - ticks[0] + 1.0)
 
 
 def _rising(pieces: Iterable[Array]) -> Iterator[Array]:

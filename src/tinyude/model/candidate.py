@@ -20,7 +20,7 @@ class Candidate:
     Attributes
     ----------
     name : str
-        "known", "parameters", "terms", "network" or "windows".
+        E.g. "known", "parameters", "terms", "fewer terms", "network", "windows", "streaming".
     model : Model
     evidence : float
         Log-likelihood of the one-step innovations less the price of the unknowns; NaN where it was not found.

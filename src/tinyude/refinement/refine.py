@@ -28,6 +28,7 @@ from tinyude.refinement.starts import with_starts
 from tinyude.refinement.stretches import Batch, Stretch, batch_of
 from tinyude.refinement.structures import FIXED, as_it_is, hybrids_of
 from tinyude.refinement.thinning import reduced
+from tinyude.refinement.weak_terms import without_weak_terms
 from tinyude.training.batch.feedback import followed_states
 
 Array = NDArray[Any]
@@ -177,6 +178,9 @@ def _beside(setup: Setup, hybrids: Mapping[str, Hybrid], richest: str, first: Es
         name: first if name == richest else estimate_on(setup, own.field, own.unknowns, first, name != "windows")
         for name, own in hybrids.items()
     }
+    fewer = without_weak_terms(setup, hybrids[richest], first, 1.0 - rows.share_unseen(first.batch.rows))
+    if fewer is not None:
+        hybrids, found = {**hybrids, "fewer terms": fewer[0]}, {**found, "fewer terms": fewer[1]}
     judged = rows.judged(rows.cut_like(first), first.batch.rows)
     return Structures(hybrids, found, held_back(setup, judged, first.noise))
 

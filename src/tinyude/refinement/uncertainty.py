@@ -44,14 +44,21 @@ def unknown_covariance(setup: Setup, result: Estimate) -> Array:
     The jackknife leaves out one piece of the record after the other (one Gauss-Newton step each); where innovations
     are white both agree, and where the model is incomplete the jackknife is the honest one.
     """
+    inverse = _inverse_information(result)
+    scale = result.unknowns.scale * _jackknife(setup, result, inverse)
+    return np.asarray(inverse * np.outer(scale, scale))
+
+
+def information_covariance(result: Estimate) -> Array:
+    """(unknowns, unknowns): inverse information times the mean squared innovation, without a jackknife."""
+    scale = result.unknowns.scale
+    return np.asarray(_inverse_information(result) * np.outer(scale, scale))
+
+
+def _inverse_information(result: Estimate) -> Array:
     unknowns, passed = result.unknowns, result.solution.passed
     matrix, _ = unknowns.system(result.solution.information, np.zeros(len(unknowns)))
-    inverse = _scaled_inverse(matrix)
-    ratio = max(1.0, float(passed.squares.sum() / max(passed.counts.sum(), 1.0)))
-    inverse = inverse * ratio
-    widening = _jackknife(setup, result, inverse)
-    scale = unknowns.scale * widening
-    return np.asarray(inverse * np.outer(scale, scale))
+    return _scaled_inverse(matrix) * max(1.0, float(passed.squares.sum() / max(passed.counts.sum(), 1.0)))
 
 
 def _scaled_inverse(matrix: Array) -> Array:

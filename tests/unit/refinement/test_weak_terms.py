@@ -1,0 +1,47 @@
+"""Terms that refinement finds to be 0 are left out."""
+
+import numpy as np
+import pytest
+
+import tinyude as tu
+from tinyude.refinement.structures import hybrids_of
+from tinyude.refinement.weak_terms import _without
+
+
+@pytest.fixture(scope="module")
+def damped() -> tuple[np.ndarray, tu.Physics]:
+    _, samples = tu.systems.pendulum("A").stream(noise=0.01, seed=5, seconds=12.0)
+    return samples[::4], tu.Physics(["theta", "omega"], ["omega", "-9.81*sin(theta)"])
+
+
+def test_fit_leaves_out_a_term_that_the_rows_do_not_pay_for(
+    damped: tuple[np.ndarray, tu.Physics], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    samples, physics = damped
+    given = ["omega", "theta**2*omega", "theta**3"]
+    everything = tu.UDE(physics, library=given, keep=True, refine=False).fit(samples, t=0.004)
+    assert len(everything.terms_) == 3  # as if the windows had found all of them
+    monkeypatch.setattr("tinyude.estimator.fitting.batch_fit", lambda *_: everything_found(samples, physics, given))
+    refined = tu.UDE(physics, library=given).fit(samples, t=0.004)
+    assert [c.name for c in refined.candidates_ if c.best] == ["fewer terms"]
+    assert [row["term"] for row in refined.terms_] == ["omega"]
+    assert refined.terms_[0]["learned"] == pytest.approx(-0.4, abs=0.01)
+
+
+def everything_found(samples: np.ndarray, physics: tu.Physics, given: list[str]) -> object:
+    from tinyude.data.streams import as_stream
+    from tinyude.physics.library import given_terms
+    from tinyude.training.batch.fit import batch_fit
+    from tinyude.training.batch.regression import Options
+
+    stream = as_stream(samples, 0.004, None, list(physics.states), ())
+    return batch_fit(physics, stream, Options(library=given_terms(physics, given), keep=True))
+
+
+def test_without_a_term_its_shape_is_no_unknown(damped: tuple[np.ndarray, tu.Physics]) -> None:
+    samples, physics = damped
+    ude = tu.UDE(physics, library=["omega", "tanh(5*omega)"], keep=True, refine=False).fit(samples, t=0.004)
+    model = ude.model_
+    fewer = _without(model, (0, len(model.terms) - 1))
+    assert len(fewer.unknowns) < len(model.unknowns) and set(fewer.shapes) <= set(model.shapes)
+    assert hybrids_of(fewer, physics)["terms"].model.coefficients.any()
