@@ -77,7 +77,7 @@ def _fit_batch(options: FitOptions, stream: Stream) -> Fit:
         options.measured, options.on, options.sees, library, network, options.keep, options.window, options.hold
     )
     found = batch_fit(options.physics, stream, chosen)
-    model = found.best.model
+    model = found.best.model.with_learned(options.physics.learned)
     config = learner_config(options, stream, model.terms, on=model.on, holds=found.holds)
     weights = mlp_init(config.sizes, rng_seed(config.seed)) if config.hidden else np.zeros(0)
     result = FitResult(
@@ -94,7 +94,8 @@ def _fit_batch(options: FitOptions, stream: Stream) -> Fit:
     result.record = record_excerpt(seen, stream, result.model)
     if not options.refine or stream.count > IN_MEMORY:
         return Fit(result, found.observed, seen=seen)
-    refined = _refined(options, result, stream, found.observed)
+    moving = [name for name in options.physics.learned if name not in found.kept]
+    refined = _refined(options, result, stream, found.observed, moving)
     same = refined.model is result.model and not refined.diagnostics["holds"]
     return Fit(refined, found.observed, seen=seen if same else None)
 
@@ -110,7 +111,7 @@ def _fit_hidden(options: FitOptions, stream: Stream) -> FitResult:
     on, sees = residual_states(physics, options.on, options.preset), seen_columns(physics, options.sees)
     model = bare_model(physics, stream, options.measured, unseen, on, sees)
     made = {"preset": options.preset, "engine": "refinement", "precision": "float64"}
-    result = _refined(options, FitResult(model, made), stream, None)
+    result = _refined(options, FitResult(model, made), stream, None, physics.learned)
     noise = result.diagnostics["refinement"]["noise"]
     inputs = np.concatenate([run.inputs for run in stream.runs])
     thin = inputs[:: max(1, len(inputs) // LOOKED_AT)]
@@ -120,8 +121,13 @@ def _fit_hidden(options: FitOptions, stream: Stream) -> FitResult:
     return result
 
 
-def _refined(options: FitOptions, result: FitResult, stream: Stream, observed: Observed | None) -> FitResult:
-    """After prediction-error refinement, which also compares candidates on held-back stretches."""
+def _refined(
+    options: FitOptions, result: FitResult, stream: Stream, observed: Observed | None, moving: Sequence[str]
+) -> FitResult:
+    """After prediction-error refinement, which also compares candidates on held-back stretches.
+
+    moving: the parameters that are learned; others keep the user's value.
+    """
     seconds = REFINE_SECONDS * (10.0 if options.refine == "thorough" else 1.0)  # never by the clock: results repeat
     streamed: list[FitResult] = []
 
@@ -137,11 +143,17 @@ def _refined(options: FitOptions, result: FitResult, stream: Stream, observed: O
         options.measured, options.unseen(), options.hold, _offered(options, result.model), seconds,
         None if observed is None else streaming_model,
     )  # fmt: skip
-    refined, holds = refine_fit(result.model, options.physics, stream, chosen)
+    physics = options.physics
+    refined, holds = refine_fit(result.model.with_learned(moving), physics.with_learned(moving), stream, chosen)
+    refined = replace(
+        refined,
+        model=refined.model.with_learned(physics.learned),
+        candidates=[replace(c, model=c.model.with_learned(physics.learned)) for c in refined.candidates],
+    )
     taken = any(c.best and c.name == "streaming" for c in refined.candidates)
     base = streamed[0] if taken else result
     states = smoothed_states(refined)
-    figures: dict[str, Any] = refined_figures(refined, options.physics, states)
+    figures: dict[str, Any] = refined_figures(refined, physics, states)
     figures["holds"] = _named(options, holds)
     config = base.config and replace(base.config, **learner_holds(holds))
     return replace(

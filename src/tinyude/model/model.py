@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
@@ -96,6 +96,24 @@ class Model:
             elif isinstance(moved, MLP):
                 changed["weights"] = moved.weights
         return replace(self, **changed)
+
+    def with_learned(self, names: Sequence[str]) -> Model:
+        """The same model with these parameters counted as learned, and no others; one that was not before is exact."""
+        before, physics = self.physics.learned, self.physics.with_learned(names)
+        if physics.learned == before:
+            return self
+        both = [name for name in physics.learned if name in before]
+        old, new = [before.index(name) for name in both], [physics.learned.index(name) for name in both]
+        errors = np.zeros(len(physics.learned))
+        errors[new] = self.parameter_errors[old]
+        changed = replace(self, physics=physics, parameter_errors=errors)
+        if self.covariance is None:
+            return changed
+        old += range(len(before), len(self.unknowns))
+        new += range(len(physics.learned), len(changed.unknowns))
+        covariance = np.zeros((len(changed.unknowns),) * 2)
+        covariance[np.ix_(new, new)] = self.covariance[np.ix_(old, old)]
+        return replace(changed, covariance=covariance)
 
     def residual_jacobian(self, x: Array, u: Array | None = None) -> Array:
         """How the residual moves with `unknowns` (..., states, unknowns); 0 for the physics' own parameters."""

@@ -82,10 +82,15 @@ def spread(model: Model, seen: Windows) -> Spread:
 
 
 def posterior_error(model: Model, x: Array, u: Array | None) -> Array:
-    """The standard error of the residual at states x, shaped like x, from the covariance of all its unknowns."""
+    """The standard error of the residual at states x, shaped like x, from the covariance of all its unknowns.
+
+    Along its eigenvectors: weights of wide kernel units are large and cancel, and what is left of their variances is
+    near rounding. As a plain sum of products it came out below 0 at some states, and the error as 0.
+    """
     assert model.covariance is not None
-    slopes = model.residual_jacobian(x, u)
-    return np.asarray(np.sqrt(np.maximum(np.einsum("...k,kl,...l->...", slopes, model.covariance, slopes), 0.0)))
+    values, vectors = np.linalg.eigh(model.covariance)
+    along = model.residual_jacobian(x, u) @ vectors
+    return np.asarray(np.sqrt(along**2 @ np.maximum(values, 0.0)))
 
 
 def residual_error(model: Model, found: Spread, x: Array, u: Array | None) -> Array:

@@ -233,6 +233,36 @@ class Physics:
         other.parameters = self.parameters | changed
         return other
 
+    def with_learned(self, names: Iterable[str]) -> Physics:
+        """Copy the physics with these of its parameters learned, and no others.
+
+        Parameters
+        ----------
+        names : iterable of str
+            Names of parameters.
+
+        Returns
+        -------
+        Physics
+            The copy.
+        """
+        chosen = set(names)
+        other = self.with_parameters({})
+        other.parameters = {name: replace(own, learn=name in chosen) for name, own in self.parameters.items()}
+        other.learned = tuple(name for name in self.parameters if name in chosen)
+        return other
+
+    def at_bounds(self) -> list[str]:
+        """Name the learned parameters that stand at a bound other than 0: no estimate, the record wants something else.
+
+        Returns
+        -------
+        list of str
+            Their names.
+        """
+        named = [(name, self.parameters[name]) for name in self.learned]
+        return [name for name, own in named if any(b and own.value == b for b in (own.min, own.max))]
+
     def to_dict(self) -> dict[str, Any]:
         """Describe the physics as plain data for JSON.
 

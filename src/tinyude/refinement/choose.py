@@ -55,7 +55,7 @@ def choose(
     Parameters
     ----------
     candidates : sequence of Candidate
-        In the order of `simplest_first`.
+        In the order of `simplest_first`; one with a note is not kept, unless all have one.
     by_free_runs : bool
         Whether there are enough held-back free runs.
     by_evidence : bool
@@ -65,10 +65,11 @@ def choose(
         only what is clear counts.
     """
     most = np.inf if in_a_loop else SEVERAL
-    place = _by_evidence(candidates) if by_evidence or not by_free_runs else _by_free_runs(candidates, most)
+    offered = [c for c in candidates if not c.note] or list(candidates)
+    place = _by_evidence(offered) if by_evidence or not by_free_runs else _by_free_runs(offered, most)
     if by_free_runs:
-        place = _not_worse_than_simpler(candidates, place, most)
-    return [replace(c, best=k == place) for k, c in enumerate(candidates)]
+        place = _not_worse_than_simpler(offered, place, most)
+    return [replace(c, best=c is offered[place]) for c in candidates]
 
 
 def _by_evidence(candidates: Sequence[Candidate]) -> int:

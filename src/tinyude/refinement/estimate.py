@@ -123,6 +123,12 @@ def estimate_on(setup: Setup, field: Field, unknowns: Unknowns, like: Estimate, 
     return now
 
 
+def likeliest(setup: Setup, found: Estimate, batch: Batch) -> float:
+    """Log-likelihood of these rows one step ahead, under the noise that makes this model's innovations likeliest."""
+    nothing = replace(found, batch=batch, gate=0.0, log_likelihood=-np.inf)  # so that all of the grid is looked at
+    return _with_noise(replace(setup, spent=bool), nothing).log_likelihood
+
+
 def explained(found: Estimate) -> bool:
     """Whether innovations are sensor noise without any process noise."""
     passed = found.solution.passed

@@ -44,7 +44,10 @@ def cut_at_jumps(batch: Batch, passed: Passed) -> list[Stretch]:
 
 def _began(innovations: Array, jump: int) -> int:
     """The row from which innovations have the sign of the jump: that of a rate shows in the position bit by bit."""
-    typical = np.sqrt(np.nanmean(innovations[:jump] ** 2, axis=0)) + 1e-300
+    earlier = innovations[:jump]
+    if not np.isfinite(earlier).any(axis=0).all():
+        return jump  # a channel was stuck or lost until then
+    typical = np.sqrt(np.nanmean(earlier**2, axis=0)) + 1e-300
     channel = int(np.nanargmax(np.abs(innovations[jump]) / typical))
     before = innovations[:jump, channel] * np.sign(innovations[jump, channel])
     other = np.flatnonzero(~(before > 0.0))

@@ -27,6 +27,7 @@ from tinyude.refinement.records import Record, stretches_of
 from tinyude.refinement.starts import with_starts
 from tinyude.refinement.stretches import Batch, Stretch, batch_of
 from tinyude.refinement.structures import FIXED, as_it_is, hybrids_of
+from tinyude.refinement.support import with_notes
 from tinyude.refinement.thinning import reduced
 from tinyude.refinement.weak_terms import without_weak_terms
 from tinyude.training.batch.feedback import followed_states
@@ -104,11 +105,12 @@ class Rows:
 
 @dataclass(frozen=True)
 class Structures:
-    """Structures, each with its best fit, and the held-back runs that they are compared on."""
+    """Structures, each with its best fit, the held-back runs that they are compared on, and the rows they saw."""
 
     hybrids: Mapping[str, Hybrid]
     found: Mapping[str, Estimate]
     parts: HeldBack
+    batch: Batch
 
 
 def refine(
@@ -148,6 +150,8 @@ def refine(
             hybrids["streaming"] = as_it_is(other)
         made = _searched(setup, hybrids, given, offered, first, rows, uncut=bool(sensors.guess))
     candidates = _candidates(setup, made, rows.share_unseen(first.batch.rows))
+    if not white:
+        candidates = with_notes(setup, candidates, made.found, made.batch)
     following = tuple(followed_states(records, given.inputs, sensors.holds))
     chosen = choose(sorted(candidates, key=simplest_first), made.parts.enough, white, bool(following))
     best = next(c for c in chosen if c.best)
@@ -182,7 +186,7 @@ def _beside(setup: Setup, hybrids: Mapping[str, Hybrid], richest: str, first: Es
     if fewer is not None:
         hybrids, found = {**hybrids, "fewer terms": fewer[0]}, {**found, "fewer terms": fewer[1]}
     judged = rows.judged(rows.cut_like(first), first.batch.rows)
-    return Structures(hybrids, found, held_back(setup, judged, first.noise))
+    return Structures(hybrids, found, held_back(setup, judged, first.noise), first.batch)
 
 
 def _searched(
@@ -195,7 +199,7 @@ def _searched(
     parts = held_back(setup, rows.judged(cut, rows.few), first.noise)
     whole = reduced(rows.everything, rows.few, rows.longest)
     search = Incomplete(setup, given, parts, whole, replace(first, batch=batch))
-    return Structures(*search.run(hybrids, offered), parts)
+    return Structures(*search.run(hybrids, offered), parts, batch)
 
 
 def _candidates(setup: Setup, made: Structures, unseen: float) -> list[Candidate]:

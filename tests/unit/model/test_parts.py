@@ -117,6 +117,34 @@ def test_posterior_error_follows_the_covariance() -> None:
     assert np.allclose(error, spread, rtol=0.1)
 
 
+def test_posterior_error_is_not_lost_in_rounding() -> None:
+    """Two wide units side by side: of their weights only the sum is known, and rounding may leave less than nothing."""
+    wide = replace(kernel((1,)), inverse_lengths=np.full((1, 3), 1e-4))
+    found = model(kernel=wide)
+    first = len(found.unknowns) - len(wide.unknowns)
+    covariance = np.zeros((len(found.unknowns),) * 2)
+    covariance[first : first + 2, first : first + 2] = 1e12 * np.array([[1.0, -1.0], [-1.0, 1.0]])
+    covariance[first, first] -= 1e-1
+    slopes = found.residual_jacobian(ROWS)[:, 1]
+    assert np.einsum("nk,kl,nl->n", slopes, covariance, slopes).min() < 0.0
+    assert posterior_error(replace(found, covariance=covariance), ROWS, None)[:, 1].min() > 0.0
+
+
+def test_model_counts_other_parameters_as_learned_and_back() -> None:
+    values = {"k": tu.Parameter(9.0, learn=True), "c": tu.Parameter(0.3, learn=True)}
+    physics = tu.Physics(NAMES, ["omega", "-k*sin(theta) - c*omega"], parameters=values)
+    found = model(physics=physics, parameter_errors=np.array([0.1, 0.2]))
+    root = RNG.normal(size=(len(found.unknowns),) * 2)
+    found = replace(found, covariance=root @ root.T)
+    fewer = found.with_learned(["c"])
+    assert np.array_equal(fewer.unknowns, found.unknowns[1:]) and fewer.parameter_errors.tolist() == [0.2]
+    assert np.array_equal(fewer.covariance, found.covariance[1:, 1:])
+    back = fewer.with_learned(["k", "c"])
+    assert np.array_equal(back.unknowns, found.unknowns) and back.parameter_errors.tolist() == [0.0, 0.2]
+    assert np.array_equal(back.covariance[1:, 1:], fewer.covariance) and not back.covariance[0].any()
+    assert found.with_learned(["k", "c"]) is found
+
+
 def test_equations_name_a_curve_and_its_states() -> None:
     figures = {"terms": [], "network": {"omega": 0.5}, "parameters": [], "warnings": []}
     assert equation_lines(model(), figures)[1].endswith("+ curve(theta, omega)")

@@ -237,6 +237,16 @@ def test_physics_takes_a_state_of_which_nothing_is_known() -> None:
     assert not physics.field(np.ones(2))[0] and physics.kinematic == (None, None)
 
 
+def test_parameters_are_learned_or_not_and_stand_at_bounds_other_than_0() -> None:
+    values = {"a": Parameter(2.0, learn=True, max=2.0), "b": Parameter(0.0, learn=True, min=0.0), "c": Parameter(1.0)}
+    physics = Physics(["x"], ["-a*x - b*x**2 + c"], parameters=values)
+    assert physics.at_bounds() == ["a"]
+    fewer = physics.with_learned(["b"])
+    assert fewer.learned == ("b",) and fewer.at_bounds() == [] and physics.learned == ("a", "b")
+    assert fewer.with_learned(["b", "a"]) == physics
+    assert fewer.field([3.0]) == physics.field([3.0])
+
+
 def test_parameter_refuses_values_outside_its_bounds() -> None:
     with pytest.raises(TinyUDEError, match=r"3 is outside \[0, 2\]"):
         Parameter(3.0, min=0.0, max=2.0)

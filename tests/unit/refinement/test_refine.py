@@ -156,6 +156,13 @@ def test_choose_keeps_the_first_that_is_not_clearly_worse() -> None:
     assert best([known, terms, network], False, False) == "network"  # too few free runs: evidence alone
 
 
+def test_choose_leaves_out_what_the_record_contradicts() -> None:
+    known = candidate("known", 0.0, [0.50, 0.52, 0.48, 0.51, 0.49])
+    terms = replace(candidate("terms", 5.0, [0.20, 0.21, 0.19, 0.20, 0.20]), note="less likely")
+    assert best([known, terms], by_free_runs=True, by_evidence=False) == "known"
+    assert best([terms], by_free_runs=True, by_evidence=False) == "terms"  # nothing else is there
+
+
 def test_choose_does_not_keep_what_loses_a_run_that_another_predicts() -> None:
     lost = candidate("terms", 0.0, [0.4, 0.03, 0.02, 0.03, 0.02, 0.03])
     network = candidate("network", 0.0, [0.02, 0.03, 0.02, 0.03, 0.02, 0.03])

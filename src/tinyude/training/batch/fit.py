@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tinyude.data.streams import Stream
 from tinyude.model.model import Model
 from tinyude.physics import Physics
-from tinyude.physics.holds import Hold
+from tinyude.physics.holds import CLEARLY_LIKELIER, Hold
 from tinyude.training.batch.assemble import make_model
 from tinyude.training.batch.observe import Observed
 from tinyude.training.batch.parameters import learn_parameters
@@ -46,6 +46,7 @@ class BatchResult:
     chi2: dict[int, float]  # of the best model, a row, in units of noise alone, by state
     holds: tuple[Hold, ...] = ()  # what inputs do between samples
     deficient: int = 0  # learned parameters that this motion cannot tell apart
+    kept: tuple[str, ...] = ()  # parameters to be learned that ran to a bound: not learned, at their first value
     changes: list[float] = field(default_factory=list)
 
     @property
@@ -72,6 +73,9 @@ class BatchResult:
 def batch_fit(physics: Physics, stream: Stream, options: Options | None = None) -> BatchResult:
     """Models of what a record shows beyond the known physics.
 
+    A parameter that runs to a bound takes part in something that it cannot explain: it keeps its first value, unless
+    the record speaks clearly for the bound.
+
     Parameters
     ----------
     physics : Physics
@@ -91,7 +95,18 @@ def batch_fit(physics: Physics, stream: Stream, options: Options | None = None) 
     TinyUDEError
         If no window fits into the record.
     """
-    raw = Regression(physics, stream, options or Options())
+    found = _fit(physics, stream, options or Options())
+    if not (kept := found.best.model.physics.at_bounds()):
+        return found
+    others = [name for name in physics.learned if name not in kept]
+    without = _fit(physics.with_learned(others), stream, options or Options())
+    clearly = found.best.evidence > without.best.evidence + CLEARLY_LIKELIER
+    return found if clearly else replace(without, kept=tuple(kept))
+
+
+def _fit(physics: Physics, stream: Stream, options: Options) -> BatchResult:
+    """With the parameters that are to be learned, wherever they end."""
+    raw = Regression(physics, stream, options)
     if wrong := raw.contradicted():
         names = [physics.states[i] for i in sorted((*raw.on, *wrong))]
         raw = Regression(physics, stream, replace(raw.options, on=names))

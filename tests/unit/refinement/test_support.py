@@ -1,0 +1,51 @@
+"""What a record contradicts is not kept, however well it runs over held-back parts of the same record."""
+
+import numpy as np
+import pytest
+
+import tinyude as tu
+
+WEIGHT, INERTIA = 3.3, 0.17
+PERIOD = 0.005
+
+
+def moved_by_hand(seed: int, seconds: float = 12.0) -> tuple[np.ndarray, np.ndarray]:
+    """A pendulum whose weight a motor carries, pushed by a hand that no channel tells of: angle and torque."""
+    rng = np.random.default_rng(seed)
+    begins = np.arange(0.5, seconds, 1.7)
+    pushes = rng.choice([-1.0, 1.0], len(begins)) * rng.uniform(1.5, 3.0, len(begins))
+    angle, rate, samples, torques = 0.0, 0.0, [], []
+    for t in PERIOD * np.arange(round(seconds / PERIOD)):
+        samples.append(0.003 * np.round(angle / 0.003))
+        torques.append(WEIGHT * np.sin(samples[-1]))
+        hand = float(pushes[(begins <= t) & (t < begins + 0.3)].sum())
+        for _ in range(5):
+            friction = 0.2 * np.tanh(30.0 * rate) + 0.02 * rate
+            rate += (torques[-1] - WEIGHT * np.sin(angle) - friction + hand) / INERTIA * PERIOD / 5
+            angle += rate * PERIOD / 5
+    return np.array(samples)[:, None], np.array(torques)[:, None]
+
+
+def told(**bounds: float) -> tu.Physics:
+    inertia = tu.Parameter(INERTIA, learn=True, **bounds)
+    return tu.Physics(
+        ["theta", "omega"], ["omega", f"(tau - {WEIGHT}*sin(theta))/J"], inputs=["tau"], parameters={"J": inertia}
+    )
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+def test_a_parameter_that_runs_to_its_bound_keeps_its_value(seed: int) -> None:
+    angle, torque = moved_by_hand(seed)
+    ude = tu.UDE(told(min=0.05, max=0.5), measured=["theta"]).fit(angle, t=PERIOD, u=torque)
+    assert [(name, value) for name, value, _, _ in ude.parameters_] == [("J", INERTIA)]
+    kept = next(c for c in ude.candidates_ if c.best)
+    notes = {c.note for c in ude.candidates_}
+    assert not kept.note and "J stopped at a bound" in notes
+    assert ude.verdict_.status == "bad"
+
+
+def test_what_is_less_likely_one_step_ahead_is_not_kept() -> None:
+    angle, torque = moved_by_hand(0)
+    ude = tu.UDE(told(), measured=["theta"]).fit(angle, t=PERIOD, u=torque)
+    contradicted = [c for c in ude.candidates_ if "less likely" in c.note]
+    assert contradicted and not any(c.best for c in contradicted)
