@@ -18,13 +18,13 @@ extern "C" {
 #endif
 
 #define TU_SERVICE_VERSION 1 /* generated files that were made for another version refuse to compile */
-#define TU_SAVE_VERSION 2
+#define TU_SAVE_VERSION 3
 #define TU_SAVE_PIECE 256 /* bytes of a write; offsets are multiples of it */
 
 enum tu_service_status {
     TU_NO_STORAGE = -16,    /* no storage was given, or its slots are too small */
     TU_NOTHING_SAVED = -17, /* neither slot holds a whole state of this firmware's model */
-    TU_STORAGE_FAILED = -18 /* a read or a write failed */
+    TU_STORAGE_FAILED = -18 /* a read or a write failed, or the state read is none that a learner was ever in */
 };
 
 /* What the generated code knows of its model. Names may be NULL where nobody asks for them. */

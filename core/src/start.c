@@ -33,6 +33,12 @@ static int all_usable(const tu_real *values, int count)
     return usable;
 }
 
+int tu_learner_fits(const tu_learner *l, const tu_model *model)
+{
+    return fits(l->config, model) && all_usable(model->weights, l->adam.count) &&
+           all_usable(model->coefficients, l->library.columns) && all_usable(model->errors, l->library.columns);
+}
+
 static void copy(tu_real *to, const tu_real *from, int count)
 {
     if (count) {
@@ -71,8 +77,7 @@ int tu_learner_start_begin(tu_learner *l, const tu_model *model)
 {
     const tu_config *config = l->config;
     tu_setup *setup = &l->setup;
-    if (!fits(config, model) || !all_usable(model->weights, l->adam.count) ||
-        !all_usable(model->coefficients, l->library.columns) || !all_usable(model->errors, l->library.columns)) {
+    if (!tu_learner_fits(l, model)) {
         return TU_BAD_CONFIG;
     }
     tu_window_make(&setup->window, model->window_half, model->window_spacing, config->poly, config->sample_period);

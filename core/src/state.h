@@ -180,6 +180,9 @@ int32_t tu_learner_cost(const tu_learner *learner);
 int tu_learner_update_slice(tu_learner *learner);
 int tu_learner_train_slice(tu_learner *learner);
 
+/* Whether a model can be started from: its window fits the configuration, scales are positive, numbers finite. */
+int tu_learner_fits(const tu_learner *learner, const tu_model *model);
+
 /* tu_learner_start, but for what tu_learner_advance then does. */
 int tu_learner_start_begin(tu_learner *learner, const tu_model *model);
 

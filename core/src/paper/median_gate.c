@@ -59,3 +59,21 @@ int tu_median_gate_accept(tu_median_gate *gate, const tu_window *window, const t
     gate->kept += gate->kept < RECENT;
     return rejected ? TU_MISFIT : TU_ACCEPTED;
 }
+
+int tu_median_gate_in_order(const tu_median_gate *gate, int kept, int next)
+{
+    if (kept > RECENT || next >= RECENT || (kept < RECENT && next != kept)) {
+        return 0;
+    }
+    for (int c = 0; c < gate->channels; c++) {
+        uint64_t found = 0;
+        for (int i = 0; i < kept; i++) {
+            uint8_t slot = gate->order[c * RECENT + i];
+            found |= slot < RECENT ? (uint64_t)1 << slot : 0;
+        }
+        if (found != ((uint64_t)1 << kept) - 1) {
+            return 0;
+        }
+    }
+    return 1;
+}

@@ -26,4 +26,7 @@ void tu_median_gate_carve(tu_median_gate *gate, tu_arena *arena, int channels, i
 int tu_median_gate_accept(tu_median_gate *gate, const tu_window *window, const tu_ring *ring, const tu_fit *fit,
                           const tu_noise *noise, tu_real scale);
 
+/* Whether the slots are those of so many norms, in some order: a saved state may be anything. */
+int tu_median_gate_in_order(const tu_median_gate *gate, int kept, int next);
+
 #endif

@@ -8,6 +8,7 @@
 
 struct tu_paper_part {
     tu_median_gate_test accept;
+    int (*in_order)(const tu_median_gate *gate, int kept, int next);
     tu_taps_rule spacing;
     tu_real (*gradient)(tu_learner *learner, const tu_batch *batch); /* of both orders, to learner->grad */
 };

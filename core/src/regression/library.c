@@ -52,7 +52,7 @@ void tu_library_add(tu_library *library, const tu_real *design, const tu_real *l
 
 void tu_library_weigh(tu_library *library, tu_real weight)
 {
-    tu_real most = (tu_real)MEMORY / (tu_real)library->held;
+    tu_real most = (tu_real)MEMORY / (tu_real)(library->held > 1 ? library->held : 1);
     weight = weight < most ? weight : most;
     for (int i = 0; i < library->groups * library->size; i++) {
         library->sums[i] *= weight;

@@ -205,6 +205,5 @@ int tu_image_load(tu_image_writer *writer, tu_learner *l, const tu_storage *stor
         }
         transfer(spans, at, piece, PIECE, 0);
     }
-    tu_kept_restore(l, &kept);
-    return TU_OK;
+    return tu_kept_restore(l, &kept) ? TU_OK : TU_STORAGE_FAILED;
 }

@@ -19,7 +19,7 @@ typedef struct {
     uint32_t scored, blocks, held;
     int32_t windows, deficient, solved;
     uint32_t reservoir_seen, reservoir_next, holdout_seen, holdout_next;
-    int32_t calibrated, calibrating;
+    int32_t calibrating;
     uint32_t until;
     int32_t bad_reason;
     uint32_t tick, since_change, loss_count;
@@ -35,8 +35,10 @@ typedef struct {
 
 void tu_kept_read(const tu_learner *learner, tu_kept *kept);
 
-/* Into a learner whose arrays are there already; its stream goes on as after a gap. */
-void tu_kept_restore(tu_learner *learner, const tu_kept *kept);
+/* Into a learner whose arrays are there already; its stream goes on as after a gap. 0: no learner ever was in such a
+ * state, and none can go on from it. A checksum only tells that a state was written whole, not by whom.
+ */
+int tu_kept_restore(tu_learner *learner, const tu_kept *kept);
 
 /* The two stretches of the arena that hold its arrays. */
 void tu_kept_stretches(tu_learner *learner, unsigned char *start[2], unsigned char *end[2]);

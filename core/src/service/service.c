@@ -52,6 +52,7 @@ int tu_service_restart(tu_service *s, const tu_model *model)
     }
     s->busy = status == TU_OK && model; /* the start's own slices */
     s->waiting = 0;
+    s->write = NULL; /* the rest of an image under way would be of another state */
     s->snapshot.whole =
         model ? s->snapshot.whole : 0; /* predictions go on with the old model until there is a new one */
     s->snapshot.begun = s->snapshot.whole;

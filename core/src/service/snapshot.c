@@ -78,11 +78,14 @@ void tu_snapshot_write(const tu_snapshot *s, const tu_view *view, tu_real *model
     copy(model, view->average, view->params_count);
 }
 
+/* A count among a model's numbers; 0: it is none. */
+static int32_t count_of(tu_real value) { return value > 0 && value < TU_R(32768.0) ? (int32_t)value : 0; }
+
 void tu_snapshot_read(const tu_snapshot *s, const tu_real *model, int32_t *network_on, tu_model *read)
 {
     places p = places_of(s);
-    read->window_half = (int32_t)model[HALF];
-    read->window_spacing = (int32_t)model[SPACING];
+    read->window_half = count_of(model[HALF]);
+    read->window_spacing = count_of(model[SPACING]);
     read->sigma_scale = model[SIGMA_SCALE];
     read->x_scale = model + SCALES;
     read->u_scale = model + SCALES + s->config->states;

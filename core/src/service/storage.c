@@ -32,6 +32,7 @@ int tu_service_load(tu_service *s, const tu_storage *storage)
     }
     if (status == TU_OK) {
         s->busy = s->waiting = 0;
+        s->write = NULL;
     }
     if (status == TU_OK && s->learner->calibrated) {
         tu_service_publish(s);
