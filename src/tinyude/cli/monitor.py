@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tinyude.cli.console import console
+from tinyude.data.whole_file import write_whole
 from tinyude.errors import TinyUDEError
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def _fetch(link: BoardLink, path: Path) -> None:
     from tinyude.link.models import model_json
 
     model = model_json(link.history, link.fetch_model())
-    path.write_text(json.dumps(model, indent=1) + "\n", encoding="utf-8")
+    write_whole(path, json.dumps(model, indent=1) + "\n")
     console.print(f"{path}: {len(model['numbers'])} numbers of {model['board']}.", highlight=False)
 
 

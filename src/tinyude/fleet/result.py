@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 from scipy.stats import t as student
 
+from tinyude.data.whole_file import write_whole
 from tinyude.errors import TinyUDEError
 from tinyude.fleet.flags import UNEXPLAINED, Clock, Flag, Quantity, machine_states, raise_flags
 from tinyude.fleet.paths import period_days
@@ -169,7 +170,7 @@ class FleetResult:
 
         text = render(self)
         if path is not None:
-            Path(path).write_text(text, encoding="utf-8")
+            write_whole(Path(path), text)
         return text
 
     def write(self) -> None:

@@ -13,12 +13,12 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from tinyude.errors import TinyUDEError
+from tinyude.errors import TinyUDEError, one_line
 from tinyude.link.frames import Frame, FrameReader, encode_frame
 from tinyude.link.history import History
 from tinyude.link.messages import Array, Message, ModelPiece, Reply, Row, Type, decode_message, model_pieces
 from tinyude.link.record import Recorder
-from tinyude.link.transport import LinkLost, Transport
+from tinyude.link.transport import LinkLost, NoAnswer, Transport
 
 _TRIES, _PATIENCE = 5, 0.6  # of a command, and seconds for its answer
 _ASK_EVERY = 1.0  # s between questions who the board is
@@ -62,6 +62,7 @@ class BoardLink:
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self.ended = False
+        self.failure: Exception | None = None  # why the thread ended, if it had to
 
     @property
     def connected(self) -> bool:
@@ -116,6 +117,8 @@ class BoardLink:
         for _ in range(_TRIES):
             self._command(Type.ASK_MODEL, b"", "send its model")
             model = self._collect_model()
+            if model is not None and not np.isfinite(model).all():
+                raise TinyUDEError("The board's model has numbers that are not finite; reset the board, or flash it.")
             if model is not None:
                 return model
         raise TinyUDEError("The board's model did not come over whole; is the line very noisy?")
@@ -150,9 +153,13 @@ class BoardLink:
                     self._carry_out()
             except LinkLost as lost:
                 self._lose(lost)
-            except TinyUDEError as error:  # a question to a recording
+            except NoAnswer as error:
                 self.history.note("note", "No answer", str(error))
                 self._asked = float("inf")
+            except Exception as error:  # a full disk, say: nobody waits for this thread, so it leaves word and ends
+                with self.lock:
+                    self.history.note("bad", "Stopped", one_line(str(error)))
+                self.failure, self.ended = error, True
 
     def _carry_out(self) -> None:
         while not self._commands.empty():

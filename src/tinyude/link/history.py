@@ -58,7 +58,7 @@ class History:
         now = self.clock()
         match message:
             case Hello():
-                if self.hello is not None and message.fingerprint != self.hello.fingerprint:
+                if self.hello is not None and message != self.hello:
                     self._forget()
                 self.hello = message
             case Name():
@@ -121,8 +121,7 @@ class History:
         """Whether the board has told all of its names."""
         if self.hello is None:
             return False
-        wanted = 1 + self.hello.states + self.hello.inputs + self.hello.parameters + self.hello.terms
-        return len(self.names) >= wanted
+        return len(self.names) >= sum(self.hello.names)
 
     def seconds(self, tick: int) -> float:
         return tick * self.hello.sample_period if self.hello else float(tick)
@@ -196,10 +195,11 @@ class History:
 def row_columns(history: History) -> list[str]:
     """Names of a recording's columns: time, what was measured, inputs, predictions, their standard deviations."""
     channels = history.channels
-    return [
-        "tick", "t", *channels, *history.inputs,
-        *(f"{name}_predicted" for name in channels), *(f"{name}_sd" for name in channels),
-    ]  # fmt: skip
+    derived = [f"{name}_{what}" for what in ("predicted", "sd") for name in channels]
+    columns = ["tick", "t"]
+    for name in (*channels, *history.inputs, *derived):
+        columns.append(name if name not in columns else f"{name}_{len(columns)}")
+    return columns
 
 
 def row_values(history: History, row: Row) -> list[float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 import zlib
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from tinyude.errors import printable
 from tinyude.link.frames import Frame
 
 Array = NDArray[np.float32]
@@ -21,6 +23,10 @@ COUNTERS = (
 REASONS = ("gap", "nonfinite", "stuck", "misfit", "jump", "inconsistent", "still")
 SENSOR_FLAGS = {1: "missing", 2: "stuck", 4: "astray"}
 MODEL_PIECE = 40  # numbers in a frame
+
+MOST_STATES, MOST_INPUTS, MOST_COLUMNS, MOST_NUMBERS = 12, 8, 512, 1 << 20  # of a board
+LONGEST_PERIOD = 1e6  # s
+LAST_TICK = 1 << 62
 
 
 class Type(IntEnum):
@@ -75,6 +81,16 @@ class Hello:
     @property
     def states(self) -> int:
         return len(self.channel)
+
+    @property
+    def columns(self) -> int:
+        """Coefficients: the parameters, then the terms of each residual state."""
+        return self.parameters + self.terms * len(self.on)
+
+    @property
+    def names(self) -> tuple[int, ...]:
+        """How many names there are in each group of `Name`."""
+        return 1, self.states, self.inputs, self.parameters, self.terms
 
 
 @dataclass(frozen=True)
@@ -159,10 +175,13 @@ Message = Hello | Name | Row | Terms | Health | Counters | Event | ModelPiece | 
 
 
 def decode_message(frame: Frame, hello: Hello | None) -> Message | None:
-    """What a frame says; None when it is unknown, or cannot be read before the board has introduced itself."""
+    """What a frame says; None when it is unknown, or cannot be read before the board has introduced itself.
+
+    All that comes from a line is checked here: a checksum tells that a frame is whole, not that it makes sense.
+    """
     try:
         return _decode(frame, hello)
-    except (struct.error, ValueError, IndexError):
+    except (struct.error, ValueError, IndexError, OverflowError):
         return None  # whole by its CRC and yet not what this version knows
 
 
@@ -171,30 +190,43 @@ def _decode(frame: Frame, hello: Hello | None) -> Message | None:
     match frame.type:
         case Type.HELLO:
             return _hello(body)
-        case Type.NAME:
+        case Type.NAME if hello is not None:
             group, index, value = struct.unpack_from("<BHf", body)
-            return Name(group, index, value, body[7:].decode("utf-8", "replace"))
+            _require(index < hello.names[group] and math.isfinite(value), "a name of nothing")
+            return Name(group, index, value, printable(body[7:].decode("utf-8", "replace")))
         case Type.ROW if hello is not None:
             return _row(body, hello)
-        case Type.TERMS:
+        case Type.TERMS if hello is not None:
             tick, _ = struct.unpack_from("<QB", body)
-            return Terms(tick, tuple(TermValue(*entry) for entry in struct.iter_unpack("<Hff", body[9:])))
+            terms = tuple(TermValue(*entry) for entry in struct.iter_unpack("<Hff", body[9:]))
+            _require(all(term.column < hello.columns for term in terms), "a term of nothing")
+            return Terms(_tick(tick), terms)
         case Type.HEALTH if hello is not None:
             return _health(body, hello)
         case Type.COUNTERS:
             (tick,), numbers = struct.unpack_from("<Q", body), np.frombuffer(body[8:], "<u4").tolist()
             split = len(COUNTERS)
             values = dict(zip(COUNTERS, numbers[:split], strict=True))
-            return Counters(tick, values, dict(zip(REASONS, numbers[split:], strict=True)))
+            return Counters(_tick(tick), values, dict(zip(REASONS, numbers[split:], strict=True)))
         case Type.EVENT:
             tick, kind, value = struct.unpack("<QBf", body)
-            return Event(tick, EventKind(kind), value)
-        case Type.MODEL:
-            first, total, crc = struct.unpack_from("<III", body)
-            return ModelPiece(first, total, crc, np.frombuffer(body[12:], "<f4"))
+            _require(math.isfinite(value), "an event without a value")
+            return Event(_tick(tick), EventKind(kind), value)
+        case Type.MODEL if hello is not None:
+            return _piece(body, hello)
         case Type.REPLY:
             return Reply(*struct.unpack("<BHh", body))
     return None
+
+
+def _require(condition: bool, otherwise: str) -> None:
+    if not condition:
+        raise ValueError(otherwise)
+
+
+def _tick(tick: int) -> int:
+    _require(tick < LAST_TICK, "a tick after the end of time")
+    return tick
 
 
 def _hello(body: bytes) -> Hello:
@@ -202,34 +234,43 @@ def _hello(body: bytes) -> Hello:
         "<IIfIBBBBHH", body
     )
     kinds, end = body[24 : 24 + 2 * states], 24 + 2 * states
-    if len(body) != end + on:
-        raise ValueError("a hello of another length")
-    return Hello(
+    _require(len(body) == end + on, "a hello of another length")
+    told = Hello(
         fingerprint, numbers, round(period, 9), row_ticks, channels, inputs, parameters, terms,
         tuple(kinds[::2]), tuple(kinds[1::2]), tuple(body[end:]),
     )  # fmt: skip
+    _require(0 < told.sample_period <= LONGEST_PERIOD and row_ticks > 0 and numbers <= MOST_NUMBERS, "no board's rates")
+    sizes = (channels, MOST_STATES), (states, MOST_STATES), (inputs, MOST_INPUTS), (told.columns, MOST_COLUMNS)
+    _require(all(size <= most for size, most in sizes), "no board's sizes")
+    _require(all(c < channels for c in told.channel) and all(i < states for i in told.on), "states of nothing")
+    return told
 
 
 def _row(body: bytes, hello: Hello) -> Row:
     (tick, predicted), numbers = struct.unpack_from("<QB", body), np.frombuffer(body[9:], "<f4")
     n = hello.channels
-    if len(numbers) != 3 * n + hello.inputs:
-        raise ValueError("a row of another length")
+    _require(len(numbers) == 3 * n + hello.inputs, "a row of another length")
     measured, prediction, variance = (numbers[i * n : (i + 1) * n] for i in range(3))
     if not predicted:
         prediction = variance = np.full(n, np.nan, np.float32)
-    return Row(tick, measured, prediction, variance, numbers[3 * n :])
+    return Row(_tick(tick), measured, prediction, variance, numbers[3 * n :])
 
 
 def _health(body: bytes, hello: Hello) -> Health:
     tick, ratio, worst, changed_at = struct.unpack_from("<QffI", body)
     end = 20 + hello.channels
     numbers = np.frombuffer(body[end:], "<f4")
-    if len(numbers) != hello.channels + hello.states:
-        raise ValueError("a health frame of another length")
-    return Health(
-        tick, ratio, worst, changed_at, tuple(body[20:end]), numbers[: hello.channels], numbers[hello.channels :]
-    )  # fmt: skip
+    _require(len(numbers) == hello.channels + hello.states, "a health frame of another length")
+    flags = tuple(body[20:end])
+    return Health(_tick(tick), ratio, worst, changed_at, flags, numbers[: hello.channels], numbers[hello.channels :])
+
+
+def _piece(body: bytes, hello: Hello) -> ModelPiece:
+    first, total, crc = struct.unpack_from("<III", body)
+    numbers = np.frombuffer(body[12:], "<f4")
+    _require(total == hello.model_numbers and first % MODEL_PIECE == 0, "a piece of another model")
+    _require(len(numbers) == min(MODEL_PIECE, total - first), "a piece of another length")
+    return ModelPiece(first, total, crc, numbers)
 
 
 def model_pieces(numbers: Sequence[float] | Array, fingerprint: int) -> list[bytes]:

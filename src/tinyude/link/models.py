@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -26,7 +27,7 @@ def model_json(history: History, numbers: Array) -> dict[str, Any]:
         "fingerprint": history.hello.fingerprint,
         "states": history.states,
         "inputs": history.inputs,
-        "terms": history.equation(),
+        "terms": [term for term in history.equation() if math.isfinite(term["value"]) and math.isfinite(term["half"])],
         "numbers": [float(f"{value:.9g}") for value in numbers],
     }
 
@@ -41,8 +42,9 @@ def read_model_json(data: bytes) -> tuple[Array, int]:
     """
     try:
         told = json.loads(data)
-        numbers, fingerprint = np.asarray(told["numbers"], np.float32), int(told["fingerprint"])
-    except (ValueError, TypeError, KeyError, RecursionError):
+        with np.errstate(over="ignore"):  # told below
+            numbers, fingerprint = np.asarray(told["numbers"], np.float32), int(told["fingerprint"])
+    except (ValueError, TypeError, KeyError, RecursionError, OverflowError):
         raise TinyUDEError("This is no model of a board; give a .tinyude file or what a board sent.") from None
     if told.get("format") != FORMAT or numbers.ndim != 1 or not np.isfinite(numbers).all():
         raise TinyUDEError("This is no model of a board; give a .tinyude file or what a board sent.")

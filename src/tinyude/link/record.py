@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import polars as pl
 
+from tinyude.data.whole_file import write_whole
 from tinyude.errors import TinyUDEError
 from tinyude.link.history import History, row_columns, row_values
 from tinyude.link.messages import Row
@@ -14,7 +16,7 @@ _FIRST, _GROWTH = 3_000, 1.25  # rows until the file is written first, and by ho
 
 
 class Recorder:
-    """Rows to a Parquet file that is whole at any time: written under another name, then renamed."""
+    """Rows to a Parquet file that is whole at any time."""
 
     def __init__(self, path: Path) -> None:
         if path.suffix != ".parquet":
@@ -44,6 +46,6 @@ class Recorder:
         if not self._values:
             return
         table = pl.DataFrame(self._values, schema=self._columns, orient="row", infer_schema_length=None)
-        temporary = self.path.with_suffix(".parquet.part")
-        table.with_columns(pl.col("tick").cast(pl.Int64)).write_parquet(temporary)
-        temporary.replace(self.path)
+        file = io.BytesIO()
+        table.with_columns(pl.col("tick").cast(pl.Int64)).write_parquet(file)
+        write_whole(self.path, file.getvalue())

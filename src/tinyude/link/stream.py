@@ -69,7 +69,9 @@ def standing(link: BoardLink) -> dict[str, Any]:
         "sensors": {name: flag for name, flag in flags.items() if flag},
         "counters": history.counters.values if history.counters else {},
         "rejected": history.counters.rejected if history.counters else {},
-        "equation": [{**term, "value": _number(term["value"])} for term in history.equation()],
+        "equation": [
+            {**term, "value": _number(term["value"]), "half": _number(term["half"])} for term in history.equation()
+        ],
         "events": [asdict(event) for event in list(history.events)[-_EVENTS:]],
     }
 

@@ -23,7 +23,7 @@ _WIDTH = 60
 
 
 def watch(link: BoardLink, console: Console, seconds: float | None = None) -> None:
-    """Show a board until its recording ends, so many seconds are over, or Ctrl-C."""
+    """Show a board until its recording ends, so many seconds are over, or Ctrl-C; raises what ended the link."""
     until = None if seconds is None else time.monotonic() + seconds
     with Live(console=console, refresh_per_second=4, transient=False) as live:
         try:
@@ -35,6 +35,8 @@ def watch(link: BoardLink, console: Console, seconds: float | None = None) -> No
             pass
         with link.lock:
             live.update(render(link))
+    if link.failure is not None:
+        raise link.failure
 
 
 def render(link: BoardLink) -> RenderableType:
@@ -65,18 +67,18 @@ def _samples(history: History) -> RenderableType:
     if history.rows:
         newest = history.rows[-1]
         for c, name in enumerate(history.channels):
-            past = np.array([row.measured[c] for row in history.rows])
-            table.add_row(name, f"{newest.measured[c]:.4g}", f"{newest.predicted[c]:.4g}", _spark(past))
+            past = np.array([row.measured[c] for row in history.rows], np.float64)
+            table.add_row(Text(name), f"{newest.measured[c]:.4g}", f"{newest.predicted[c]:.4g}", _spark(past))
         for c, name in enumerate(history.inputs):
-            past = np.array([row.inputs[c] for row in history.rows])
-            table.add_row(f"{name} (input)", f"{newest.inputs[c]:.4g}", "", _spark(past))
+            past = np.array([row.inputs[c] for row in history.rows], np.float64)
+            table.add_row(Text(f"{name} (input)"), f"{newest.inputs[c]:.4g}", "", _spark(past))
     return table
 
 
 def _learned(history: History) -> RenderableType:
     table = Table("learned", "value", "± 90 %", expand=True, box=None)
     for term in history.equation():
-        table.add_row(term["name"], f"{term['value']:.5g}", f"{term['half']:.2g}")
+        table.add_row(Text(term["name"]), f"{term['value']:.5g}", f"{term['half']:.2g}")
     return table
 
 
@@ -95,7 +97,8 @@ def _spark(values: np.ndarray) -> str:
     if not len(shown):
         return ""
     edges = np.linspace(0, len(shown), min(_WIDTH, len(shown)) + 1).astype(int)
-    means = np.array([shown[a:b].mean() for a, b in pairwise(edges)])
+    with np.errstate(invalid="ignore"):
+        means = np.array([shown[a:b].mean() for a, b in pairwise(edges)])
     usable = means[np.isfinite(means)]
     low, high = (usable.min(), usable.max()) if len(usable) else (0.0, 1.0)
     places = np.nan_to_num((means - low) / (high - low or 1.0) * (len(_SPARKS) - 1))

@@ -19,6 +19,10 @@ class LinkLost(TinyUDEError):
     """The line is gone; it may come back."""
 
 
+class NoAnswer(TinyUDEError):
+    """Nobody is there to be asked: the line is a recording."""
+
+
 class Transport(Protocol):
     """A line of bytes. `ended` is true once a recorded line has been read to its end."""
 
@@ -142,7 +146,7 @@ class FileTransport:
         return data
 
     def write(self, data: bytes) -> None:
-        raise TinyUDEError(f"{self.name} is a recording; a command needs the board itself.")
+        raise NoAnswer(f"{self.name} is a recording; a command needs the board itself.")
 
     def close(self) -> None:
         self._file.close()

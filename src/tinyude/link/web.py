@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import re
 import secrets
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -86,7 +87,7 @@ def make_app(link: BoardLink, guard: Guard, numbers_of: NumbersOf) -> Starlette:
         def action() -> dict[str, Any]:
             return model_json(link.history, link.fetch_model())
 
-        name = f'attachment; filename="{link.history.board}.json"'
+        name = f'attachment; filename="{re.sub(r"[^A-Za-z0-9_.-]", "_", link.history.board)}.json"'
         return await _answer(request, guard, link, action, {"content-disposition": name})
 
     async def send_model(request: Request) -> Response:
