@@ -57,7 +57,7 @@ bench: $(VENV)/installed-dev
 reproduce: $(VENV)/installed
 	$(BIN)/tinyude reproduce all
 
-# Every fuzzer for MINUTES each; what one finds lies in fuzz/findings.
+# Every fuzzer for MINUTES of CPU each; what one finds lies in fuzz/findings.
 fuzz: $(VENV)/installed-dev
 	$(BIN)/python fuzz/run.py --minutes $(MINUTES)
 

@@ -1,7 +1,8 @@
 /* libFuzzer target for the learner: any configuration, any model to start from, any stream, calls in any order.
  *
- * The input is read as a list of choices: changes to a valid configuration, then a model or none, then calls. The arena
- * is a heap block of exactly the size that the core asked for, so that the address sanitiser sees a byte too many.
+ * The input is read as a list of choices: a valid configuration and changes to it, then a model or none, then calls.
+ * The arena is a heap block of exactly the size that the core asked for, so that the address sanitiser sees a byte too
+ * many.
  */
 #include "any_operation.h"
 #include "small.h"
@@ -46,13 +47,6 @@ static void numbers(source *s, tu_real *values, int count)
     }
 }
 
-static tu_config base_config(void)
-{
-    tu_config c = SMALL;
-    c.inputs = c.parameters = c.forced = 0;
-    return c;
-}
-
 /* Writes a few 32-bit words of the configuration anew, wherever they fall. */
 static void change_config(source *s, tu_config *config)
 {
@@ -95,22 +89,28 @@ static void sensitivity(void *context, const tu_real *x, const tu_real *u, tu_re
     known_vector(c, x, u, out, c->on_count * c->parameters);
 }
 
-/* Starts from a model of any numbers. */
+/* Starts from a model whose numbers are good but for a few. */
 static void start(source *s, tu_learner *learner, const tu_config *c)
 {
     tu_view view;
     tu_learner_view(learner, &view);
     size_t weights = (size_t)view.params_count, columns = (size_t)view.columns;
     size_t count = 2 * (size_t)c->states + (size_t)c->inputs + weights + 2 * columns;
-    tu_real *values = calloc(count + 1, sizeof *values);
-    int32_t on[TU_MAX_STATES];
+    tu_real *values = malloc((count + 1) * sizeof *values);
+    int32_t on[TU_MAX_STATES] = {1}, half = c->dense ? c->max_half : c->taps;
     REQUIRE(values);
-    numbers(s, values, (int)count);
-    for (int i = 0; i < TU_MAX_STATES; i++) {
-        on[i] = (int32_t)take(s, 1) - 1;
+    for (size_t i = 0; i < count; i++) {
+        values[i] = (tu_real)(1 + i % 5) / 4;
     }
-    tu_model model = {
-        (int32_t)take(s, 1), (int32_t)take(s, 1) % 4, number(s), values, values, values, values, on, values, values};
+    tu_model model = {half, 1, 1, values, values, values, values, on, values, values};
+    for (uint32_t changes = take(s, 1) % 8; changes > 0; changes--) {
+        uint32_t place = take(s, 2);
+        values[place % (count + 1)] = number(s);
+        on[place % TU_MAX_STATES] = place >> 15;
+        model.sigma_scale = values[count] = place % 7 ? 1 : number(s);
+        model.window_half = place % 11 ? half : (int32_t)take(s, 1) - 1;
+        model.window_spacing = place % 13 ? 1 : (int32_t)take(s, 1) % 4;
+    }
     model.u_scale = model.x_scale + c->states;
     model.dx_scale = model.u_scale + c->inputs;
     model.weights = model.dx_scale + c->states;
@@ -154,7 +154,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     source s = {data, data + size};
-    tu_config config = base_config();
+    tu_config config = small_config((int)(take(&s, 1) % SMALL_CONFIGS));
     tu_memory memory;
     tu_learner *learner = NULL;
     change_config(&s, &config);

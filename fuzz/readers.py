@@ -1,7 +1,8 @@
 """Fuzz targets for everything that reads files of unknown origin, and a mutator for where atheris is not installed.
 
 A target takes bytes and must end in a result or in a TinyUDEError whose message is one printable line. Anything else is
-a finding: it is written to the folder that --findings names, and ends the run.
+a finding: it is written to the folder that --findings names, and ends the run. Inputs that are refused at a place where
+none was refused before are kept to go on from.
 
     python fuzz/readers.py expression --seconds 60
     python fuzz/readers.py csv --atheris -max_total_time=3600     (guided by coverage)
@@ -14,9 +15,11 @@ import hashlib
 import io
 import json
 import random
+import struct
 import sys
 import tempfile
 import time
+import traceback
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -25,13 +28,21 @@ from typing import Any
 
 import numpy as np
 import sympy as sp
+from rich.console import Console
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as to_bytes
 from scipy.io import savemat
+from structures import changed_inside
 
 import tinyude as tu
 from tinyude.data.tables import read_table
 from tinyude.errors import TinyUDEError
+from tinyude.link.board import BoardLink
+from tinyude.link.frames import Frame, encode_frame
+from tinyude.link.models import model_json, read_model_json
+from tinyude.link.record import Recorder
+from tinyude.link.stream import fresh_rows, introduction, standing, trends
+from tinyude.link.terminal import render
 from tinyude.model.file import checksum
 from tinyude.physics.file import load_physics_file
 from tinyude.physics.parsing import parse_expression
@@ -111,6 +122,45 @@ def model(data: bytes) -> None:
         tu.load(path)
 
 
+class Bytes:
+    """A line that carries these bytes and no more."""
+
+    name, ended = "line", False
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+
+    def read(self, seconds: float) -> bytes:
+        del seconds
+        data, self.data = self.data[:500], self.data[500:]
+        self.ended = not data
+        return data
+
+    def write(self, data: bytes) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def link(data: bytes) -> None:
+    """The line from a board: whatever it says can be shown, recorded and written as JSON."""
+    if data.lstrip()[:1] == b"{":
+        read_model_json(data)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        board = BoardLink(lambda: Bytes(data), Recorder(Path(folder) / "rows.parquet"))
+        while not board.ended:
+            board.poll(0.0)
+        told = [introduction(board), fresh_rows(board.history, 0), standing(board), trends(board.history)]
+        if board.history.hello:
+            told.append(model_json(board.history, np.ones(3, np.float32)))
+        json.dumps(told, allow_nan=False)
+        console = Console(file=io.StringIO(), force_terminal=False, width=100)
+        console.print(render(board))
+        shown = console.file.getvalue()  # type: ignore[attr-defined]
+        assert all(c.isprintable() or c == "\n" for c in shown), "control characters in the terminal"
+        board.close()
+
+
 def seeds(name: str) -> list[bytes]:
     """Small valid inputs to start from, beside those in the corpus."""
     t = np.arange(5.0)
@@ -123,6 +173,8 @@ def seeds(name: str) -> list[bytes]:
         ]
     if name == "csv":
         return [b"time,x\n0,1.5\n1,2.5\n", b't;"x; m"\ns;m\n0,0;1,5\n', b"# t x\n1 2\n3 4\n"]
+    if name == "link":
+        return [_telemetry(), b'{"format": "tinyude-board-model", "numbers": [1, 2.5], "fingerprint": 7}']
     file = io.BytesIO()
     if name == "npz":
         np.savez(file, t=t, Y=np.ones((5, 2)))
@@ -138,6 +190,19 @@ def seeds(name: str) -> list[bytes]:
         savemat(packed, {"t": t}, do_compression=True)
         return [file.getvalue(), packed.getvalue()]
     return [_small_model(network="mlp", hidden=(), library=["v"]), _small_model(network="kernel", library=None)]
+
+
+def _telemetry() -> bytes:
+    """What a board with two states and an input says."""
+    hello = struct.pack("<IIfIBBBBHH", 7, 3, 0.01, 2, 2, 1, 2, 1, 1, 2) + bytes((0, 0, 1, 0, 1))
+    names = [(0, 0, b"rig"), (1, 0, b"theta"), (1, 1, b"omega"), (2, 0, b"u"), (3, 0, b"k"), (4, 0, b"x"), (4, 1, b"y")]
+    row = struct.pack("<QB7f", 5, 1, *([0.5] * 7))
+    bodies = [(1, hello), *((2, struct.pack("<BHf", group, index, 1.0) + text) for group, index, text in names)]
+    bodies += [(3, row), (3, row), (4, struct.pack("<QBHffHff", 5, 2, 0, 1.0, 0.1, 2, 1.0, 0.1))]
+    bodies += [(5, struct.pack("<QffI2B4f", 5, 1.0, 1.1, 0, 0, 2, *([0.1] * 4)))]
+    bodies += [(6, struct.pack("<Q22I", 5, *range(22))), (8, struct.pack("<III3f", 0, 3, 1, 1.0, 2.0, 3.0))]
+    bodies += [(7, struct.pack("<QBf", 5, kind, 33.0)) for kind in range(1, 10)] + [(9, struct.pack("<BHh", 1, 2, 0))]
+    return b"".join(encode_frame(Frame(kind, i, body)) for i, (kind, body) in enumerate(bodies))
 
 
 def _small_model(**options: Any) -> bytes:
@@ -160,19 +225,25 @@ TARGETS: dict[str, Target] = {
     "npz": file_target(".npz", read_table),
     "mat": file_target(".mat", read_table),
     "model": model,
+    "link": link,
 }
+MOST_KEPT = 500  # inputs to go on from
 
 
-def attempt(target: Target, data: bytes) -> str:
-    """Nothing when the target behaves; else what it did."""
+def attempt(target: Target, data: bytes) -> tuple[str, str]:
+    """What a target did that it must not, nothing where it behaves; and the place that refused the input."""
     try:
         target(data)
     except TinyUDEError as refusal:
-        message = str(refusal)
-        return "" if message.isprintable() and len(message) <= 2_500 else f"no single printable line: {message[:80]!r}"
+        message, place = (
+            str(refusal),
+            ",".join(str(frame.lineno) for frame in traceback.extract_tb(refusal.__traceback__)),
+        )
+        one_line = message.isprintable() and len(message) <= 2_500
+        return "" if one_line else f"no single printable line: {message[:80]!r}", place
     except Exception as error:  # a finding, whatever it is
-        return f"{type(error).__name__}: {error}"
-    return ""
+        return f"{type(error).__name__}: {error}", ""
+    return "", ""
 
 
 def mutated(data: bytes, draw: random.Random) -> bytes:
@@ -196,13 +267,11 @@ def mutated(data: bytes, draw: random.Random) -> bytes:
     return bytes(changed[: max(20_000, 2 * len(data))])
 
 
-def inputs(name: str, corpus: Path, draw: random.Random) -> Iterator[bytes]:
-    """The corpus and the seeds as they are, then changed without end."""
-    start = [path.read_bytes() for path in sorted((corpus / name).glob("*"))] + seeds(name)
-    yield from start
+def inputs(name: str, start: list[bytes], draw: random.Random) -> Iterator[bytes]:
+    """Those to start from as they are, then changed without end; what is added to them meanwhile is changed, too."""
+    yield from list(start)
     while True:
-        data = draw.choice(start)
-        yield mutated(data, draw)
+        yield changed_inside(name, draw.choice(start), draw, mutated)
 
 
 def main() -> int:
@@ -216,12 +285,18 @@ def main() -> int:
     target = TARGETS[chosen.target]
     if chosen.atheris:
         return _with_atheris(chosen.target, target, rest)
-    runs, end = 0, time.monotonic() + chosen.seconds
-    for data in inputs(chosen.target, Path(__file__).parent / "corpus", random.Random(chosen.seed)):
+    corpus = sorted((Path(__file__).parent / "corpus" / chosen.target).glob("*"))
+    start = [path.read_bytes() for path in corpus] + seeds(chosen.target)
+    runs, end, places = 0, time.monotonic() + chosen.seconds, set[str]()
+    for data in inputs(chosen.target, start, random.Random(chosen.seed)):
         if time.monotonic() > end and runs > 50:
             break
         runs += 1
-        if finding := attempt(target, data):
+        finding, place = attempt(target, data)
+        if place not in places and len(start) < MOST_KEPT:
+            places.add(place)
+            start.append(data)
+        if finding:
             chosen.findings.mkdir(parents=True, exist_ok=True)
             kept = chosen.findings / f"{chosen.target}-{hashlib.sha256(data).hexdigest()[:12]}"
             kept.write_bytes(data)
@@ -235,7 +310,8 @@ def _with_atheris(name: str, target: Target, options: list[str]) -> int:
     import atheris
 
     def run(data: bytes) -> None:
-        if finding := attempt(target, data):
+        finding, _ = attempt(target, data)
+        if finding:
             raise AssertionError(finding)
 
     atheris.instrument_all()

@@ -1,4 +1,7 @@
-"""Builds and runs every fuzzer for some minutes each, and says how many inputs each tried a second.
+"""Builds and runs every fuzzer for some minutes of CPU each, and says how many inputs each tried a second.
+
+The fuzzers take turns, each turn with a seed of its own; what the targets of the core have found worth keeping, they go
+on from. Minutes of CPU, because minutes of the clock say nothing on a machine with other work.
 
 python fuzz/run.py --minutes 10 --only csv npz --document SECURITY.md    (the table there is written by this command)
 """
@@ -16,8 +19,9 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 CORE = ("learner", "learner64", "service")
-READERS = ("expression", "toml", "csv", "npz", "mat", "model")
-HEADER = "| target | minutes | minutes of CPU | runs without a finding | runs a second of CPU |\n|---|---|---|---|---|"
+READERS = ("expression", "toml", "csv", "npz", "mat", "model", "link")
+TURN = 60.0  # s of the clock
+HEADER = "| target | minutes of CPU | runs without a finding | runs a second of CPU |\n|---|---|---|---|"
 
 _CELLS = HEADER.splitlines()[0].count("|")
 
@@ -34,8 +38,9 @@ def core(target: str, seconds: int, folder: Path, seed: int) -> int:
     program = folder / target
     grown = folder / f"corpus-{target}"
     grown.mkdir(parents=True, exist_ok=True)
-    limits = [f"-max_total_time={seconds}", "-max_len=300", "-len_control=0", "-timeout=120"]
-    command = [program, f"-seed={seed}", *limits, f"-artifact_prefix={folder}/", grown, HERE / "corpus" / "core"]
+    limits = [f"-max_total_time={seconds}", "-max_len=200", "-len_control=0", "-timeout=120"]
+    corpus = HERE / "corpus" / target.removesuffix("64")
+    command = [program, f"-seed={seed}", *limits, f"-artifact_prefix={folder}/", grown, corpus]
     done = subprocess.run(list(map(str, command)), stderr=subprocess.PIPE, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"{target} found something:\n{done.stderr[-3000:]}")
@@ -63,10 +68,9 @@ def cpu_seconds(work: Callable[[], int]) -> tuple[int, float]:
 
 
 def run(target: str, seconds: float, folder: Path, seed: int = 1) -> tuple[int, float]:
-    """Run one target for some seconds of the clock; runs, and the CPU time they took."""
+    """Run one target, which is built, for some seconds of the clock; runs, and the CPU time they took."""
     if target in READERS:
         return cpu_seconds(lambda: reader(target, seconds, folder, seed))
-    build(target, folder)
     return cpu_seconds(lambda: core(target, int(seconds), folder, seed))
 
 
@@ -82,24 +86,36 @@ def merged(document: Path, told: dict[str, str]) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--minutes", type=float, default=60.0)
+    parser.add_argument("--minutes", type=float, default=60.0, help="of CPU, each")
     parser.add_argument("--only", nargs="+", choices=(*READERS, *CORE), default=(*READERS, *CORE))
     parser.add_argument("--seed", type=int, default=1, help="another one tries other inputs")
-    parser.add_argument("--document", type=Path, help="write the table into its block `fuzz`")
+    parser.add_argument("--document", type=Path, help="write the table into its block `fuzz`, after every round")
     given = parser.parse_args()
-    seconds = 60.0 * given.minutes
     folder = HERE / "findings"
     folder.mkdir(exist_ok=True)
-    told: dict[str, str] = {}
-    for target in given.only:
-        runs, used = run(target, seconds, folder, given.seed)
-        told[target] = f"| {target} | {given.minutes:g} | {used / 60.0:.1f} | {runs:,} | {runs / used:,.0f} |"
-        print(f"{target}: {runs} runs in {used:.0f} s of CPU", flush=True)
-    if given.document:
-        from tinyude.experiments.documents import fill_block
+    for target in set(given.only) & set(CORE):
+        build(target, folder)
+    runs, used = dict.fromkeys(given.only, 0), dict.fromkeys(given.only, 0.0)
+    seed = given.seed
+    while waiting := [target for target in given.only if used[target] < 60.0 * given.minutes]:
+        for target in waiting:
+            more, took = run(target, TURN, folder, seed)
+            runs[target], used[target] = runs[target] + more, used[target] + took
+            print(f"{target}, seed {seed}: {runs[target]} runs in {used[target]:.0f} s of CPU", flush=True)
+        seed += 1
+        if given.document:
+            from tinyude.experiments.documents import fill_block
 
-        fill_block(given.document, "fuzz", merged(given.document, told))
+            fill_block(given.document, "fuzz", merged(given.document, table_rows(runs, used)))
     return 0
+
+
+def table_rows(runs: dict[str, int], used: dict[str, float]) -> dict[str, str]:
+    """The rows of the table, by target."""
+    return {
+        target: f"| {target} | {used[target] / 60.0:.1f} | {runs[target]:,} | {runs[target] / used[target]:,.0f} |"
+        for target in runs
+    }
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-/* What the C fuzz targets share: a check that a fuzzer sees, and a small learner that is quick to try. */
+/* What the C fuzz targets share: a check that a fuzzer sees, and small learners that are quick to try. */
 #ifndef FUZZ_SMALL_H
 #define FUZZ_SMALL_H
 
@@ -57,5 +57,31 @@ static const tu_config SMALL = {
     .follow = 1,
     .recalibrate = 1,
 };
+
+enum { SMALL_CONFIGS = 4 };
+
+/* A learner with everything; one without a network; one that judges its network in the stream, with small entries and
+ * angle/rate fusion; one with the paper's windows.
+ */
+static inline tu_config small_config(int which)
+{
+    tu_config c = SMALL;
+    if (which == 1) {
+        c.hidden_count = c.reservoir = c.holdout = 0;
+        c.judged = 1;
+    } else if (which == 2) {
+        c.judged = c.compact = c.rolling = c.network_nodes = 1;
+        c.rate_channel[0] = 2;
+    } else if (which == 3) {
+        c.dense = c.parameters = c.library_terms = c.forced = 0;
+        c.physics_nodes = c.network_nodes = 1;
+        c.taps = 3;
+        c.on_count = 2;
+        c.on[0] = 0;
+        c.on[1] = 1;
+        c.second_order = (tu_real)0.1;
+    }
+    return c;
+}
 
 #endif
