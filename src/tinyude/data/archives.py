@@ -34,6 +34,7 @@ def read_npz(path: Path) -> dict[str, Any]:
             members = [member for member in archive.infolist() if member.filename.endswith(".npy")]
             _refuse_many(path, len(members))
             _refuse_large(path, sum(member.file_size for member in members))
+            _refuse_twice(path, [member.filename for member in members])
             return {member.filename[:-4]: _npy(archive, member) for member in members}
     except TinyUDEError:
         raise
@@ -81,6 +82,11 @@ def _refuse_large(path: Path, size: int) -> None:
             f"{path} says it holds {size / 1e9:.3g} GB; at most {MAX_BYTES / 1e9:g} GB are read at once: write it as "
             "CSV or Parquet, which are read in pieces."
         )
+
+
+def _refuse_twice(path: Path, names: list[str]) -> None:
+    if twice := next((name for name in names if names.count(name) > 1), None) if len(set(names)) < len(names) else None:
+        raise TinyUDEError(f"{path} has two variables {twice.removesuffix('.npy')!r}; rename one of them.")
 
 
 def _refuse_many(path: Path, count: int) -> None:

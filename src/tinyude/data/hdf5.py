@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from tinyude.data.archives import MAX_BYTES
 from tinyude.data.columns import chosen_columns, same_length
 from tinyude.data.csv_file import MAX_COLUMNS
 from tinyude.data.extras import needed
@@ -19,6 +20,7 @@ from tinyude.data.matlab import MAX_DEPTH
 from tinyude.data.recordings import Table
 from tinyude.errors import TinyUDEError
 
+MOST_PACKED = 200  # bytes of numbers in one of the file: measured ones hold noise, which does not pack
 Place = int | str | None  # of a column in its data set: along the shorter side, a field, or all of it
 
 
@@ -28,9 +30,19 @@ def iter_hdf5(path: Path, columns: Sequence[str] | None, rows: int) -> Iterator[
     with h5py.File(path, "r") as file:
         found = _all_columns(h5py, file, path)
         chosen = chosen_columns(list(found), columns, path)
+        _refuse_hollow(path, {found[name][0] for name in chosen})
         chosen, length = same_length({name: max(found[name][0].shape) for name in chosen}, columns is None, path)
         for start in range(0, length, rows):
             yield {name: _slice(*found[name], start, start + rows) for name in chosen}
+
+
+def _refuse_hollow(path: Path, items: set[Any]) -> None:
+    """What was never written, or packs like nothing that was measured, can declare terabytes in a small file."""
+    declared, held = sum(item.nbytes for item in items), path.stat().st_size
+    if declared > max(MAX_BYTES, MOST_PACKED * held):
+        raise TinyUDEError(
+            f"{path} declares {declared / 1e9:.3g} GB of numbers and holds {held / 1e6:.3g} MB; save what was recorded."
+        )
 
 
 def hdf5_columns(path: Path) -> list[str]:
@@ -55,7 +67,7 @@ def _all_columns(h5py: Any, file: Any, path: Path) -> dict[str, tuple[Any, Place
                 return
             entered.add(place)
         if isinstance(item, h5py.Group):
-            for key in item:  # what begins with # is where MATLAB keeps what cells refer to; no other file is opened
+            for key in item:  # what begins with # is where MATLAB keeps what cells refer to; no other file is read
                 if not key.startswith("#") and isinstance(item.get(key, getlink=True), h5py.HardLink):
                     yield from walk(f"{name}{separator}{key}" if name else key, item[key], depth + 1)
         elif cells:
@@ -64,7 +76,7 @@ def _all_columns(h5py: Any, file: Any, path: Path) -> dict[str, tuple[Any, Place
             for number, reference in enumerate(item[()].ravel(), start=1):
                 if reference:
                     yield from walk(f"{name}{{{number}}}", file[reference], depth + 1)
-        elif isinstance(item, h5py.Dataset):
+        elif isinstance(item, h5py.Dataset) and not item.external and not item.is_virtual:
             yield from ((column, (item, place)) for column, place in _series(name, item, separator))
 
     found = dict(islice(walk("", file, 0), MAX_COLUMNS + 1))

@@ -115,9 +115,11 @@ def _told_as_damaged(path: Path) -> Iterator[None]:
     """Whatever another library raises where it meets a damaged file, in one line."""
     try:
         yield
-    except (TinyUDEError, OSError, ImportError):
+    except (TinyUDEError, ImportError):
         raise
     except Exception as error:
+        if isinstance(error, OSError) and error.errno:  # the disk's, not the library's
+            raise
         told = f"{type(error).__name__}: {error}".rstrip(".")
         raise TinyUDEError(
             f"{path} is damaged, or no {path.suffix} file ({told}); record or export it again."
@@ -208,7 +210,7 @@ def _pieces(variables: Mapping[str, Any], path: Path, columns: Sequence[str] | N
 
 def _flattened(name: str, value: Any) -> Iterator[tuple[str, Array]]:
     """Vectors keep their name; a matrix gives name_1, name_2, a cell array name{1}, name{2}, a struct name.field."""
-    value = np.asarray(value)
+    value = _times_in_seconds(np.asarray(value))
     if value.dtype.names:
         for field in value.dtype.names:
             yield from _flattened(f"{name}.{field}", value[field].ravel()[0] if value.size == 1 else value[field])
@@ -222,6 +224,14 @@ def _flattened(name: str, value: Any) -> Iterator[tuple[str, Array]]:
             yield name, series[0]
         else:
             yield from ((f"{name}_{position}", row) for position, row in enumerate(series, start=1))
+
+
+def _times_in_seconds(value: np.ndarray) -> np.ndarray:
+    """Dates as seconds since 1970, spans of time as seconds; anything else as it is."""
+    if value.dtype.kind not in "mM":
+        return value
+    fine = value.astype(f"{value.dtype.kind}8[us]")
+    return np.where(np.isnat(fine), np.nan, fine.astype(np.int64) / 1e6)
 
 
 def _numbers(frame: pl.DataFrame, path: Path, first_row: int) -> Table:

@@ -62,7 +62,10 @@ def right_hand_side(item: sp.Expr | str | float, known: Sequence[str]) -> str:
     if isinstance(item, Real) and not isinstance(item, bool):
         item = sp.Integer(int(item)) if isinstance(item, int | np.integer) else sp.Float(float(item))
     if not isinstance(item, sp.Expr):
-        raise TinyUDEError(f"The right-hand side {item!r} is neither a SymPy expression nor text nor a number.")
+        raise TinyUDEError(
+            f"The right-hand side {item!r} is neither a SymPy expression nor text nor a number; "
+            'write e.g. "-(g/L)*sin(theta)".'
+        )
     _refuse_unsuitable(item)
     unknown = sorted({s.name for s in item.free_symbols} - set(known))
     if unknown:

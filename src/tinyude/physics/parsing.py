@@ -107,10 +107,10 @@ class _Reader:
 
     def number(self, node: ast.expr, value: Any) -> sp.Expr:
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise self.refusal(node, "is not a real number")
+            raise self.refusal(node, "is not a real number; write one such as 0.5")
         if isinstance(value, float):
             if not math.isfinite(value):
-                raise self.refusal(node, "is too large for a floating-point number")
+                raise self.refusal(node, "is too large for a floating-point number; choose other units")
             return sp.Float(value)
         return sp.Integer(value)
 
@@ -140,7 +140,7 @@ class _Reader:
         while isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Div):
             factor = self.read(node.right, depth + 1)
             if isinstance(node.op, ast.Div) and factor.is_zero:
-                raise self.refusal(node, "divides by zero")
+                raise self.refusal(node, "divides by zero; mend the denominator")
             factors.append(1 / factor if isinstance(node.op, ast.Div) else factor)
             node = node.left
         result = self.read(node, depth + 1)
@@ -151,15 +151,15 @@ class _Reader:
 
     def power(self, node: ast.expr, base: sp.Expr, exponent: sp.Expr) -> sp.Expr:
         if exponent.is_number and abs(float(exponent)) > MAX_EXPONENT:
-            raise self.refusal(node, f"has an exponent beyond {MAX_EXPONENT}")
+            raise self.refusal(node, f"has an exponent beyond {MAX_EXPONENT}; use exp or a smaller one")
         if base.is_zero and not exponent.is_positive:
-            raise self.refusal(node, "divides by zero")
+            raise self.refusal(node, "divides by zero; mend the denominator")
         if base.is_negative and base.is_number and not exponent.is_integer:
             raise self.refusal(node, "is a broken power of a negative number")
         result = base**exponent
         for part in result.atoms(sp.Pow):
             if part.exp.is_Rational and abs(part.exp) > MAX_EXPONENT:
-                raise self.refusal(node, f"makes an exponent beyond {MAX_EXPONENT}")
+                raise self.refusal(node, f"makes an exponent beyond {MAX_EXPONENT}; use exp or a smaller one")
         return result
 
     def call(self, node: ast.Call, depth: int) -> sp.Expr:

@@ -20,7 +20,7 @@ NO_TWIN = {
     r"^tu_mlp_(block|offset|pad|weights|transposed|run|widest)$": "layout of a block, or one sample without",
     r"^tu_nodes_(basis|ticks)$|^tu_loss_columns$|^tu_library_(column|dot)$": "index arithmetic; NumPy has whole arrays",
     r"^tu_learner_(advance|cost)$|_slice$|_begin$|^tu_calibrate_candidate$": "slices, for a board's main loop",
-    r"^tu_learner_fits$|^tu_median_gate_in_order$": "what a board is given, from a line or its storage, may be anything",
+    r"^tu_learner_fits$|^tu_median_gate_in_order$": "what a board is given may be anything",
     r"^tu_count$": "integers of Python do not overflow",
     r"^tu_any$": "NumPy has it",
     r"^tu_statistics_add$|^tu_calibrate_clear$": "running form of what the twin computes at once, or makes anew",
