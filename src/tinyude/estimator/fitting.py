@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from tinyude.data.streams import IN_MEMORY, Stream
 from tinyude.errors import TinyUDEError
 from tinyude.estimator.options import FitOptions
 from tinyude.estimator.streaming import fit_streaming, learner_config
+from tinyude.model.collect_evidence import rates_over_noise
 from tinyude.model.diagnostics import diagnose, record_excerpt
 from tinyude.model.model import Model
 from tinyude.model.result import FitResult
@@ -95,7 +97,7 @@ def _fit_batch(options: FitOptions, stream: Stream) -> Fit:
     if not options.refine or stream.count > IN_MEMORY:
         return Fit(result, found.observed, seen=seen)
     moving = [name for name in options.physics.learned if name not in found.kept]
-    refined = _refined(options, result, stream, found.observed, moving)
+    refined = _refined(options, result, stream, found.observed, moving, seen)
     same = refined.model is result.model and not refined.diagnostics["holds"]
     return Fit(refined, found.observed, seen=seen if same else None)
 
@@ -122,11 +124,12 @@ def _fit_hidden(options: FitOptions, stream: Stream) -> FitResult:
 
 
 def _refined(
-    options: FitOptions, result: FitResult, stream: Stream, observed: Observed | None, moving: Sequence[str]
-) -> FitResult:
+    options: FitOptions, result: FitResult, stream: Stream, observed: Observed | None, moving: Sequence[str],
+    seen: Windows | None = None,
+) -> FitResult:  # fmt: skip
     """After prediction-error refinement, which also compares candidates on held-back stretches.
 
-    moving: the parameters that are learned; others keep the user's value.
+    moving: the parameters that are learned; others keep the user's value. seen: the windows of a batch fit.
     """
     seconds = REFINE_SECONDS * (10.0 if options.refine == "thorough" else 1.0)  # never by the clock: results repeat
     streamed: list[FitResult] = []
@@ -141,7 +144,7 @@ def _refined(
 
     chosen = RefineOptions(
         options.measured, options.unseen(), options.hold, _offered(options, result.model), seconds,
-        None if observed is None else streaming_model,
+        None if observed is None else streaming_model, None if seen is None else partial(rates_over_noise, seen=seen),
     )  # fmt: skip
     physics = options.physics
     refined, holds = refine_fit(result.model.with_learned(moving), physics.with_learned(moving), stream, chosen)

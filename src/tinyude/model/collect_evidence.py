@@ -167,6 +167,13 @@ def _unexplained(seen: Windows, left: Array, alone: Array, i: int) -> Unexplaine
     return Unexplained(own / size, max(known, 1e-300) / size, floor / size)
 
 
+def rates_over_noise(model: Model, seen: Windows) -> float:
+    """What a model leaves of the rates, in units of what sensor noise leaves: of the residual state with the most."""
+    with np.errstate(all="ignore"):
+        left = np.nan_to_num(seen.dx - seen.view(model.field(seen.node_x, seen.inputs)), nan=np.inf)
+    return max((_unexplained(seen, left, seen.dx, i).over_noise for i in model.on), default=0.0)
+
+
 def _spread(values: Array, floor: float) -> float:
     """RMS with single windows tamed, or what the median would be for normal errors, whichever is larger."""
     middle = 1.4826 * float(np.median(np.abs(values)))

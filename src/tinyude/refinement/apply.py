@@ -27,6 +27,7 @@ from tinyude.refinement.records import records_of, without_saturation
 from tinyude.refinement.refine import Refined, refine
 from tinyude.refinement.residual_analysis import residual_analysis
 from tinyude.refinement.several_starts import likeliest_start
+from tinyude.refinement.support import Rates
 
 Array = NDArray[Any]
 NORMAL = 10**6  # groups of an interval whose spread is known
@@ -74,6 +75,8 @@ class Options:
     seconds : float
     streamed : callable, optional
         Gives the streaming learner's model, or None.
+    rates : callable, optional
+        What a model leaves of the rates that the windows saw, in units of noise.
     """
 
     measured: Sequence[str] | None = None
@@ -82,6 +85,7 @@ class Options:
     offered: Sequence[sp.Expr] = ()
     seconds: float = 2.0
     streamed: Callable[[], Model | None] | None = None
+    rates: Rates | None = None
 
 
 def refine_fit(model: Model, given: Physics, stream: Stream, options: Options) -> tuple[Refined, tuple[Hold, ...]]:
@@ -100,7 +104,9 @@ def refine_fit(model: Model, given: Physics, stream: Stream, options: Options) -
     else:
         holds = as_holds("held" if options.hold == "auto" else options.hold, given.inputs)
     sensors = replace(plain, holds=holds)
-    return refine(model, given, records, sensors, setup, budget, options.offered, options.streamed), holds
+    return refine(
+        model, given, records, sensors, setup, budget, options.offered, options.streamed, options.rates
+    ), holds
 
 
 def smoothed_states(refined: Refined) -> States:

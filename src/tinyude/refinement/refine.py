@@ -27,7 +27,7 @@ from tinyude.refinement.records import Record, stretches_of
 from tinyude.refinement.starts import with_starts
 from tinyude.refinement.stretches import Batch, Stretch, batch_of
 from tinyude.refinement.structures import FIXED, as_it_is, hybrids_of
-from tinyude.refinement.support import with_notes
+from tinyude.refinement.support import Rates, with_notes
 from tinyude.refinement.thinning import reduced
 from tinyude.refinement.weak_terms import without_weak_terms
 from tinyude.training.batch.feedback import followed_states
@@ -115,7 +115,7 @@ class Structures:
 
 def refine(
     model: Model, given: Physics, records: Sequence[Record], sensors: Sensors, setup: Setup, budget: Budget,
-    offered: Sequence[sp.Expr] = (), streamed: Streamed | None = None,
+    offered: Sequence[sp.Expr] = (), streamed: Streamed | None = None, rates: Rates | None = None,
 ) -> Refined:  # fmt: skip
     """Refine a model on the records it was fitted to.
 
@@ -135,6 +135,8 @@ def refine(
         Terms to try where no candidate explains the rows up to sensor noise.
     streamed : callable, optional
         What the streaming learner finds, asked for where no candidate explains the rows up to sensor noise.
+    rates : callable, optional
+        What a model leaves of the rates that the windows saw, in units of noise.
     """
     budget.grant(RICHEST)
     hybrids = hybrids_of(model, given, windows=not sensors.guess)
@@ -151,7 +153,7 @@ def refine(
         made = _searched(setup, hybrids, given, offered, first, rows, uncut=bool(sensors.guess))
     candidates = _candidates(setup, made, rows.share_unseen(first.batch.rows))
     if not white:
-        candidates = with_notes(setup, candidates, made.found, made.batch)
+        candidates = with_notes(setup, candidates, made.found, made.batch, rates)
     following = tuple(followed_states(records, given.inputs, sensors.holds))
     chosen = choose(sorted(candidates, key=simplest_first), made.parts.enough, white, bool(following))
     best = next(c for c in chosen if c.best)

@@ -3,24 +3,36 @@
 Where no model explains the rows, something unknown acts: a hand that moves the machine, a state that is missing.
 Numbers that make up for it in one record may run better there, also over held-back parts, and nowhere else. One step
 ahead, under the process noise that is likeliest for each model, such a disturbance is noise, and only what holds at
-every step counts: there nothing that was learned may be less likely than the known physics.
+every step counts: there nothing that was learned may be less likely than the known physics. And where the windows'
+model leaves only noise of the rates, free runs of a chaotic motion may still prefer a formula that leaves much more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from tinyude.model.candidate import Candidate
+from tinyude.model.model import Model
+from tinyude.model.verdict import NEAR_NOISE
 from tinyude.refinement.estimate import Estimate, Setup, likeliest
 from tinyude.refinement.stretches import Batch
 
+Rates = Callable[[Model], float]
+
 
 def with_notes(
-    setup: Setup, candidates: Sequence[Candidate], found: Mapping[str, Estimate], batch: Batch
-) -> list[Candidate]:
-    """The candidates, with a note where these rows contradict one; found: name to estimate."""
+    setup: Setup, candidates: Sequence[Candidate], found: Mapping[str, Estimate], batch: Batch,
+    rates: Rates | None = None,
+) -> list[Candidate]:  # fmt: skip
+    """The candidates, with a note where these rows contradict one.
+
+    found: name to estimate. rates: what a model leaves of the rates that the windows saw, in units of noise.
+    """
     alone = likeliest(setup, found["known"], batch)
+    least = min((rates(c.model) for c in candidates if c.name == "windows"), default=np.inf) if rates else np.inf
 
     def noted(candidate: Candidate) -> Candidate:
         if candidate.name == "known":
@@ -29,6 +41,8 @@ def with_notes(
             return replace(candidate, note=f"{', '.join(at)} stopped at a bound")
         if likeliest(setup, found[candidate.name], batch) < alone:
             return replace(candidate, note="one step ahead less likely than the known physics alone")
+        if rates and least < NEAR_NOISE and (left := rates(candidate.model)) > NEAR_NOISE * max(least, 1.0):
+            return replace(candidate, note=f"leaves {left:.2g} times the noise of the rates, the windows' {least:.2g}")
         return candidate
 
     return [noted(candidate) for candidate in candidates]

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import tinyude as tu
+from tinyude.experiments.zoo import plant_named
 
 WEIGHT, INERTIA = 3.3, 0.17
 PERIOD = 0.005
@@ -49,3 +50,13 @@ def test_what_is_less_likely_one_step_ahead_is_not_kept() -> None:
     ude = tu.UDE(told(), measured=["theta"]).fit(angle, t=PERIOD, u=torque)
     contradicted = [c for c in ude.candidates_ if "less likely" in c.note]
     assert contradicted and not any(c.best for c in contradicted)
+
+
+def test_a_formula_that_leaves_much_of_the_rates_is_not_kept_for_its_free_runs() -> None:
+    """Free runs of a chaotic circuit hardly tell models apart; the rates, which the windows' model explains, do."""
+    plant = plant_named("Chua, piecewise")
+    samples, _ = plant.record(0.01)
+    ude = tu.UDE(plant.physics, measured=plant.measured).fit(samples, t=plant.period)
+    noted = [c.name for c in ude.candidates_ if "times the noise of the rates" in c.note]
+    assert noted and not any(c.best for c in ude.candidates_ if c.name in noted)
+    assert plant.error(ude.residual) < 0.005 and ude.verdict_.status == "good"
