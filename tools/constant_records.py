@@ -10,6 +10,8 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
+from board_lives import figures as board
+from constant_studies import STUDIES
 
 import tinyude as tu
 from tinyude.experiments import choice
@@ -82,7 +84,8 @@ ROOMS: dict[str, Callable[[], Iterator[tuple[str, float]]]] = {
     "windows": lambda: chain(residuals(False), free_runs(False), pendulums(refine=False)),
     "refinement": lambda: chain(residuals(True), free_runs(True), pendulums()),
     "streaming": streamed,
-}
+    "board": board,
+} | STUDIES
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")

@@ -1,11 +1,12 @@
-"""Halves and doubles the host's constants, one at a time, and writes what that does to docs/constants_varied.json.
+"""Halves and doubles constants, one at a time, and writes what that does to docs/constants_varied.json.
 
     python tools/vary_constants.py                                   all that docs/constants.toml calls "varied"
     python tools/vary_constants.py training/batch/regression.py:TWO_WAY     some; the others' figures stay
 
-Each value is written into a copy of the package and the records are fitted anew by another process, so that every use
-of the constant sees it. Errors are over those with the value that stands, from the same run; constants of the windows
-are judged by the windows' own result, those of refinement by the refined one, those of the stream by its own.
+Each value is written into a copy of the sources, from which another process makes the figures anew, so that every use
+of the constant sees it. Figures are over those with the value that stands, from the same run; constants of the windows
+are judged by the windows' own result, those of refinement by the refined one, those of the stream by its own, those of
+the board's service by exports that are compiled with them, some by a study of their own.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -20,7 +22,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from write_constants_page import PACKAGE, VARIED, Constant, all_constants, effect, evidence
+from write_constants_page import CORE, PACKAGE, ROOT, STUDIES, VARIED, Constant, all_constants, effect, evidence
 
 RECORDS = Path(__file__).with_name("constant_records.py")
 
@@ -30,7 +32,10 @@ def main(wanted: list[str]) -> None:
     chosen = [c for c in all_constants() if kind_of[c.file, c.name] == "varied" and (not wanted or key(c) in wanted)]
     found = json.loads(VARIED.read_text(encoding="utf-8")) if VARIED.exists() and wanted else {}
     with tempfile.TemporaryDirectory() as folder:
-        copy = Path(shutil.copytree(PACKAGE, Path(folder) / "tinyude"))
+        copy = Path(folder)
+        shutil.copytree(PACKAGE, copy / "src" / "tinyude")
+        shutil.copytree(CORE.parent, copy / "core")
+        shutil.copy(ROOT / "LICENSE", copy)
         stands: dict[str, dict[str, float]] = {}
         for constant in chosen:
             found[key(constant)], room = {}, judged_by(constant)
@@ -55,7 +60,8 @@ def key(constant: Constant) -> str:
 def judged_by(constant: Constant) -> str:
     """Whose result shows what a constant does."""
     first = constant.file.partition("/")[0]
-    return {"refinement": "refinement", "reference": "streaming"}.get(first, "windows")
+    own = next((study for study, keys in STUDIES.items() if key(constant) in keys), None)
+    return own or {"refinement": "refinement", "reference": "streaming", "core": "board"}.get(first, "windows")
 
 
 def neighbours(value: Any) -> list[Any]:
@@ -66,16 +72,18 @@ def neighbours(value: Any) -> list[Any]:
     if isinstance(value, int):
         return [value - 1, value + 1] if value <= 5 else [value // 2, 2 * value]
     if 0.5 <= value < 1.0:
-        return [1.0 - 2.0 * (1.0 - value), 1.0 - (1.0 - value) / 2.0]
+        return [round(1.0 - 2.0 * (1.0 - value), 12), round(1.0 - (1.0 - value) / 2.0, 12)]
     return [value / 2.0, 2.0 * value]
 
 
 def varied(copy: Path, constant: Constant, value: Any, room: str) -> dict[str, float]:
     """The records' errors with another value."""
-    path = copy / constant.file
+    inner = constant.file.removeprefix("core/")
+    in_c = inner != constant.file
+    path = copy / "core" / "src" / inner if in_c else copy / "src" / "tinyude" / inner
     text = path.read_text(encoding="utf-8")
     try:
-        path.write_text(with_value(text, constant.name, value), encoding="utf-8")
+        path.write_text((with_c_value if in_c else with_value)(text, constant.name, value), encoding="utf-8")
         return errors(copy, room)
     finally:
         path.write_text(text, encoding="utf-8")
@@ -98,11 +106,20 @@ def with_value(text: str, name: str, value: Any) -> str:
     raise ValueError(f"{name} is not written on one line")
 
 
+def with_c_value(text: str, name: str, value: Any) -> str:
+    """A C source's text in which the constant has another value."""
+    new = str(value) if isinstance(value, int) else f"TU_R({value!r})"
+    changed, count = re.subn(rf"\b{name} = (TU_R\([^)]*\)|\d+)", f"{name} = {new}", text, count=1)
+    if not count:
+        raise ValueError(f"{name} is no named number")
+    return changed
+
+
 def errors(copy: Path, room: str) -> dict[str, float]:
     """Those of every record, fitted by another process with the package that stands in `copy`; none if that fails."""
     done = subprocess.run(
         [sys.executable, RECORDS, room],
-        capture_output=True, text=True, check=False, env=os.environ | {"PYTHONPATH": str(copy.parent)},
+        capture_output=True, text=True, check=False, env=os.environ | {"PYTHONPATH": str(copy / "src")},
     )  # fmt: skip
     found: dict[str, float] = json.loads(done.stdout) if done.returncode == 0 else {}
     return found

@@ -23,6 +23,19 @@ REAL = r"\b([A-Z][A-Z0-9_]+) = TU_R\(([-+.\de]+)\)"
 WHOLE = r"\b([A-Z][A-Z0-9_]+) = (\d+(?: << \d+)?)(?= ?[,}])"
 EVIDENCE, PAGE = ROOT / "docs" / "constants.toml", ROOT / "docs" / "constants.md"
 VARIED = ROOT / "docs" / "constants_varied.json"
+# Constants that the common records do not show, by the study of tools/constant_studies.py that does.
+STUDIES = {
+    "noise": [f"training/batch/samples.py:{name}" for name in ("NEIGHBOURS", "ORDERS", "ALIKE", "BURSTS")],
+    "stream_noise": ["reference/signal/noise.py:HALF", "reference/signal/noise.py:POLY"],
+    "feedback": ["training/batch/feedback.py:PAST"],
+    "jumps": ["model/jump.py:BLOCKS", "model/jump.py:LEAST"],
+    "intervals": [f"model/uncertainty.py:{name}" for name in ("BLOCKS", "LEAST_SHARE", "RIDGE")],
+    "network": ["training/presets.py:CHIP_HOLDOUT", "training/presets.py:_RATE_ALONE"],
+    "window_order": ["training/data_defaults.py:_FEWEST", "training/data_defaults.py:_MOST"],
+    "unidentified": ["refinement/identified.py:UNSURE", "refinement/refine.py:KEEPING"],
+    "switches": ["model/simulation.py:SHORTEST"],
+    "extrapolation": ["model/simulation.py:MARGIN"],
+}
 
 HEAD = """# Constants and their evidence
 

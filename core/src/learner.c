@@ -8,11 +8,6 @@
 
 #include <string.h>
 
-enum { STILL_WINDOWS = 64, MOVED = 4 };      /* windows without motion, half of which are used; a moving one undoes 4 */
-enum { SUSPECT = 16, MOST_SUSPICION = 256 }; /* windows that must agree after one that does not, and at most */
-enum { CHECKED = 256, AGREED = 192 };        /* windows that tell whether angles agree with rates, and how many must */
-static const tu_real QUIET = TU_R(0.1);      /* of the misfit that the noise explains: it has fallen to a third */
-
 /* Puts the last sample in the place of what cannot be used. 0: there was something. */
 static int hold_last(tu_learner *l)
 {
@@ -42,69 +37,6 @@ static int is_stuck(tu_learner *l)
         }
     }
     return stuck;
-}
-
-/* Whether angles agree with their rates. Sensors that never did (another gain, a delay) are not held to it: the first
- * windows tell.
- */
-static int is_consistent(tu_learner *l)
-{
-    const tu_setup *setup = &l->setup;
-    const tu_fusion_part *fusion = l->known.fusion;
-    int agree =
-        !fusion || fusion->consistent(l->config, &setup->window, l->noise.sigma, setup->sigma_scale, &l->targets.fit);
-    if (l->checked < CHECKED) {
-        l->checked++;
-        l->agreed += agree;
-        return 1;
-    }
-    if (l->agreed < AGREED) {
-        return 1;
-    }
-    l->suspicion += agree ? -1 : SUSPECT;
-    l->suspicion = l->suspicion < 0 ? 0 : l->suspicion > MOST_SUSPICION ? MOST_SUSPICION : l->suspicion;
-    return agree && l->suspicion < 4 * SUSPECT;
-}
-
-/* Whether the stream has stood still for so long that its windows say nothing new. */
-static int is_still(tu_learner *l)
-{
-    l->still += tu_gates_still(&l->setup.window, &l->targets.fit, &l->noise, l->setup.sigma_scale) ? 1 : -MOVED;
-    l->still = l->still < 0 ? 0 : l->still > STILL_WINDOWS ? STILL_WINDOWS : l->still;
-    return l->still >= STILL_WINDOWS / 2;
-}
-
-/* Whether the fit leaves far less than the noise explains. */
-static int is_quiet(const tu_learner *l)
-{
-    tu_real freedom = tu_window_freedom(&l->setup.window), scale = l->setup.sigma_scale;
-    int quiet = 1;
-    for (int c = 0; c < l->config->channels; c++) {
-        tu_real sigma = l->noise.sigma[c] * scale;
-        quiet &= l->targets.fit.misfit[c] < QUIET * sigma * sigma * freedom;
-    }
-    return quiet;
-}
-
-/* Whether the window that was fitted passes the acceptance test; else the reason. */
-static int accept_window(tu_learner *l)
-{
-    const tu_config *config = l->config;
-    const tu_setup *setup = &l->setup;
-    const tu_fit *fit = &l->targets.fit;
-    int reason = TU_ACCEPTED;
-    if (config->dense) {
-        reason = tu_gates_accept(&setup->window, fit, &l->noise, setup->sigma_scale);
-    } else if (config->gated) {
-        reason = l->median_gate.accept(&l->median_gate, &setup->window, &l->ring, fit, &l->noise, setup->sigma_scale);
-    }
-    if (reason != TU_ACCEPTED) {
-        return reason;
-    }
-    if (config->repair && !is_consistent(l)) {
-        return TU_INCONSISTENT;
-    }
-    return config->dense && config->repair && is_still(l) ? TU_STILL : TU_ACCEPTED;
 }
 
 /* What a sample asks for beyond its window. */
@@ -145,8 +77,8 @@ static void fit_slice(tu_learner *l)
     if (tu_window_fit_slice(&l->setup.window, &l->ring, config->channels, fit)) {
         return;
     }
-    l->job.quiet = l->counters.recalibrations && is_quiet(l);
-    int reason = accept_window(l);
+    l->job.quiet = l->counters.recalibrations && tu_learner_is_quiet(l);
+    int reason = tu_learner_accept_window(l);
     if (reason != TU_ACCEPTED) {
         end_window(l, reason);
         return;

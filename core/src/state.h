@@ -196,6 +196,12 @@ void tu_learner_prior_slice(tu_learner *learner);
 /* Finds noise and window once more; the model stays. */
 void tu_learner_recalibrate(tu_learner *learner);
 
+/* Whether the window that was fitted passes the acceptance test (TU_ACCEPTED); else the reason. */
+int tu_learner_accept_window(tu_learner *learner);
+
+/* Whether its fit leaves far less than the noise explains. */
+int tu_learner_is_quiet(const tu_learner *learner);
+
 /* The end of a calibration in slices: while they return 1. */
 int tu_learner_setup_slice(tu_learner *learner);
 

@@ -1,111 +1,7 @@
 #include "numeric/cholesky.h"
-#include "signal/window.h"
-
-enum { MAX_TERMS = TU_MAX_POLY + 1 };
-enum { SLICE = 128 }; /* samples, or pairs of them, walked over at a time: about 30,000 instructions of a Cortex-M4F */
-
-/* Moments are taken with monic Legendre polynomials, P_{j+1} = tau P_j - BETA_j P_{j-1}: the cheapest recurrence. */
-static const tu_real BETA[MAX_TERMS] = {0,
-                                        TU_R(1.0) / TU_R(3.0),
-                                        TU_R(4.0) / TU_R(15.0),
-                                        TU_R(9.0) / TU_R(35.0),
-                                        TU_R(16.0) / TU_R(63.0),
-                                        TU_R(25.0) / TU_R(99.0),
-                                        TU_R(36.0) / TU_R(143.0)};
-/* L_j in powers of tau. */
-static const tu_real POWERS[MAX_TERMS][MAX_TERMS] = {
-    {1},
-    {0, 1},
-    {TU_R(-0.5), 0, TU_R(1.5)},
-    {0, TU_R(-1.5), 0, TU_R(2.5)},
-    {TU_R(0.375), 0, TU_R(-3.75), 0, TU_R(4.375)},
-    {0, TU_R(1.875), 0, TU_R(-8.75), 0, TU_R(7.875)},
-    {TU_R(-0.3125), 0, TU_R(6.5625), 0, TU_R(-19.6875), 0, TU_R(14.4375)},
-};
-
-TU_INLINE void monic(tu_real tau, int poly, tu_real *basis)
-{
-    basis[0] = 1;
-    basis[1] = tau;
-    for (int j = 1; j < poly; j++) {
-        basis[j + 1] = tau * basis[j] - BETA[j] * basis[j - 1];
-    }
-}
+#include "signal/legendre.h"
 
 static int smaller(int a, int b) { return a < b ? a : b; }
-
-/* Adds samples to the sums of products of the monic polynomials: of two even or two odd ones, the rest are 0. */
-TU_INLINE void add_products(int half, int poly, int first, int count, tu_real *sums)
-{
-    tu_real basis[MAX_TERMS], step = TU_R(1.0) / (tu_real)half, k = (tu_real)first;
-    for (; count > 0; count--, k += 1) {
-        monic(k * step, poly, basis);
-        for (int i = 0; i <= poly; i++) {
-            for (int j = i & 1; j <= i; j += 2) {
-                sums[tu_packed(i) + j] += basis[i] * basis[j];
-            }
-        }
-    }
-}
-
-/* The inverse of the Gram matrix, from the sums over one half of the window. */
-static void invert_gram(tu_window *window, tu_real *factor)
-{
-    tu_real basis[MAX_TERMS];
-    int poly = window->poly;
-    monic(0, poly, basis);
-    for (int i = 0; i <= poly; i++) {
-        for (int j = 0; j <= i; j++) {
-            factor[tu_packed(i) + j] = 2 * factor[tu_packed(i) + j] + basis[i] * basis[j]; /* k, -k and the centre */
-        }
-    }
-    tu_cholesky_factor(poly + 1, factor);
-    for (int i = 0; i <= poly; i++) {
-        tu_real column[MAX_TERMS] = {0};
-        column[i] = TU_R(1.0) / POWERS[i][i]; /* from monic polynomials to L_j */
-        tu_cholesky_forward(poly + 1, factor, column);
-        tu_cholesky_backward(poly + 1, factor, column);
-        for (int j = 0; j <= i; j++) {
-            window->inverse[tu_packed(i) + j] = column[j] / POWERS[j][j];
-        }
-    }
-}
-
-void tu_window_begin(tu_window *window, tu_window_work *work, int half, int spacing, int poly, tu_real period)
-{
-    window->half = half;
-    window->spacing = spacing;
-    window->poly = poly;
-    window->seconds = (tu_real)(half * spacing) * period;
-    work->next = 1;
-    for (int i = 0; i < tu_packed(poly + 1); i++) {
-        work->sums[i] = 0;
-    }
-}
-
-int tu_window_make_slice(tu_window *window, tu_window_work *work)
-{
-    int count = smaller(SLICE, window->half - work->next + 1);
-    if (window->poly == 4) { /* the usual one is worth registers of its own */
-        add_products(window->half, 4, work->next, count, work->sums);
-    } else {
-        add_products(window->half, window->poly, work->next, count, work->sums);
-    }
-    work->next += count;
-    if (work->next <= window->half) {
-        return 1;
-    }
-    invert_gram(window, work->sums);
-    return 0;
-}
-
-void tu_window_make(tu_window *window, int half, int spacing, int poly, tu_real period)
-{
-    tu_window_work work;
-    tu_window_begin(window, &work, half, spacing, poly, period);
-    while (tu_window_make_slice(window, &work)) {
-    }
-}
 
 void tu_fit_carve(tu_fit *fit, tu_arena *arena, int channels, int poly)
 {
@@ -137,7 +33,7 @@ TU_INLINE stretch next_stretch(const tu_ring *ring, int middle, int spacing, int
 TU_INLINE void add_moments(const stretch *s, const tu_real *samples, int span, int half, int spacing, int poly,
                            int tracks, tu_track *t)
 {
-    tu_real moments[2][MAX_TERMS], basis[MAX_TERMS], step = TU_R(1.0) / (tu_real)half, k = (tu_real)s->k;
+    tu_real moments[2][TU_MAX_TERMS], basis[TU_MAX_TERMS], step = TU_R(1.0) / (tu_real)half, k = (tu_real)s->k;
     const tu_real *up[2], *down[2];
     for (int c = 0; c < tracks; c++) {
         up[c] = samples + c * span + s->up;
@@ -147,7 +43,7 @@ TU_INLINE void add_moments(const stretch *s, const tu_real *samples, int span, i
         }
     }
     for (int n = s->count; n > 0; n--, k += 1) {
-        monic(k * step, poly, basis);
+        tu_monic(k * step, poly, basis);
         for (int c = 0; c < tracks; c++) {
             tu_real part[2] = {(*up[c] - t[c].centre) + (*down[c] - t[c].centre), *up[c] - *down[c]};
             moments[c][0] += part[0];
@@ -228,14 +124,14 @@ TU_INLINE void solve(const tu_window *window, int poly, tu_track *t, tu_real *co
     for (int i = 0; i <= poly; i++) {
         coefficients[i] = 0;
         for (int j = i & 1; j <= poly; j += 2) {
-            coefficients[i] += window->inverse[tu_symmetric(i, j)] * (POWERS[j][j] * t->terms[j]);
+            coefficients[i] += window->inverse[tu_symmetric(i, j)] * (tu_legendre_powers[j][j] * t->terms[j]);
         }
     }
     coefficients[0] += t->centre;
     for (int i = 0; i <= poly; i++) {
         t->terms[i] = 0;
         for (int j = i; j <= poly; j += 2) {
-            t->terms[i] += POWERS[j][i] * coefficients[j];
+            t->terms[i] += tu_legendre_powers[j][i] * coefficients[j];
         }
     }
 }
@@ -250,7 +146,8 @@ TU_INLINE void walk_moments(const tu_window *window, const tu_ring *ring, int tr
                             const tu_fit *fit)
 {
     tu_fit_work *w = fit->work;
-    int half = window->half, middle = tu_ring_slot(ring, half * spacing), last = smaller(w->next + SLICE - 1, half);
+    int half = window->half, middle = tu_ring_slot(ring, half * spacing),
+        last = smaller(w->next + TU_WINDOW_SLICE - 1, half);
     for (stretch s; w->next <= last; w->next += s.count) {
         s = next_stretch(ring, middle, spacing, w->next, last);
         add_moments(&s, ring->values + w->channel * ring->span, ring->span, half, spacing, poly, tracks, w->tracks);
@@ -274,7 +171,7 @@ TU_INLINE void walk_residuals(const tu_window *window, const tu_ring *ring, int 
 {
     tu_fit_work *w = fit->work;
     int half = window->half, samples = 2 * half + 1, middle = tu_ring_slot(ring, half * spacing);
-    int last = smaller(w->next + SLICE - 1, half);
+    int last = smaller(w->next + TU_WINDOW_SLICE - 1, half);
     for (stretch s; w->next <= last; w->next += s.count) {
         int after = segment_of(half + w->next, samples), before = segment_of(half - w->next, samples);
         int end = smaller(segment_start(after + 1, samples) - 1 - half, half - segment_start(before, samples));

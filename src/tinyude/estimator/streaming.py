@@ -115,7 +115,7 @@ def streamed_result(
     result.diagnostics = diagnose(result, stream, seen, **made, **memory_figures(result.model, config))
     result.diagnostics["seconds"] = time.perf_counter() - session.started
     if not live:
-        result.spread = spread(model, seen.long())
+        result.spread = spread(result.model, seen.long())
         result.record = record_excerpt(seen, stream, model)
     return result
 

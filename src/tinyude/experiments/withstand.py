@@ -49,6 +49,11 @@ class Plant:
     unplugged: float  # noise of an open input
     measured: tuple[str, ...] | None = None
 
+    @property
+    def sensed(self) -> list[int]:
+        """The state of each channel."""
+        return [self.states.index(name) for name in self.measured or self.states]
+
 
 # A bump that no term offered can be: the deployed model has a kernel network, frozen beside the terms.
 _BUMP = ("w", "8*u - 1.5*w - 1.6*exp(-(w - 1)**2/0.2)")
@@ -117,33 +122,46 @@ def units(quick: bool) -> list[Unit]:
 def run_plant(config: Config) -> Result:
     """Every fault of one plant, each met by a fresh learner that starts from the same fitted model."""
     plant = PLANTS[config["plant"]]
-    chip = _fitted(plant, config["network"])
-    faults = [fault for fault in FAULTS if len(plant.noise) > 1 or fault not in BOTH]
-    return {fault: _meet(plant, chip, FAULTS[fault], config["minutes"]) for fault in faults}
+    chip = fitted(plant, config["network"])
+    return {fault: _meet(plant, chip, FAULTS[fault], config["minutes"]) for fault in faults_of(plant)}
+
+
+def faults_of(plant: Plant) -> list[str]:
+    """Those that its sensors can have."""
+    return [fault for fault in FAULTS if len(plant.noise) > 1 or fault not in BOTH]
+
+
+def faulty_stream(plant: Plant, fault: Rows, before: float, during: float, after: float) -> tuple[Array, Array, Array]:
+    """Samples, inputs and true states: good minutes, a fault, good minutes."""
+    states, noise, u = _simulated(plant, before + during + after, seed=2)
+    rows = states[:, plant.sensed]
+    begin, end = (round(m * plant.minute / plant.period) for m in (before, before + during))
+    faulty = fault(plant, rows[begin:end], noise[begin:end], np.linspace(0.0, 1.0, end - begin))
+    return np.concatenate([(rows + noise)[:begin], faulty, (rows + noise)[end:]]), u, states
 
 
 def _simulated(plant: Plant, minutes: float, seed: int) -> tuple[Array, Array, Array]:
-    """Clean channels, their noise, and the input held between samples."""
+    """True states, noise of the channels, and the input held between samples."""
     rng = np.random.default_rng(seed)
     low, high, stay = plant.levels
     t = np.arange(round(minutes * plant.minute / plant.period)) * plant.period
     u = rng.uniform(low, high, int(t[-1] / stay) + 1)[(t / stay).astype(int)][:, None]
     start = np.array(plant.start)
     states = free_run(known_dynamics(_physics(plant, plant.truth)), start, t, np.maximum(np.abs(start), 1.0), u)
-    rows = states[:, [plant.states.index(name) for name in plant.measured or plant.states]]
-    return rows, np.array(plant.noise) * rng.standard_normal(rows.shape), u
+    return states, np.array(plant.noise) * rng.standard_normal((len(states), len(plant.noise))), u
 
 
 def _physics(plant: Plant, rhs: tuple[str, ...]) -> Physics:
     return Physics(plant.states, rhs, ["u"])
 
 
-def _fitted(plant: Plant, network: bool) -> Chip:
-    rows, noise, u = _simulated(plant, 3.0, seed=1)
+def fitted(plant: Plant, network: bool) -> Chip:
+    """A board's model of three good minutes, with a network beside its terms or without."""
+    states, noise, u = _simulated(plant, 3.0, seed=1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         ude = UDE(_physics(plant, plant.known), measured=plant.measured, library=list(plant.terms))
-        ude.fit(rows + noise, t=plant.period, u=u)
+        ude.fit(states[:, plant.sensed] + noise, t=plant.period, u=u)
     if ude.model_.kernel is not None:
         ude.result_ = with_terms(ude.result_, given_terms(ude.physics, list(plant.terms)))
     chip = chip_of_model(ude)
@@ -154,10 +172,8 @@ def _meet(plant: Plant, chip: Chip, fault: Rows, minutes: float) -> Result:
     learner = native.NativeLearner(chip.config, chip.programs, "float32")
     assert chip.start
     learner.start(chip.start)
-    rows, noise, u = _simulated(plant, GOOD + minutes + AFTER, seed=2)
+    sensed, u, _ = faulty_stream(plant, fault, GOOD, minutes, AFTER)
     begin, end = (round(m * plant.minute / plant.period) for m in (GOOD, GOOD + minutes))
-    faulty = fault(plant, rows[begin:end], noise[begin:end], np.linspace(0.0, 1.0, end - begin))
-    sensed = np.concatenate([(rows + noise)[:begin], faulty, (rows + noise)[end:]])
     result: Result = {}
     before = learner.state()
     for name, piece in (("before", slice(begin)), ("at its end", slice(begin, end)), ("after", slice(end, None))):

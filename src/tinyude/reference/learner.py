@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from tinyude.reference.acceptance import learner_accept_window, learner_is_quiet
 from tinyude.reference.calibration import learner_end_calibration, learner_recalibrate
-from tinyude.reference.paper.median_gate import median_gate_accept
 from tinyude.reference.regression.targets import targets_add
 from tinyude.reference.signal.angle import angle_wrap_window
 from tinyude.reference.signal.calibrate import calibrate_watch, calibrate_window
-from tinyude.reference.signal.gates import STUCK_RUN, gates_accept, gates_still
+from tinyude.reference.signal.gates import STUCK_RUN
 from tinyude.reference.signal.kinematics import (
     kinematics_clear,
-    kinematics_consistent,
     kinematics_fuse,
     kinematics_push,
 )
@@ -23,11 +22,6 @@ from tinyude.reference.signal.window import window_fit
 from tinyude.reference.start import learner_go_back, learner_prior
 from tinyude.reference.state import Array, Counters, Learner
 from tinyude.reference.training import learner_step
-
-CHECKED, AGREED = 256, 192  # windows that tell whether angles agree with rates, and how many must
-QUIET = 0.1  # of the misfit that the noise explains: it has fallen to a third
-STILL_WINDOWS, MOVED = 64, 4  # windows without motion, of which half are used; a moving one undoes so many
-SUSPECT, MOST_SUSPICION = 16, 256  # windows that must agree after one that does not, and at most
 
 
 def learner_push(learner: Learner, y: Array, u: Array | None = None) -> None:
@@ -150,41 +144,9 @@ def _try_window(learner: Learner) -> tuple[str | None, bool]:
         return learner.bad_reason, False
     samples = ring_window(ring, window.half, window.spacing)[:, : config.channels]
     coefficients, misfit, segments = window_fit(window, samples)
-    sigma = noise_sigma(learner.noise) * setup.sigma_scale
-    quiet = learner.counters.recalibrations > 0 and bool(np.all(misfit < QUIET * sigma**2 * window.freedom))
-    reason = None
-    if config.dense:
-        reason = gates_accept(window, misfit, segments, sigma, learner.noise.step)
-    elif config.gated:
-        reason = median_gate_accept(learner.median_gate, window, misfit, samples, sigma)
-    if reason:
+    quiet = learner.counters.recalibrations > 0 and learner_is_quiet(learner, misfit)
+    if reason := learner_accept_window(learner, samples, coefficients, misfit, segments):
         return reason, quiet
-    if config.repair and not _is_consistent(learner, coefficients, sigma):
-        return "inconsistent", quiet
-    if config.dense and config.repair and _is_still(learner, coefficients, sigma):
-        return "still", quiet
     coefficients = kinematics_fuse(learner.kinematics, config, window, coefficients, noise_sigma(learner.noise))
     added = targets_add(learner, angle_wrap_window(coefficients, config.wrap))
     return None if added else "nonfinite", quiet
-
-
-def _is_consistent(learner: Learner, coefficients: Array, sigma: Array) -> bool:
-    """Whether angles agree with their rates. Sensors that never did are not held to it: the first windows tell."""
-    assert learner.setup
-    agree = kinematics_consistent(learner.config, learner.setup.window, coefficients, sigma)
-    if learner.checked < CHECKED:
-        learner.checked += 1
-        learner.agreed += agree
-        return True
-    if learner.agreed < AGREED:
-        return True
-    learner.suspicion = min(max(learner.suspicion + (-1 if agree else SUSPECT), 0), MOST_SUSPICION)
-    return agree and learner.suspicion < 4 * SUSPECT
-
-
-def _is_still(learner: Learner, coefficients: Array, sigma: Array) -> bool:
-    """Whether the stream has stood still for so long that its windows say nothing new."""
-    assert learner.setup
-    change = 1 if gates_still(learner.setup.window, coefficients, sigma) else -MOVED
-    learner.still = min(max(learner.still + change, 0), STILL_WINDOWS)
-    return learner.still >= STILL_WINDOWS // 2

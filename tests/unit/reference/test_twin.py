@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).parents[3]
 CORE, REFERENCE = ROOT / "core" / "src", ROOT / "src" / "tinyude" / "reference"
 PUBLIC = ROOT / "core" / "include" / "tinyude.h"
-LEARNER_FILES = ("learner", "calibration", "training", "start", "view", "state")  # of tu_learner_*
+LEARNER_FILES = ("learner", "acceptance", "calibration", "training", "start", "view", "state")  # of tu_learner_*
 
 # C functions without a namesake, by what their names contain, and why.
 NO_TWIN = {
@@ -31,6 +31,7 @@ NO_MODULE = {
     "numeric/real.h": "number type and compiler",
     "numeric/finite.h": "`usable` is in signal/ring.py, the rest is NumPy's",
     "numeric/cholesky.h": "NumPy's linear algebra",
+    "signal/legendre.h": "recurrence and tables; NumPy's Legendre polynomials",
     "network/network_part.h": "tables of functions, so that a linker can leave out what is not used",
     "paper/paper_part.h": "the same",
     "network/dense.h": "register tiles; NumPy's matrix product",
