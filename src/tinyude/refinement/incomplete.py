@@ -37,6 +37,9 @@ class Incomplete:
         Not cut at jumps.
     first : Estimate
         Of the richest structure, over stretches cut at jumps.
+    following : tuple of str
+        Inputs that a controller made of the states: what one of them does cannot be told from what a state does, and
+        how it acts is stated in the physics. No term of it is tried.
     """
 
     setup: Setup
@@ -44,6 +47,7 @@ class Incomplete:
     parts: HeldBack
     whole: Sequence[Stretch]
     first: Estimate
+    following: tuple[str, ...] = ()
 
     def run(
         self, hybrids: Mapping[str, Hybrid], terms: Sequence[sp.Expr]
@@ -65,7 +69,7 @@ class Incomplete:
         for _ in range(MOST_TERMS):
             if self.setup.spent():
                 break
-            larger = best_addition(self.setup, found, offered(model, terms))
+            larger = best_addition(self.setup, found, offered(model, terms, self.following))
             if larger is None:
                 break
             own = hybrid(larger)

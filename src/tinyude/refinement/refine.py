@@ -143,6 +143,7 @@ def refine(
     richest = [name for name in hybrids if name not in FIXED or len(hybrids) == 1][-1]
     rows = _rows(setup, hybrids[richest], records, sensors, budget.seconds)
     first = estimate(setup, hybrids[richest].field, hybrids[richest].unknowns, rows.many)
+    following = tuple(followed_states(records, given.inputs, sensors.holds))
     white = explained(first)
     if white:
         made = _beside(setup, hybrids, richest, first, rows)
@@ -150,11 +151,15 @@ def refine(
         budget.grant(SEARCH)
         if streamed is not None and (other := streamed()) is not None:
             hybrids["streaming"] = as_it_is(other)
-        made = _searched(setup, hybrids, given, offered, first, rows, uncut=bool(sensors.guess))
+        made = _searched(setup, hybrids, given, offered, first, rows, bool(sensors.guess), following)
     candidates = _candidates(setup, made, rows.share_unseen(first.batch.rows))
     if not white:
+<<<<<<< HEAD
         candidates = with_notes(setup, candidates, made.found, made.batch, rates)
     following = tuple(followed_states(records, given.inputs, sensors.holds))
+=======
+        candidates = with_notes(setup, candidates, made.found, made.batch)
+>>>>>>> c729cc7 (Try no term of an input that a controller made of the states)
     chosen = choose(sorted(candidates, key=simplest_first), made.parts.enough, white, bool(following))
     best = next(c for c in chosen if c.best)
     own, result = made.hybrids[best.name], made.found[best.name]
@@ -193,14 +198,14 @@ def _beside(setup: Setup, hybrids: Mapping[str, Hybrid], richest: str, first: Es
 
 def _searched(
     setup: Setup, hybrids: Mapping[str, Hybrid], given: Physics, offered: Sequence[sp.Expr], first: Estimate,
-    rows: Rows, uncut: bool,
+    rows: Rows, uncut: bool, following: Sequence[str],
 ) -> Structures:  # fmt: skip
     """Every structure fitted in several ways, and further ones with offered terms: none explains the rows."""
     cut = rows.everything if uncut else rows.cut_like(first)
     batch = batch_of(with_starts(reduced(cut, rows.few, rows.longest), setup.sensing))
     parts = held_back(setup, rows.judged(cut, rows.few), first.noise)
     whole = reduced(rows.everything, rows.few, rows.longest)
-    search = Incomplete(setup, given, parts, whole, replace(first, batch=batch))
+    search = Incomplete(setup, given, parts, whole, replace(first, batch=batch), tuple(following))
     return Structures(*search.run(hybrids, offered), parts, batch)
 
 

@@ -24,17 +24,20 @@ MOST_OFFERED = 120  # coefficients
 LEAST_NEW = 1e-3  # share of a term's information that the unknowns already in must leave
 
 
-def offered(model: Model, terms: Sequence[sp.Expr]) -> Model:
-    """The model with these terms beside its own, each with a coefficient that adds nothing yet."""
+def offered(model: Model, terms: Sequence[sp.Expr], without: Sequence[str] = ()) -> Model:
+    """The model with these terms beside its own, each with a coefficient that adds nothing yet.
+
+    without: names that no term may hold.
+    """
     fresh = [term for term in terms if term not in model.terms]
     fresh = fresh[: max(0, MOST_OFFERED // max(len(model.on), 1) - len(model.terms))]
     wide = np.hstack([model.coefficients, np.zeros((len(model.on), len(fresh)))])
     errors = np.zeros(wide.shape)
     errors[:, : model.errors.shape[1]] = model.errors
-    wide = np.where(wide == 0.0, NOTHING, wide)
-    return replace(
-        model, terms=(*model.terms, *fresh), forms=(), shapes={}, coefficients=wide, errors=errors, covariance=None
-    )
+    everything = (*model.terms, *fresh)
+    fitting = np.array([not {s.name for s in term.free_symbols} & set(without) for term in everything], dtype=bool)
+    wide = np.where((wide == 0.0) & fitting, NOTHING, wide)
+    return replace(model, terms=everything, forms=(), shapes={}, coefficients=wide, errors=errors, covariance=None)
 
 
 def best_addition(setup: Setup, found: Estimate, model: Model) -> Model | None:
@@ -60,8 +63,9 @@ def best_addition(setup: Setup, found: Estimate, model: Model) -> Model | None:
     chosen[int(np.argmax(gains))] = True
     first = len(model.physics.learned)
     coefficients = model.coefficients.copy()
-    count = coefficients.size
-    coefficients[(out & ~chosen)[first : first + count].reshape(coefficients.shape)] = 0.0
+    rows, columns = np.nonzero(coefficients)
+    left = (out & ~chosen)[first : first + len(rows)]
+    coefficients[rows[left], columns[left]] = 0.0
     return replace(model, coefficients=coefficients)
 
 

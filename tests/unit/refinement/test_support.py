@@ -2,9 +2,15 @@
 
 import numpy as np
 import pytest
+import sympy as sp
 
 import tinyude as tu
+<<<<<<< HEAD
 from tinyude.experiments.zoo import plant_named
+=======
+from tinyude.model.model import Model
+from tinyude.refinement.search import offered
+>>>>>>> c729cc7 (Try no term of an input that a controller made of the states)
 
 WEIGHT, INERTIA = 3.3, 0.17
 PERIOD = 0.005
@@ -43,6 +49,18 @@ def test_a_parameter_that_runs_to_its_bound_keeps_its_value(seed: int) -> None:
     notes = {c.note for c in ude.candidates_}
     assert not kept.note and "J stopped at a bound" in notes
     assert ude.verdict_.status == "bad"
+
+
+def test_no_term_of_an_input_that_a_controller_made_is_tried() -> None:
+    omega, tau = (sp.Symbol(name, real=True) for name in ("omega", "tau"))
+    found = Model(
+        told(), on=(1,), sees=(0, 1, 2), hidden=(), weights=np.zeros(0), network_on=np.zeros(1), x_scale=np.ones(2),
+        u_scale=np.ones(1), dx_scale=np.ones(2), terms=(tau, omega), coefficients=np.zeros((1, 2)),
+        errors=np.zeros((1, 2)), parameter_errors=np.zeros(1),
+    )  # fmt: skip
+    wide = offered(found, [omega**3, omega * tau], ["tau"])
+    assert [term for term, c in zip(wide.terms, wide.coefficients[0], strict=True) if c] == [omega, omega**3]
+    assert np.all(offered(found, [omega**3, omega * tau]).coefficients != 0.0)
 
 
 def test_what_is_less_likely_one_step_ahead_is_not_kept() -> None:
