@@ -29,6 +29,8 @@ def _axes(ax: Any, count: int, height: float = 2.6) -> tuple[Any, list[Any]]:
     axes = list(np.atleast_1d(np.asarray(ax, dtype=object)).ravel())
     if len(axes) < count:
         raise TinyUDEError(f"ax holds {len(axes)} axes; this plot needs {count}.")
+    if not all(hasattr(one, "plot") for one in axes):
+        raise TinyUDEError(f"ax is {ax!r}; give axes of Matplotlib, or leave it out for a new figure.")
     return axes[0].figure, axes[:count]
 
 

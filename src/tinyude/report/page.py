@@ -19,6 +19,7 @@ from tinyude.errors import printable
 from tinyude.report import figures
 from tinyude.report.sentences import INTERVAL
 
+TERM_ROWS = 10  # of the table of terms; further ones are folded
 PIXELS_PER_INCH, MOST_PIXELS = 110, 1_000_000
 NO_PANELS: dict[str, Any] = {
     "verdict": None, "cards": [], "slices": [], "free_run": None, "equations": [], "terms": [], "network": {},
@@ -51,6 +52,7 @@ def render(data: Mapping[str, Any]) -> str:
         data=data,
         figures=drawn,
         interval=INTERVAL,
+        term_rows=TERM_ROWS,
         version=__version__,
         series=Markup(json.dumps(series).replace("<", "\\u003c")),
         style=_text("page.css"),

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from tinyude.model.collinear import is_collinear
 from tinyude.model.equations import short_numbers
 from tinyude.model.quantities import percent
 
 INTERVAL = "90 % interval"  # the level of the intervals in the diagnostics
+TERMS_TOLD = 4  # in a sentence; the table has them all
 SHARE_WORTH_TELLING = 0.01  # of the residual; below it a network's part is not mentioned
 
 Diagnostics = Mapping[str, Any]
@@ -30,16 +32,21 @@ def _missing_part(state: str, diagnostics: Diagnostics) -> str:
     network = share >= SHARE_WORTH_TELLING
     if not terms:
         return f"A network carries what the known physics lacks in d({state})/dt." if network else ""
-    parts = joined([_term(term) for term in terms])
+    more = len(terms) - TERMS_TOLD
+    told = [_term(term, not is_collinear(diagnostics, term)) for term in terms[:TERMS_TOLD]]
+    parts = joined([*told, *([f"{more} further terms"] if more > 0 else [])])
+    if diagnostics.get("verdict", {}).get("status") == "bad":
+        return f"Learned in d({state})/dt, but not to be relied on: {parts}."
     explained = diagnostics.get("verdict", {}).get("figures", {}).get("explained", {}).get(state, False)
     rest = f"; a network carries {share:.0%} of it" if network else ", and nothing else above the noise" * explained
     return f"The known physics lacks {parts} in d({state})/dt{rest}."
 
 
-def _term(term: Mapping[str, Any]) -> str:
+def _term(term: Mapping[str, Any], alone: bool) -> str:
+    """A term, with its interval where it has one alone."""
     value, low, high = significant([term["coefficient"], term["low"], term["high"]])
     times = "" if term["term"] == "1" else f" {short_numbers(term['term']).replace('**', '^')}"
-    return f"{value}{times} ({INTERVAL} {low} to {high})"
+    return f"{value}{times} ({INTERVAL} {low} to {high})" if alone else f"{value}{times}"
 
 
 def _parameter_sentences(diagnostics: Diagnostics) -> list[str]:
