@@ -70,3 +70,11 @@ def test_verdict_takes_a_missing_term_for_no_value_that_is_wrong() -> None:
     truth = tu.Physics(["P"], ["u - 0.3*sqrt(P - 1) - 0.15*(P - 1)"], ["u"])
     known = tu.Physics(["P"], ["u - k*sqrt(P - 1)"], ["u"], {"k": 0.3})  # P itself looks like sqrt(P - 1) from 2 to 4
     assert tu.UDE(known).fit(simulated(truth, [3.0], t, u), t=t, u=u).verdict_.status == "good"
+
+
+def test_verdict_takes_known_terms_that_a_network_balances_for_no_matter_of_units() -> None:
+    t = np.arange(0.0, 120.0, 0.05)
+    u = levels(t, 4.0, 0.35, 0.8, 7)[:, None]
+    truth = tu.Physics(["Q"], ["(40*n**2 - 900*Q**2 - 40*Q)/30"], ["n"])
+    known = tu.Physics(["Q"], ["(40*n**2 - 900*Q**2)/30"], ["n"])  # 40 times the rate
+    assert tu.UDE(known, library=None).fit(simulated(truth, [0.15], t, u), t=t, u=u).verdict_.status == "good"

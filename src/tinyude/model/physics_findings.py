@@ -12,11 +12,12 @@ from tinyude.model.wrong_values import Net
 
 SURE = 5.0  # standard errors
 LATE = 0.25  # sample periods
-UNITS_OFF = 30.0
+UNITS_OFF, UNITS_FAR_OFF = 30.0, 300.0  # times; beyond the second whatever balances it
 FAR_TOO_SMALL = 100.0  # times: what is known is of no use there; a length in mm makes it 1000 times smaller
 JUMPED, JUMP_EXPLAINS = 8.0, 0.5  # standard errors (sound rigs stay below 4); share of the remainder beyond noise
 JUMP_OVER_NOISE, JUMP_REGION = 1.5, 2.0  # times the noise; ratio of the signal's size before and after
 ADDEND_NEEDED = 1.3  # times less unexplained beside the learned terms, which else explain the same
+SHARED = 0.2  # of what was learned: the network's part
 ADDEND_GONE = 0.1  # of your term is left: learning has taken it back
 TURNED = 0.7  # of your value: a turned sign makes it -1
 VALUE_LOW, VALUE_HIGH = 0.6, 1.7  # net over your value
@@ -112,6 +113,8 @@ def wrong_terms(evidence: Evidence) -> Iterator[Reason]:
                 CAUTION, f"The data want {addend.factor:.2g} times your term {addend.text} in d({addend.state})/dt.",
                 "Check its sign.", "sign",
             )  # fmt: skip
+        elif evidence.network.get(addend.state, 0.0) > SHARED:
+            continue  # a network shares what is yours: a factor beside it means nothing
         elif name := factor_name(addend.factor):
             yield Reason(
                 CAUTION, f"The data want {addend.factor:.3g} times your term {addend.text} in d({addend.state})/dt, "
@@ -141,7 +144,7 @@ def wrong_sizes(evidence: Evidence) -> Iterator[Reason]:
         return
     for state, (known, rate) in evidence.sizes.items():
         own = [addend.needed for addend in evidence.addends if addend.state == state]
-        balanced = bool(own) and max(own) < ADDEND_NEEDED  # by terms of another shape: not a matter of units
+        balanced = bool(own) and max(own) < ADDEND_NEEDED and known < UNITS_FAR_OFF * rate  # by what was learned
         if known > UNITS_OFF * rate > 0.0 and not balanced:
             yield Reason(
                 BAD, f"The known physics makes d({state})/dt {times(known / rate)} times as large as the data do.",

@@ -63,7 +63,7 @@ def addends(model: Model, seen: Windows) -> list[Addend]:
     values = {sp.Symbol(name): sp.Float(p.value) for name, p in physics.parameters.items()}
     symbols = [sp.Symbol(name) for name in (*physics.states, *physics.inputs)]
     rows = np.concatenate([seen.node_x, seen.node_u], axis=-1)
-    learned = model.term_values(seen.node_x, seen.inputs)
+    learned, network = model.term_values(seen.node_x, seen.inputs), model.network(seen.node_x, seen.inputs)
     answer: list[Addend] = []
     for i in free_rows(model):
         size, noise = float(seen.rms(seen.dx)[i]), float(seen.rms(seen.floor)[i])
@@ -84,7 +84,8 @@ def addends(model: Model, seen: Windows) -> list[Addend]:
         factors, errors = _factors(design, extras, target)
         constant = float(sum((e for e in summands if not e.free_symbols), sp.Integer(0)))
         left = target - design.sum(axis=1) - scale[:, 0] * constant
-        others = _joined(design, extras)[:, design.shape[1] :]  # learned terms that are no summand of the known part
+        others = _joined(design, extras)[:, design.shape[1] :]  # learned terms that are no summand of the known part,
+        others = np.column_stack([others, scale * seen.seen(network[:, [i]], i)])  # and the network, whatever its shape
         for part, factor, error, column in zip(parts, factors, errors, design.T, strict=True):
             share = float(np.sqrt(np.mean(column**2))) / size
             gain = float(np.linalg.norm(left) / (np.linalg.norm(left - (factor - 1.0) * column) + 1e-300))
