@@ -197,8 +197,8 @@ def _common_period(sources: Sequence[Source]) -> float:
         period = source.period if source.stamps is None else _period(find_period(source.stamps()))
         if common and abs(period - common) > 0.01 * common:
             raise TinyUDEError(
-                f"Runs with sample periods {common:g} s and {period:g} s; windows have one length in samples: "
-                "resample them to a common period."
+                f"Runs with sample periods {common:g} s and {period:g} s; only refinement takes both: leave refine "
+                "on, or resample them to a common period."
             )
         common = common or period
     return common

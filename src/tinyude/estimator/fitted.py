@@ -44,6 +44,8 @@ def shown(progress: Any) -> Any:
     """What `fit(progress=...)` calls: a function as it is, True for percentages on stderr, None for nothing."""
     if progress is None or progress is False:
         return None
+    if progress is not True and not callable(progress):
+        raise TinyUDEError(f"progress is {progress!r}; give True, or a function of what is done and the total.")
     if progress is not True:
         return progress
 

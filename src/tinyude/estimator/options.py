@@ -80,8 +80,10 @@ class FitOptions:
             )
         if self.network not in NETWORKS:
             raise TinyUDEError(f"network is {self.network!r}; use 'auto', 'kernel', 'mlp' or None.")
-        if isinstance(self.library, str) and self.library not in ("auto", "rich"):
+        if self.library is not None and self.library not in ("auto", "rich") and not _is_list(self.library):
             raise TinyUDEError(f"library is {self.library!r}; use 'auto', 'rich', a list of terms, or None.")
+        if self.settings is not None and not isinstance(self.settings, Mapping):
+            raise TinyUDEError(f"settings is {self.settings!r}; give a mapping of fields to values.")
         if self.window is not None and not (isinstance(self.window, Real) and 0.0 < self.window < np.inf):
             raise TinyUDEError(f"window is {self.window!r}; give the length of the longest window in seconds, above 0.")
         if self.keep and (self.library is None or isinstance(self.library, str)):
@@ -116,6 +118,9 @@ class FitOptions:
         """A record as a stream of runs on a time grid."""
         if not isinstance(self.physics, Physics):
             raise TinyUDEError(f"physics is {type(self.physics).__name__}; give a tinyude.Physics.")
+        for name in ("measured", "on", "sees"):
+            if (value := getattr(self, name)) is not None and not _is_list(value):
+                raise TinyUDEError(f"{name} is {value!r}; give a list of names, e.g. {list(self.physics.states[:1])}.")
         names, _, _ = measured_map(self.physics, self.measured, self.unmeasured or ())
         if isinstance(Y, Stream):
             if Y.names != names or Y.longest.inputs.shape[1] != self.physics.n_inputs:
@@ -137,9 +142,12 @@ class FitOptions:
         for name, pair in (self.unmeasured or {}).items():
             if name not in self.physics.states:
                 raise TinyUDEError(f"unmeasured names {name}; the states are {', '.join(self.physics.states)}.")
-            guess, spread = (float(value) for value in pair)
+            try:
+                guess, spread = (float(value) for value in pair)
+            except (TypeError, ValueError):
+                guess, spread = np.nan, np.nan
             if not (np.isfinite(guess) and 0.0 < spread < np.inf):
-                raise TinyUDEError(f"unmeasured[{name!r}] is {pair!r}; give a guess and a spread above 0.")
+                raise TinyUDEError(f"unmeasured[{name!r}] is {pair!r}; give a guess and a spread above 0: (1.0, 0.5).")
             found[name] = (guess, spread)
         _, channel, _ = measured_map(self.physics, self.measured, found)
         return {name: pair for name, pair in found.items() if channel[self.physics.states.index(name)] < 0}
@@ -149,6 +157,11 @@ class FitOptions:
             raise TinyUDEError(
                 f"{what} needs windows over every state, and {', '.join(unseen)} is not measured; use fit and simulate."
             )
+
+
+def _is_list(value: Any) -> bool:
+    """Whether it is several things in a row, and not one text."""
+    return isinstance(value, Sequence | np.ndarray) and not isinstance(value, str | bytes)
 
 
 def _check_numbers(hidden: Sequence[int], given: Mapping[str, Any]) -> None:

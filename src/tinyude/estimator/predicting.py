@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sympy as sp
 from numpy.typing import NDArray
 
-from tinyude.data.frames import numbers, seconds
+from tinyude.data.frames import column_named, numbers, seconds
 from tinyude.errors import TinyUDEError
 from tinyude.model.equations import interval_factor
 from tinyude.model.model import Model
@@ -37,10 +38,10 @@ class Predicting:
 
         Parameters
         ----------
-        X : array_like of shape (..., states)
-            The states.
+        X : array_like of shape (..., states), or data frame
+            The states; a frame's columns are found by name.
         u : array_like of shape (..., inputs), optional
-            The inputs there.
+            The inputs there. May be left out where they are columns of the data frame X.
 
         Returns
         -------
@@ -128,8 +129,8 @@ class Predicting:
             Where the run begins at times[0], or where each of several runs does.
         times : array_like of shape (times,)
             Rising, in seconds; steps between them are as long as the dynamics allow.
-        u : array_like of shape (times, inputs) or (runs, times, inputs), optional
-            The inputs at these times; needed by physics that has inputs.
+        u : array_like of shape (times, inputs) or (runs, times, inputs), or callable, optional
+            The inputs at these times, or a function of the time that tells them; needed by physics that has inputs.
         hold : {"held", "linear", "cubic"}, optional
             What inputs do from one time to the next: held, in a straight line, or along a spline. By default what the
             fit found or was told.
@@ -151,9 +152,13 @@ class Predicting:
         """
         model = self._fitted()
         start = numbers(x0, model.physics.states, "x0")
-        held = None if u is None else numbers(u, model.physics.inputs, "u")
+        if isinstance(x0, Mapping) and all(np.ndim(value) == 0 for value in x0.values()):
+            start = start[0]  # one number for each state: one run
         between = self.result_.diagnostics.get("holds", {}) if hold is None else hold
         instants = seconds(times, "times")
+        if callable(u):
+            u = np.array([np.atleast_1d(u(instant)) for instant in np.atleast_1d(instants).tolist()])
+        held = None if u is None else numbers(u, model.physics.inputs, "u")
         runs = free_runs(model.dynamics, np.atleast_2d(start), instants, model.x_scale, held, hold=between)
         if start.ndim == 2:
             return runs.states
@@ -301,6 +306,12 @@ class Predicting:
             )
         if not np.all(np.isfinite(states)):
             raise TinyUDEError("X holds non-finite values; drop those rows.")
+        if (
+            u is None
+            and model.physics.n_inputs
+            and all(column_named(X, name) is not None for name in model.physics.inputs)
+        ):
+            u = X  # a frame that holds the inputs beside the states
         if u is None and model.physics.n_inputs:
             raise TinyUDEError(f"This physics has inputs ({', '.join(model.physics.inputs)}); pass their values as u.")
         held = None if u is None else numbers(u, model.physics.inputs, "u")
