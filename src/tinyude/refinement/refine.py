@@ -154,12 +154,7 @@ def refine(
         made = _searched(setup, hybrids, given, offered, first, rows, bool(sensors.guess), following)
     candidates = _candidates(setup, made, rows.share_unseen(first.batch.rows))
     if not white:
-<<<<<<< HEAD
         candidates = with_notes(setup, candidates, made.found, made.batch, rates)
-    following = tuple(followed_states(records, given.inputs, sensors.holds))
-=======
-        candidates = with_notes(setup, candidates, made.found, made.batch)
->>>>>>> c729cc7 (Try no term of an input that a controller made of the states)
     chosen = choose(sorted(candidates, key=simplest_first), made.parts.enough, white, bool(following))
     best = next(c for c in chosen if c.best)
     own, result = made.hybrids[best.name], made.found[best.name]

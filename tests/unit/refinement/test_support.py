@@ -5,12 +5,9 @@ import pytest
 import sympy as sp
 
 import tinyude as tu
-<<<<<<< HEAD
 from tinyude.experiments.zoo import plant_named
-=======
 from tinyude.model.model import Model
 from tinyude.refinement.search import offered
->>>>>>> c729cc7 (Try no term of an input that a controller made of the states)
 
 WEIGHT, INERTIA = 3.3, 0.17
 PERIOD = 0.005
