@@ -63,11 +63,9 @@ def raise_flags(
     flagged: a machine's tests share that chance.
     """
     findings = [examine(quantity.panel) for quantity in quantities]
-    tests = max(1, sum(found.kinds for found in findings))
     flags = []
     for quantity, found in zip(quantities, findings, strict=True):
-        p = np.stack([found.level_p, found.slope_p, found.step_p])
-        p = np.minimum(np.where(np.isfinite(p), p, 1.0) * tests, 1.0)
+        p = np.minimum(found.chances() * len(quantities), 1.0)
         for number in map(int, np.flatnonzero(p.min(axis=0) <= false_alarms)):
             if flag := _flag(machines[number], number, quantity, found, p[:, number], clock, false_alarms):
                 flags.append(flag)

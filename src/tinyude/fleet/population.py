@@ -17,10 +17,9 @@ from scipy.stats import t as student
 Array = NDArray[Any]
 
 ERROR_FREEDOM = 15.0  # degrees of freedom of a unit's standard error: sixteen jackknife groups
-LEAVES = 1e-4  # two-sided chance at which a machine is left out of mean and spread; costs 0.2 % of the variance
-DOUBTED = 1e-2  # the same at first: a few outliers of a small fleet would hide in the spread; who belongs comes back
+LEAVES = 1e-3  # two-sided chance at which a machine is left out of mean and spread; costs 1 % of the variance
+MOST_OUTSIDE = 0.2  # share of the machines: with more, small healthy fleets lose some of their own
 ROBUST = 0.37  # efficiency of a spread by medians: it is worth so many degrees of freedom a machine
-ROUNDS = 8
 CONFIDENCE = 0.90
 
 
@@ -54,22 +53,35 @@ def population(values: Array, errors: Array) -> Population:
     if len(y) < 2:
         mean = float(y[0]) if len(y) else np.nan
         return Population(mean, np.inf, 0.0, 1.0, usable)
-    mean = float(np.median(y))
-    variance = _solve(lambda v: float(np.median((y - mean) ** 2 / (squares + v))) - chi2.ppf(0.5, 1), y)
-    freedom = max(1.0, ROBUST * (len(y) - 1))
-    keep = np.ones(len(y), bool)
-    for turn in range(ROUNDS):
-        limit = student.isf((LEAVES if turn else DOUBTED) / 2.0, freedom)
-        now = np.abs(y - mean) <= limit * np.sqrt(squares + variance)
-        if now.sum() < max(2, len(y) // 2) or (np.array_equal(now, keep) and freedom == now.sum() - 1.0):
-            break
-        keep = now
-        mean, variance = _moments(y[keep], squares[keep])
-        freedom = keep.sum() - 1.0
+    keep = _belong(y, squares)
+    mean, variance = _moments(y[keep], squares[keep])
     inside = np.zeros(len(values), bool)
     inside[np.flatnonzero(usable)[keep]] = True
-    weights = 1.0 / (squares[keep] + variance) if variance + squares.min() > 0.0 else np.full(keep.sum(), np.inf)
-    return Population(mean, float(1.0 / np.sqrt(weights.sum())), float(np.sqrt(variance)), float(freedom), inside)
+    weights = 1.0 / (squares[keep] + variance) if variance + squares.min() > 0.0 else np.full(len(keep), np.inf)
+    return Population(mean, float(1.0 / np.sqrt(weights.sum())), float(np.sqrt(variance)), len(keep) - 1.0, inside)
+
+
+def _belong(y: Array, squares: Array) -> NDArray[np.intp]:
+    """Machines that belong together: from those nearest the median outwards, until the next one is too far from these.
+
+    Who lies far out is judged by a spread that it is no part of: a few of a small fleet would hide in their own. The
+    nearest ones are a selection, of small spread by chance too: the more are outside, the less chance is allowed.
+    """
+    median = float(np.median(y))
+    variance = _solve(lambda v: float(np.median((y - median) ** 2 / (squares + v))) - chi2.ppf(0.5, 1), y)
+    weights = 1.0 / np.maximum(squares + variance, 1e-300)
+    order = np.argsort(np.abs(y - median) * np.sqrt(weights), kind="stable")
+    w, z, own = weights[order], y[order] - median, squares[order]
+    total = np.cumsum(w)
+    mean = np.cumsum(w * z) / total
+    freedom = np.arange(len(y), dtype=np.float64)
+    scatter = np.maximum(np.cumsum(w * z**2) - total * mean**2, 0.0) / np.maximum(freedom, 1.0)
+    gap = z[1:] - mean[:-1]
+    error = np.maximum(scatter[:-1] * (1.0 / w[1:] + 1.0 / total[:-1]), own[1:])
+    chance = 2.0 * student.sf(np.abs(gap) / np.sqrt(np.maximum(error, 1e-300)), np.maximum(freedom[:-1], 1.0))
+    outside = len(y) - 1.0 - freedom[:-1]  # machines from the next one on
+    far = np.flatnonzero((chance <= LEAVES / outside) & (outside <= max(1.0, MOST_OUTSIDE * len(y))))
+    return order[: 1 + int(far[0])] if len(far) else order
 
 
 def _moments(y: Array, squares: Array) -> tuple[float, float]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 from scipy.stats import t as student
 
-from tinyude.fleet.population import CONFIDENCE, ERROR_FREEDOM, LEAVES, ROBUST, Population, _solve, population
+from tinyude.fleet.population import CONFIDENCE, ERROR_FREEDOM, ROBUST, Population, _solve, population
 
 Array = NDArray[Any]
 
@@ -24,6 +24,8 @@ FALSE_ALARMS = 1e-3  # share of healthy machines that are flagged at one look, a
 SHARED = 5  # machines that must report in a period before what they have in common is taken out
 MEDIAN_COST = 1.57  # variance of a median over that of a mean
 LEAST_PERIODS = 3  # for a slope
+CHANGES = 1e-4  # chance at which a machine is left out of healthy variation, and of the fleet's spread
+LEVEL_SHARE = 0.8  # of a quantity's false alarms
 
 
 @dataclass(frozen=True)
@@ -53,10 +55,15 @@ class Findings:
     common: Array  # (periods,) movement of the whole fleet
     variation: float  # standard deviation of a healthy machine's true value from period to period
 
-    @property
-    def kinds(self) -> int:
-        """Tests that a machine of this quantity may have undergone."""
-        return 1 + int(np.isfinite(self.slope_p).any()) + int(np.isfinite(self.step_p).any())
+    def chances(self) -> Array:
+        """p values of level, trend and step, (3, machines), each for all three together; 1 where there is no test.
+
+        The level has most of the chance: machines differ by their spread, while a change stands against small errors.
+        """
+        p = np.stack([self.level_p, self.slope_p, self.step_p])
+        shares = np.array([LEVEL_SHARE, *[(1.0 - LEVEL_SHARE) / 2.0] * 2]) * np.isfinite(p).any(axis=1)
+        shares = shares / max(shares.sum(), 1e-300)
+        return np.asarray(np.minimum(np.where(np.isfinite(p), p, 1.0) / np.maximum(shares, 1e-300)[:, None], 1.0))
 
 
 def examine(panel: Panel) -> Findings:
@@ -82,14 +89,12 @@ def examine(panel: Panel) -> Findings:
     weights = np.where(present, 1.0 / np.maximum(usual + extra, 1e-300), 0.0)
     tester = _Tester(np.where(present, moved, 0.0), squares, extra * carry, freedom, present)
 
-    mean = _normed(weights)
-    level, level_variance, _, level_freedom = tester.contrast(mean, reports=1)
-    fleet = population(level, np.sqrt(level_variance))
-    level_p = _level_p(level, level_variance, level_freedom, fleet)
-
     times = panel.times - panel.times.mean()
     slope, low, high, slope_p = _slopes(tester, weights, times)
     step, step_at, step_p = _steps(tester, weights)
+    level, level_variance, _, level_freedom = tester.contrast(_normed(weights), reports=1)
+    fleet = population(np.where(_steady(slope_p, step_p), level, np.nan), np.sqrt(level_variance))
+    level_p = _level_p(level, level_variance, level_freedom, fleet)
     line = _misfit(moved, weights, level[:, None] + slope[:, None] * (times - _centre(weights, times)[:, None]))
     broken = _misfit(moved, weights, _stepped(moved, weights, step_at))
     return Findings(
@@ -148,10 +153,10 @@ def _variation(moved: Array, squares: Array, present: Array) -> tuple[float, flo
     spans = np.concatenate([np.where(o, r, np.nan)[o] - np.median(r[o]) for r, o in zip(y, ok, strict=True)])
     typical = chi2.ppf(0.5, free)
     variance = _solve(lambda v: float(np.median(deviations(v)[1] / typical)) - 1.0, spans)
-    keep = deviations(variance)[1] <= chi2.isf(LEAVES, free) if len(free) > 3 else np.ones(len(free), bool)
+    keep = deviations(variance)[1] <= chi2.isf(CHANGES, free) if len(free) > 3 else np.ones(len(free), bool)
     for _ in range(4):
         variance = _solve(lambda v, k=keep: float(deviations(v)[1][k].sum() - free[k].sum()), spans)
-        now = deviations(variance)[1] <= chi2.isf(LEAVES, free)
+        now = deviations(variance)[1] <= chi2.isf(CHANGES, free)
         if now.sum() < max(1, len(free) // 2) or np.array_equal(now, keep):
             break
         keep = now
@@ -180,6 +185,12 @@ def _normed(weights: Array) -> Array:
     return weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-300)
 
 
+def _steady(slope_p: Array, step_p: Array) -> Array:
+    """Machines that do not change: others would widen the fleet's spread; all where most of them do."""
+    changing = np.fmin(slope_p, step_p) <= CHANGES
+    return np.asarray(~changing if changing.mean() < 0.5 else np.ones(len(changing), bool))
+
+
 def _level_p(level: Array, variance: Array, freedom: Array, fleet: Population) -> Array:
     """Against the fleet: its spread, the machine's own error, and the error of the fleet's mean."""
     if fleet.inside.sum() < 3:
@@ -198,7 +209,8 @@ def _centre(weights: Array, times: Array) -> Array:
 def _slopes(tester: _Tester, weights: Array, times: Array) -> tuple[Array, Array, Array, Array]:
     """Slope with its interval and p value."""
     arm = weights * (times - _centre(weights, times)[:, None])
-    arm = arm / np.maximum((arm * times).sum(axis=1, keepdims=True), 1e-300)
+    length = (arm * times).sum(axis=1, keepdims=True)
+    arm = np.divide(arm, length, out=np.zeros_like(arm), where=length > 0.0)
     slope, variance, p, freedom = tester.contrast(arm, LEAST_PERIODS)
     half = student.isf((1.0 - CONFIDENCE) / 2.0, freedom) * np.sqrt(variance)
     return slope, slope - half, slope + half, p

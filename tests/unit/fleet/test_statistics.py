@@ -65,8 +65,7 @@ def test_examine_holds_its_false_alarm_rate_on_a_thousand_healthy_machines(
     for _ in range(fleets):
         _, estimate, errors = table(rng, 1000, weeks, spread, variation, error)
         found = examine(Panel(estimate, errors, np.arange(float(weeks))))
-        least = np.nanmin([found.level_p, found.slope_p, found.step_p], axis=0) if weeks > 1 else found.level_p
-        flagged += int(np.sum(least * found.kinds <= FALSE_ALARMS))
+        flagged += int(np.sum(found.chances().min(axis=0) <= FALSE_ALARMS))
     record_property("figure", f"false alarms, {weeks} weeks: {flagged} of {1000 * fleets} healthy machines")
     assert flagged <= 6 + 3 * np.sqrt(6)  # one in a thousand, and three standard deviations of that count
 
@@ -150,3 +149,28 @@ def test_examine_finds_two_changed_machines_of_a_small_fleet() -> None:
     found = examine(Panel(values, np.full((20, 5), 0.002), np.arange(5.0)))
     assert set(np.flatnonzero(found.level_p < 1e-4)) == {3, 11}
     assert found.fleet.inside.sum() == 18
+
+
+def test_examine_finds_an_outlier_beside_a_machine_that_drifts() -> None:
+    """The drifting one is no measure of how far healthy machines differ: in a small fleet it hid the other."""
+    rng = np.random.default_rng(9)
+    values = 1.0 + 0.04 * rng.standard_normal((13, 1)) + 0.002 * rng.standard_normal((13, 4))
+    values[4] *= 0.64
+    values[12] *= np.linspace(1.0, 0.68, 4)
+    found = examine(Panel(values, np.full((13, 4), 0.002), np.arange(4.0)))
+    assert found.fleet.inside.sum() == 11 and not found.fleet.inside[[4, 12]].any()
+    assert found.chances()[0, 4] < FALSE_ALARMS / 4 and found.chances()[1:, 12].min() < 1e-9
+
+
+def test_population_of_a_small_healthy_fleet_keeps_its_machines() -> None:
+    rng = np.random.default_rng(10)
+    left_out = sum(12 - population(rng.standard_normal(12), np.full(12, 0.1)).inside.sum() for _ in range(400))
+    assert left_out <= 0.004 * 400 * 12
+
+
+def test_examine_says_nothing_of_a_machine_with_one_period(recwarn) -> None:
+    values = 1.0 + 0.05 * np.random.default_rng(11).standard_normal((8, 4))
+    values[3, :3] = np.nan
+    found = examine(Panel(values, np.full((8, 4), 0.01), np.arange(4.0)))
+    assert np.isnan(found.slope_p[3]) and np.isnan(found.step_p[3]) and np.isfinite(found.level_p[3])
+    assert not len(recwarn)
