@@ -17,9 +17,11 @@ import numpy as np
 import sympy as sp
 
 from tinyude.errors import TinyUDEError
+from tinyude.fleet import shapes
 from tinyude.fleet.cluster import results
 from tinyude.fleet.paths import Unit
 from tinyude.fleet.selection import FOUND, Found, choose
+from tinyude.fleet.shapes import form_text, term_form
 from tinyude.fleet.sums import Sums, WindowPlan, stream_sums
 from tinyude.fleet.work import Recipe, local_logs, read_stream
 from tinyude.physics import Physics
@@ -56,21 +58,60 @@ def choose_terms(client: Any, units: Sequence[Unit], recipe: Recipe, tell: Progr
         return ()
     known = in_known_physics(recipe)
     terms, sets = candidates(recipe, [found for _, found in surveys], known)
-    work = partial(candidate_sums, recipe=recipe, terms=list(terms))
-    parts = []
     plans = [(unit, found.plan) for unit, found in surveys]
-    for count, (_, sums, _) in enumerate(results(client, work, plans, "sums")):
-        tell(what, len(looked_at) + count + 1, total)
-        parts += [sums] if sums is not None and sums.windows else []
+    learned = len(recipe.rig.physics.learned)
+    parts = _all_sums(client, plans, recipe, terms)
     if not parts:
         return ()
-    return tuple(choose(parts, terms, len(recipe.rig.physics.learned), known, sets))
+    chosen = choose([sums for _, sums in parts], terms, learned, known, sets)
+    tell(what, len(looked_at) + len(plans), total)
+    if not (term := _with_number(recipe, chosen, terms, known)):
+        return tuple(chosen)
+    beside = [text for text in chosen if text == term or not _numbers(recipe.rig.physics, text)]
+    columns = [*range(learned), *(learned + list(terms).index(text) for text in beside)]
+    starts = [(unit, dict(zip(beside, sums.solve(columns)[learned:], strict=True))) for unit, sums in parts]
+    better = shapes.settled(client, starts, recipe, residual_states_of(recipe)[0], term)
+    terms = {better if text == term else text: count for text, count in terms.items()}
+    sets = [frozenset((state, better if text == term else text) for state, text in found) for found in sets]
+    parts = _all_sums(client, plans, recipe, terms)
+    return tuple(choose([sums for _, sums in parts], terms, learned, known, sets))
+
+
+def _all_sums(
+    client: Any, plans: Sequence[tuple[Unit, WindowPlan]], recipe: Recipe, terms: Mapping[str, int]
+) -> list[tuple[Unit, Sums]]:
+    """The sums over candidate terms of every machine that has windows."""
+    work = partial(candidate_sums, recipe=recipe, terms=list(terms))
+    made = [(plan[0], sums) for plan, sums, _ in results(client, work, plans, "sums")]
+    return [(unit, sums) for unit, sums in made if sums is not None and sums.windows]
+
+
+def _with_number(
+    recipe: Recipe, chosen: Sequence[str], terms: Mapping[str, int], known: Sequence[Mapping[str, float]]
+) -> str:
+    """Of the chosen terms with numbers in them, which are not the user's, the one that most machines found.
+
+    "" where there is none, or several residual states share the terms.
+    """
+    theirs = {text for pieces in known for text in pieces}
+    physics = recipe.rig.physics
+    numbered = [text for text in chosen if text not in theirs and _numbers(physics, text)]
+    return max(numbered, key=lambda text: terms[text]) if numbered and len(residual_states_of(recipe)) == 1 else ""
+
+
+def _numbers(physics: Physics, text: str) -> list[float]:
+    return term_form(given_terms(physics, [text])[0])[1]
+
+
+def residual_states_of(recipe: Recipe) -> list[int]:
+    """Numbers of the states whose rate is learned."""
+    return list(residual_states(recipe.rig.physics, recipe.rig.residual_on, "default"))
 
 
 def in_known_physics(recipe: Recipe) -> list[dict[str, float]]:
     """The terms of the known right-hand side of each residual state, with their coefficients."""
     physics = recipe.rig.physics
-    return [known_terms(physics, state) for state in residual_states(physics, recipe.rig.residual_on, "default")]
+    return [known_terms(physics, state) for state in residual_states_of(recipe)]
 
 
 def pilots(units: Sequence[Unit], most: int = PILOTS) -> list[Unit]:
@@ -122,7 +163,7 @@ def candidates(
     a known term or with medians.
     """
     physics = recipe.rig.physics
-    on = residual_states(physics, recipe.rig.residual_on, "default")
+    on = residual_states_of(recipe)
     most = (MAX_COLUMNS - len(physics.learned)) // len(on)
     found: dict[sp.Expr, list[list[float]]] = {}
     for entry in surveys:
@@ -138,7 +179,7 @@ def candidates(
     votes = Counter(name for entry in surveys for name in entry.speeds)
     speeds = [name for name, count in votes.items() if count > len(surveys) / 2]
     for term in default_terms(physics, rms, speeds, most):
-        if _form(term)[0] not in named:
+        if term_form(term)[0] not in named:
             offered.setdefault(term_text(term), 0)
     for name in (state for state in physics.states if state not in physics.angles):
         for text in (f"sqrt(Abs({name}))", f"{name}*Abs({name})"):  # outflow and drag: some fits use powers instead
@@ -152,7 +193,7 @@ def candidates(
 def _forms(physics: Physics, entry: Survey) -> dict[str, tuple[sp.Expr, list[float]]]:
     """The form of every term that a machine found, each form once."""
     terms = sorted({term for _, term in entry.terms})
-    forms = {term: _form(given) for term, given in zip(terms, given_terms(physics, terms), strict=True)}
+    forms = {term: term_form(given) for term, given in zip(terms, given_terms(physics, terms), strict=True)}
     return {term: forms[term] for term in {form: term for term, (form, _) in forms.items()}.values()}
 
 
@@ -163,12 +204,6 @@ def _found(
     text = {term: texts.get(form, "") for term, (form, _) in _forms(physics, entry).items()}
     usable = [(state, text.get(term, "")) for state, term in entry.terms if state in states]
     return frozenset((states.index(state), name) for state, name in usable if name in offered)
-
-
-def _form(term: sp.Expr) -> tuple[sp.Expr, list[float]]:
-    """A term with symbols in place of its decimal numbers, and these numbers."""
-    numbers = list(dict.fromkeys(part for part in sp.preorder_traversal(term) if isinstance(part, sp.Float)))
-    return term.xreplace({number: _place(i) for i, number in enumerate(numbers)}), [float(n) for n in numbers]
 
 
 def _with_decimals(term: sp.Expr) -> sp.Expr:
@@ -182,11 +217,7 @@ def _with_decimals(term: sp.Expr) -> sp.Expr:
 def _named(form: sp.Expr, numbers: Any, known: Sequence[sp.Expr]) -> str:
     """A form with its numbers as text: that of a known term where the numbers are about the same."""
     for term in known:
-        other, values = _form(_with_decimals(term))
+        other, values = term_form(_with_decimals(term))
         if other == form and np.all(np.abs(numbers - np.array(values)) <= SAME_NUMBERS * np.abs(values)):
             return term_text(term)
-    return term_text(form.xreplace({_place(i): sp.Float(f"{value:.3g}") for i, value in enumerate(numbers)}))
-
-
-def _place(number: int) -> sp.Symbol:
-    return sp.Symbol(f"_number{number}", real=True)
+    return form_text(form, numbers, digits=3)

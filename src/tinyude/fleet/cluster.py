@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import re
+import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -61,15 +62,40 @@ def connected(scheduler: str | None = None, workers: int | None = None, client: 
             _wait_for_a_worker(made)
             yield made
         return
+    with (
+        _script_run_once(),
+        _local_cluster(distributed, workers) as cluster,
+        distributed.Client(cluster, set_as_default=False) as made,
+    ):
+        yield made
+
+
+def _local_cluster(distributed: Any, workers: int | None) -> Any:
     count = workers or len(os.sched_getaffinity(0))
     with one_thread_each(), import_module("dask.config").set(QUIET), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Port .* is already in use")
         warnings.filterwarnings("ignore", message="Creating scratch directories")  # is slow on a busy computer
-        cluster = distributed.LocalCluster(
+        return distributed.LocalCluster(
             n_workers=count, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=logging.ERROR
         )
-    with cluster, distributed.Client(cluster, set_as_default=False) as made:
-        yield made
+
+
+@contextmanager
+def _script_run_once() -> Iterator[None]:
+    """Worker processes need nothing of the script that calls `fit`, so a script without a main guard will do.
+
+    Python runs the file of `__main__` again in every process that it spawns, also in those that replace lost workers.
+    """
+    main = sys.modules["__main__"]
+    names = ("__file__", "__spec__")
+    before = {name: vars(main)[name] for name in names if name in vars(main)}
+    vars(main).pop("__file__", None)
+    vars(main)["__spec__"] = None
+    try:
+        yield
+    finally:
+        vars(main).pop("__spec__", None)
+        vars(main).update(before)
 
 
 def results(

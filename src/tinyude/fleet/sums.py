@@ -175,6 +175,8 @@ def stream_sums(stream: Stream, physics: Physics, plan: WindowPlan, terms: Seque
         first = zlib.crc32(np.ascontiguousarray(run.samples[:8]).tobytes())  # by content: the same in any partition
         for block, rows in enumerate(_blocks(run, window, plan.config.stride)):
             design, target = _regression(rows, window, plan, known, len(library))
+            if not len(target):
+                continue
             sums.add(design.reshape(-1, sums.columns), target.ravel(), (first + block) % GROUPS)
     return sums
 
@@ -193,6 +195,8 @@ def _regression(run: Run, window: Window, plan: WindowPlan, known: Known, terms:
     config, on = plan.config, list(plan.config.on)
     nodes = nodes_intervals(window, config.order) if config.inputs else nodes_gauss(window, NODES, config.order)
     centre, coefficients = good_windows(config, window, run.samples, plan.sigma, plan.step, config.stride)
+    if not len(centre):
+        return np.empty((0, len(on), 0)), np.empty((0, len(on)))
     pairs = list(zip(config.channel, config.order, strict=True))
     x = np.stack([coefficients[:, channel] @ nodes.values[order].T for channel, order in pairs], axis=-1)
     u = run.inputs[centre[:, None] + window.reach - nodes.ticks]

@@ -167,6 +167,22 @@ def test_fit_takes_frames_and_keeps_nothing_without_a_folder(threads: distribute
     assert found.units["model"].to_list() == ["", ""]
 
 
+def test_fit_runs_in_a_script_without_a_main_guard(tmp_path: Path) -> None:
+    """The README's lines in a file: worker processes must not run them again."""
+    script = tmp_path / "plain.py"
+    script.write_text(
+        "import tinyude as tu\n"
+        "t, samples = tu.systems.pendulum().stream(noise=0.01, seconds=10.0)\n"
+        "frame = {'time': t[::5], 'theta': samples[::5, 0], 'omega': samples[::5, 1]}\n"
+        "physics = tu.Physics(['theta', 'omega'], ['omega', '-9.81*sin(theta)'])\n"
+        "found = tu.fleet.fit({'a': frame}, physics, terms=['omega'], options={'refine': False}, workers=1)\n"
+        "print('fitted', len(found.terms), __file__)\n",
+        encoding="utf-8",
+    )
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert done.returncode == 0 and done.stdout.split() == ["fitted", "1", str(script)], done.stderr
+
+
 def test_fit_reads_and_writes_other_storages(plant: Path, threads: distributed.Client) -> None:
     memory = fsspec.filesystem("memory")
     content = (plant / "logs" / "arm-0000" / "2026-01-05.parquet").read_bytes()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -188,3 +189,9 @@ def test_window_plan_comes_from_a_saved_model_too(fleet, tmp_path: Path) -> None
     ude.save(tmp_path / "arm.tinyude")
     plan, again = WindowPlan.of(ude), WindowPlan.of(tu.load(tmp_path / "arm.tinyude"))
     assert (plan.half, plan.spacing) == (again.half, again.spacing) and np.array_equal(plan.sigma, again.sigma)
+
+
+def test_stream_sums_of_a_log_without_an_accepted_window_are_empty(fleet) -> None:
+    logs, rig, columns, plan = fleet
+    strict = replace(plan, sigma=1e-9 * plan.sigma)
+    assert stream_sums(log_stream(logs[:1], columns), rig.physics, strict, ["omega"]).windows == 0
