@@ -109,7 +109,8 @@ def _pooled(
 def _announce(client: Any, out: str) -> None:
     written.append(f"finished logs in {out}, from which the same command goes on")
     threads = sum(client.nthreads().values())
-    errors.print(f"{threads} cores at work; dashboard {client.dashboard_link}", markup=False)
+    cores = "1 core" if threads == 1 else f"{threads} cores"
+    errors.print(f"{cores} at work; dashboard {client.dashboard_link}", markup=False)
 
 
 def _terms(text: str | None) -> list[str] | None:
@@ -145,7 +146,10 @@ def _summary(found: Any) -> None:
         print_lines([f"and {len(reasons) - FLAGS_SHOWN:,} more on the page"])
     if failed:
         say(f"{len(failed):,} {'log' if len(failed) == 1 else 'logs'} without a result, e.g.")
-        print_lines([f"{row['machine']} {row['period']}: {row['error']}" for row in failed[:FAILURES_SHOWN]])
+        examples = list({row["machine"]: row for row in reversed(failed)}.values())[::-1][
+            :FAILURES_SHOWN
+        ]  # one a machine
+        print_lines([f"{row['machine']} {row['period']}: {row['error']}" for row in examples])
     console.print()
 
 

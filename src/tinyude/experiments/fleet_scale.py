@@ -32,15 +32,16 @@ from tinyude.physics.file import load_physics_file
 Progress = Callable[[int, int], None]
 TERMS = ("omega", "tanh(20*omega)")
 FLEET = SimulatedFleet(machines=6, weeks=2, seconds=30.0)
-RUNS = 25  # logs of FLEET's length in a unit of about one second
+RUNS = 2  # logs of FLEET's length in a unit of about one second, refined
 LONG = SimulatedFleet(machines=4 * RUNS, weeks=1, seconds=30.0, spread=0.0)
+IDLE = 5.0  # seconds that an idle cluster is watched
 SMALL = SimulatedFleet(machines=10, weeks=1, seconds=8.0)
 MANY = 1000  # units over which memory must stay flat
 LOOKS = (0.1, 0.25, 0.5, 1.0)  # shares of them after which it is looked at
 PLANNED = 10_000
 REFINED = 4  # units that are refined, too
-ROUNDS = 5  # of loop, one worker and two
-TURNS = 5  # of threads and processes
+ROUNDS = 4  # of loop, one worker and two
+TURNS = 3  # of threads and processes
 
 
 def measure(progress: Progress | None = None, many: int = MANY, rounds: int = ROUNDS) -> dict[str, Any]:
@@ -50,14 +51,15 @@ def measure(progress: Progress | None = None, many: int = MANY, rounds: int = RO
     with tempfile.TemporaryDirectory(prefix="tinyude-") as folder:
         units, recipe = _written(FLEET, Path(folder) / "usual")
         logs, _ = _written(LONG, Path(folder) / "long")
+        refined = replace(recipe, options={})
         long = [_joined(logs[start : start + RUNS]) for start in range(0, len(logs), RUNS)]
         small, quick = _written(SMALL, Path(folder) / "small")
         seconds = 30 * rounds  # roughly, of the comparison
         total = seconds + many
         figures |= _fits(units, recipe, "fit")
-        figures |= _fits(units[:REFINED], replace(recipe, options={}), "refined fit")
+        figures |= _fits(units[:REFINED], refined, "refined fit")
         done = 0
-        for number, arms in enumerate(_compared(long, recipe, rounds)):
+        for number, arms in enumerate(_compared(long, refined, rounds)):
             figures = figures | arms
             done = round(seconds * (number + 1) / rounds)
             moved(done, total)
@@ -82,11 +84,13 @@ def table(figures: dict[str, Any]) -> str:
         ),
         ("machines a second and core, 30 s logs, `--no-refine`", f"{1.0 / unit:.2f}"),
         ("the same, refined (the default)", f"{1.0 / refined:.2f}"),
-        (f"fit of {RUNS} such logs as one unit, `--no-refine`, in a plain loop", f"{loop:.2f} CPU s"),
+        (f"fit of {RUNS} such logs as one unit, refined, in a plain loop", f"{loop:.2f} CPU s"),
         ("the same on a cluster with one worker", f"{figures['1 workers, CPU s']:.2f} CPU s"),
         ("overhead of the cluster for this fit", _with_error(figures["overhead"], "%")),
-        ("the same on two workers", f"{two:.2f} CPU s"),
+        ("the same with what Dask spent while others had the cores", _with_error(figures["busy overhead"], "%")),
+        ("the same fit on two workers", f"{two:.2f} CPU s"),
         ("Dask's own part of it: client, scheduler, workers' loops", f"{1000.0 * figures['Dask, CPU s']:.0f} CPU ms"),
+        ("Dask's part while it waits, one worker", f"{1000.0 * figures['idle']:.0f} CPU ms a second"),
         ("efficiency of two workers against one, by CPU time", _with_error(figures["efficiency"], "")),
         (
             f"two threads in one process against two processes, time, median of {TURNS} turns and range",
@@ -150,20 +154,36 @@ def _compared(units: Sequence[Unit], recipe: Recipe, rounds: int) -> Iterator[di
         plain.submit(_loop, units[:1], recipe, Store("")).result()
         with connected(workers=2) as client:
             client.run(fit_unit, units[0], recipe, Store(""))
+            idle = [_idle(client, count) for count in (1, 2)]
             for number in range(rounds):
                 stores = [Store(f"{folder}/{number}-{arm}") for arm in range(3)]
                 loop = plain.submit(_loop, units, recipe, stores[0]).result()
-                one, _ = _on_workers(client, units, recipe, stores[1], 1)
-                two, dask = _on_workers(client, units, recipe, stores[2], 2)
-                used.append([loop, one, two, dask])
+                one, _, waited = _on_workers(client, units, recipe, stores[1], 1)
+                two, dask, waited_two = _on_workers(client, units, recipe, stores[2], 2)
+                lost = idle[1] * waited_two
+                used.append([loop, one - idle[0] * waited, two - lost, dask - lost, one])
                 seconds = np.array(used) / len(units)
-                loops, ones, twos, _ = seconds.T
+                loops, ones, twos, _, busy = seconds.T
                 names = ("loop, CPU s", "1 workers, CPU s", "2 workers, CPU s", "Dask, CPU s")
                 yield {
-                    **dict(zip(names, map(float, seconds.mean(axis=0)), strict=True)),
+                    **dict(zip(names, map(float, seconds[:, :4].mean(axis=0)), strict=True)),
                     "overhead": _ratio(ones, loops, -1.0),
+                    "busy overhead": _ratio(busy, loops, -1.0),
                     "efficiency": _ratio(ones, twos),
+                    "idle": idle[0],
                 }
+
+
+def _idle(client: Any, count: int) -> float:
+    """CPU seconds that client, scheduler and workers take a second while there is nothing to do."""
+    workers = sorted(client.scheduler_info()["workers"])[:count]
+    started, before = time.perf_counter(), _cpu_seconds(client, workers)
+    time.sleep(IDLE)
+    return (_cpu_seconds(client, workers) - before) / (time.perf_counter() - started)
+
+
+def _cpu_seconds(client: Any, workers: Sequence[str]) -> float:
+    return time.process_time() + float(sum(client.run(time.process_time, workers=workers).values()))
 
 
 def _ratio(above: Any, below: Any, more: float = 0.0) -> tuple[float, float]:
@@ -189,14 +209,18 @@ def _loop(units: Sequence[Unit], recipe: Recipe, store: Store) -> float:
     return time.process_time() - before
 
 
-def _on_workers(client: Any, units: Sequence[Unit], recipe: Recipe, store: Store, count: int) -> tuple[float, float]:
-    """CPU seconds of client, scheduler and the workers that are used, and what of them is no fit."""
+def _on_workers(
+    client: Any, units: Sequence[Unit], recipe: Recipe, store: Store, count: int
+) -> tuple[float, float, float]:
+    """CPU seconds of client, scheduler and the workers that are used; what of them is no fit; and the seconds beyond
+    those that the fits would take with a core for each worker: others had the cores, and Dask went on ticking.
+    """
     workers = sorted(client.scheduler_info()["workers"])[:count]
-    used = partial(client.run, time.process_time, workers=workers)
-    before = time.process_time() + sum(used().values())
+    started, before = time.perf_counter(), _cpu_seconds(client, workers)
     rows = [row for _, row, _ in results(client, partial(_timed, recipe=recipe, store=store), units, workers=workers)]
-    all_of_it = time.process_time() + sum(used().values()) - before
-    return all_of_it, all_of_it - sum(rows)
+    all_of_it = _cpu_seconds(client, workers) - before
+    waited = time.perf_counter() - started - all_of_it / count
+    return all_of_it, all_of_it - sum(rows), max(waited, 0.0)
 
 
 def _timed(unit: Unit, recipe: Recipe, store: Store) -> float:
