@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tinyude import native
-from tinyude.model.wrapping import HANG
+from tinyude.model.line_wrapping import HANG
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"

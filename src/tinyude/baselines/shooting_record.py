@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from tinyude.errors import TinyUDEError
 from tinyude.physics import Physics
 from tinyude.reference.numeric.rng import Rng, rng_below
+from tinyude.reference.numeric.statistics import MEDIAN
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -141,7 +142,7 @@ def find_jumps(physics: Physics, run: Record) -> Flags:
     flags = np.zeros(len(rest), dtype=bool)
     for channel, scale in zip(rest.T, rms(run.y), strict=True):
         gap = np.correlate(channel, kernel, mode="valid")  # gap[i]: between samples i + reach - 1 and i + reach
-        deviation = 1.4826 * float(np.median(np.abs(gap - np.median(gap))))
+        deviation = MEDIAN * float(np.median(np.abs(gap - np.median(gap))))
         flags[reach : reach + len(gap)] |= np.abs(gap) > JUMP_DEVIATIONS * deviation + JUMP_FLOOR * scale
     return flags
 

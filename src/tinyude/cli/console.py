@@ -16,7 +16,7 @@ from rich.table import Table
 
 from tinyude.data.whole_file import write_whole
 from tinyude.errors import TinyUDEError, printable
-from tinyude.model.wrapping import wrapped
+from tinyude.model.line_wrapping import wrapped
 
 STDOUT = Path("-")  # as a file to write: the figures go there, and all else to stderr
 COLOURS = {"good": "bold green", "caution": "bold yellow", "bad": "bold red"}

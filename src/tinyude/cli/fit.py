@@ -29,9 +29,9 @@ from tinyude.data.streams import Stream
 from tinyude.data.tables import iter_table
 from tinyude.errors import TinyUDEError, TinyUDEWarning, printable
 from tinyude.model.equations import found_lines
+from tinyude.model.line_wrapping import wrapped
 from tinyude.model.quantities import percent, seconds
 from tinyude.model.validation import LONGEST, VALID_ERROR, longest_stretch, validate
-from tinyude.model.wrapping import wrapped
 from tinyude.physics.file import PhysicsFile, fit_settings, load_physics_file
 from tinyude.report.sentences import diagnostics_table, joined
 from tinyude.ude import UDE

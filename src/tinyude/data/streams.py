@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from tinyude.data.frames import column_named, computed, has_columns, numbers, seconds
 from tinyude.data.grid import MOSTLY_BAD, RECORD_MORE, SHORTEST, Faults, Piece, Run, find_period, on_grid
 from tinyude.errors import TinyUDEError
+from tinyude.reference.numeric.elementary import TWO_PI
 from tinyude.reference.signal.ring import LIMIT, usable
 
 Array = NDArray[Any]
 
 SHORTEST_PERIOD, LONGEST_PERIOD = 1e-9, 1e6  # s; beyond, powers of it leave float32
 LEAST_SPAN = 1e-30  # of a channel: squares of less vanish
-TURNS = (2.0 * np.pi, 360.0)
+TURNS = (TWO_PI, 360.0)
 TIMES = "the sample period in seconds or one time stamp for each row"
 IN_MEMORY = 1_000_000  # rows: a longer record is read again whenever it is needed
 
@@ -116,7 +117,7 @@ def turns(wraps: Sequence[str] | Mapping[str, float] | None, channels: Sequence[
     """The turn of each channel that wraps: 2 pi unless told."""
     if isinstance(wraps, str):
         raise TinyUDEError(f"wraps is {wraps!r}; give a list, e.g. [{wraps!r}].")
-    found = dict(wraps) if isinstance(wraps, Mapping) else dict.fromkeys(wraps or (), 2.0 * np.pi)
+    found = dict(wraps) if isinstance(wraps, Mapping) else dict.fromkeys(wraps or (), TWO_PI)
     for name, turn in found.items():
         if name not in channels:
             raise TinyUDEError(f"wraps names {name}, which is not measured; measured are {', '.join(channels)}.")

@@ -20,6 +20,8 @@ from tinyude.model.windows import Windows
 from tinyude.model.wrong_physics import changes
 from tinyude.model.wrong_values import addends, look_alikes, net_values, wrong_values
 from tinyude.physics import Physics
+from tinyude.reference.numeric.elementary import TWO_PI
+from tinyude.reference.numeric.statistics import MEDIAN
 
 Array = NDArray[Any]
 
@@ -96,7 +98,7 @@ def collect_evidence(
     covered = _outside(model, seen, found) if held_out else ({}, 0.0)
     return Evidence(
         **common,
-        cycles=common["seconds"] / (2.0 * np.pi * max(characteristic_seconds(seen, derived=True), 1e-12)),
+        cycles=common["seconds"] / (TWO_PI * max(characteristic_seconds(seen, derived=True), 1e-12)),
         shortest=seen.usual <= SHORTEST,
         unexplained={model.physics.states[i]: _unexplained(seen, left, alone, i) for i in model.on},
         runs=run_errors(model, stream, seen, given, found.get("holds") or "held"),
@@ -176,7 +178,7 @@ def rates_over_noise(model: Model, seen: Windows) -> float:
 
 def _spread(values: Array, floor: float) -> float:
     """RMS with single windows tamed, or what the median would be for normal errors, whichever is larger."""
-    middle = 1.4826 * float(np.median(np.abs(values)))
+    middle = MEDIAN * float(np.median(np.abs(values)))
     tamed = np.minimum(np.abs(values), 6.0 * max(middle, floor))
     return max(middle, float(np.sqrt(np.mean(tamed**2))))
 

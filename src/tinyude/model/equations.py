@@ -11,9 +11,9 @@ from scipy.special import stdtrit
 
 from tinyude.errors import printable
 from tinyude.model.collinear import is_collinear
+from tinyude.model.line_wrapping import HANG, WIDTH, wrapped
 from tinyude.model.model import Model
 from tinyude.model.quantities import percent
-from tinyude.model.wrapping import HANG, WIDTH, wrapped
 
 CONFIDENCE = 0.90
 LONG = 2 * WIDTH  # characters of a known right-hand side beyond which it is folded in print

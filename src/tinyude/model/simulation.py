@@ -13,6 +13,7 @@ from scipy.integrate import solve_ivp
 from tinyude.errors import TinyUDEError
 from tinyude.model.dynamics import Dynamics
 from tinyude.physics.holds import as_holds, interval_coefficients
+from tinyude.reference.numeric.elementary import angle_wrap
 
 Array = NDArray[Any]
 Progress = Callable[[int, int], None]
@@ -159,7 +160,7 @@ def outside(
         middle, half = 0.5 * (low + high), (0.5 + MARGIN) * (high - low)
         distance = column - middle
         if name in turning:
-            distance = (distance + np.pi) % (2.0 * np.pi) - np.pi
+            distance = angle_wrap(distance)
         out = np.flatnonzero(np.abs(distance) > half)
         if len(out):
             found.append((name, column, out))

@@ -16,6 +16,7 @@ from tinyude.model.model import Model
 from tinyude.model.windows import Windows
 from tinyude.physics import Physics
 from tinyude.physics.expressions import numpy_function
+from tinyude.reference.numeric.elementary import TWO_PI
 
 Array = NDArray[Any]
 
@@ -30,8 +31,8 @@ FACTORS = (
     (1e6, "a million (micro, or mm against km)"),
     (100.0, "100 (cm, per cent)"),
     (DEGREES, "57.3 (degrees for radians)"),
-    (2.0 * np.pi, "6.28 (turns for radians)"),
-    (60.0 / (2.0 * np.pi), "9.55 (rpm for rad/s)"),
+    (TWO_PI, "6.28 (turns for radians)"),
+    (60.0 / TWO_PI, "9.55 (rpm for rad/s)"),
     (60.0, "60 (minutes for seconds)"),
     (3.6, "3.6 (km/h for m/s)"),
     (9.80665, "9.81 (kgf for N, or a mass for a weight)"),

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from tinyude.data.grid import HOLE
 from tinyude.data.streams import Stream
 from tinyude.physics.holds import Hold, interval_coefficients
+from tinyude.reference.numeric.statistics import MEDIAN
 from tinyude.reference.signal.noise import RELATIVE_FLOOR
 from tinyude.refinement.stretches import Stretch
-from tinyude.training.batch.samples import MEDIAN
 
 Array = NDArray[Any]
 FOURTH = np.array([1.0, -4.0, 6.0, -4.0, 1.0]) / np.sqrt(70.0)  # a difference that leaves noise alone

@@ -1,4 +1,4 @@
-"""Mean and standard error of numbers: the one place that computes them."""
+"""Mean and standard error of numbers, and a standard deviation by a median: the one place that has them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
+MEDIAN = 1.4826  # standard deviations to a median absolute deviation of Gaussian noise
 
 
 def statistics_error(values: Array) -> Array:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tinyude.physics.holds import Hold
-from tinyude.training.batch.samples import MEDIAN
+from tinyude.reference.numeric.statistics import MEDIAN
 
 Array = NDArray[Any]
 PAST = 8  # rows that the new part of a row is told apart from

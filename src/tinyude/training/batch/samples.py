@@ -10,6 +10,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
+from tinyude.reference.numeric.statistics import MEDIAN
 from tinyude.reference.signal.gates import STUCK_RUN
 from tinyude.reference.signal.noise import RELATIVE_FLOOR
 from tinyude.reference.signal.repair import BENT, OUTLIER, REACH
@@ -18,7 +19,6 @@ from tinyude.reference.signal.window import legendre, savgol_rows
 Array = NDArray[Any]
 
 NEIGHBOURS = (5, 3)  # half widths of the quartics whose central residual tells the noise
-MEDIAN = 1.4826  # standard deviations to a median absolute deviation of Gaussian noise
 LONGER = (7, 10, 14, 20, 28, 40, 56, 80)  # half widths over which noise that comes in bursts averages out
 ORDERS = (4, 8)  # of the two polynomials that tell motion from noise there
 ALIKE = 1.5  # median variance ratio of what lies between the two orders to what lies beyond: larger is motion
