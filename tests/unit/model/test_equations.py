@@ -6,8 +6,8 @@ import sympy as sp
 
 from tinyude.model.diagnostics import network_share
 from tinyude.model.equations import describe, equation_lines, interval_factor, term_table
-from tinyude.model.model import Model
 from tinyude.model.line_wrapping import wrapped
+from tinyude.model.model import Model
 from tinyude.physics import Physics
 from tinyude.reference.network.mlp import mlp_count
 from tinyude.systems import pendulum as make_pendulum
