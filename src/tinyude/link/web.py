@@ -53,16 +53,24 @@ class Guard:
 
     def refusal(self, connection: HTTPConnection, command: bool) -> str | None:
         """Why a request is refused; None: it is not."""
-        host = urlsplit(f"//{connection.headers.get('host', '')}")
-        if self._hosts is not None and host.hostname not in self._hosts:
+        host, origin = connection.headers.get("host", ""), connection.headers.get("origin")
+        if self._hosts is not None and _split(f"//{host}")[1] not in self._hosts:
             return "foreign host"
-        origin = connection.headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc != host.netloc:
+        if origin is not None and _split(origin)[0] != host:
             return "foreign origin"
         given = connection.headers.get("x-tinyude-token") or connection.query_params.get("token", "")
         if (command or not self.local) and not secrets.compare_digest(given.encode(), self.token.encode()):
             return "token missing or wrong"
         return None
+
+
+def _split(address: str) -> tuple[str, str | None]:
+    """Place and host of an address; nothing where it is none."""
+    try:
+        parts = urlsplit(address)
+        return parts.netloc, parts.hostname
+    except ValueError:
+        return "", None
 
 
 def make_app(link: BoardLink, guard: Guard, numbers_of: NumbersOf) -> Starlette:
@@ -93,9 +101,11 @@ def make_app(link: BoardLink, guard: Guard, numbers_of: NumbersOf) -> Starlette:
     async def send_model(request: Request) -> Response:
         if refused := guard.refusal(request, command=True):
             return _refuse(refused)
-        if int(request.headers.get("content-length", _LARGEST_MODEL + 1)) > _LARGEST_MODEL:
-            return JSONResponse({"error": "The file is larger than any model."}, 413)
-        body = await request.body()
+        body = b""
+        async for piece in request.stream():  # what a header says of its length may be wrong
+            body += piece
+            if len(body) > _LARGEST_MODEL:
+                return JSONResponse({"error": "The file is larger than any model; send a .tinyude file."}, 413)
 
         def action() -> dict[str, Any]:
             numbers, fingerprint = numbers_of(body, link.history)
