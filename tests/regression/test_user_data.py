@@ -115,6 +115,15 @@ def test_seconds_reads_pandas_dates_of_any_zone() -> None:
         np.testing.assert_allclose(seconds(series), np.arange(4) * 0.0025, atol=1e-12)
 
 
+def test_seconds_takes_months_as_their_first_days_and_refuses_spans_of_them() -> None:
+    months = np.array(["2026-01", "2026-02", "2026-03"], "datetime64[M]")
+    assert seconds(months).tolist() == [0.0, 31 * 86_400.0, 59 * 86_400.0]
+    with pytest.raises(TinyUDEError, match="months or years, which differ in length; give seconds"):
+        seconds(np.arange(3).astype("timedelta64[M]"))
+    with pytest.raises(TinyUDEError, match="truth values; give times in seconds"):
+        seconds(True)
+
+
 def test_seconds_marks_unknown_dates() -> None:
     assert np.isnan(seconds(np.array(["NaT", "2026-01-01", "2026-01-02"], "datetime64[s]"))).tolist() == [1, 0, 0]
     masked = np.ma.array(DATES, mask=[0, 0, 1, 0])

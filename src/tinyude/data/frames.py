@@ -83,12 +83,22 @@ def seconds(values: Any, what: str = "t") -> Array:
     array = values if isinstance(values, np.ma.MaskedArray) else np.asarray(values)
     if array.dtype.kind in "OU" and array.size:
         array = _from_objects(array)
+    if array.dtype.kind == "b":
+        raise TinyUDEError(f"{what} holds truth values; give times in seconds.")
     if array.dtype.kind not in "mM":
         return plain(array, what, "give times in seconds, or dates as 2026-01-31T12:00:00.25")
+    if array.dtype.kind == "m" and in_months(array):
+        raise TinyUDEError(f"{what} is in months or years, which differ in length; give seconds, or dates.")
     if array.dtype.kind == "M":
+        array = array.astype("datetime64[s]") if in_months(array) else array
         known = array[~np.isnat(array)]
         array = array - (known.ravel()[0] if known.size else array.dtype.type(0, "s"))
     return np.asarray(array / np.timedelta64(1, "s"), dtype=np.float64)
+
+
+def in_months(times: Array) -> bool:
+    """Whether times count months or years: dates then are their first days, spans have no length."""
+    return np.datetime_data(times.dtype)[0] in ("M", "Y")
 
 
 def has_columns(values: Any) -> bool:

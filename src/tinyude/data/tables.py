@@ -16,6 +16,7 @@ import polars as pl
 from tinyude.data.archives import read_mat, read_npz
 from tinyude.data.columns import chosen_columns, same_length
 from tinyude.data.csv_file import MAX_COLUMNS, MISSING, iter_csv_frames
+from tinyude.data.frames import in_months
 from tinyude.errors import TinyUDEError, no_such_file
 from tinyude.physics.expressions import Array
 
@@ -228,7 +229,7 @@ def _flattened(name: str, value: Any) -> Iterator[tuple[str, Array]]:
 
 def _times_in_seconds(value: np.ndarray) -> np.ndarray:
     """Dates as seconds since 1970, spans of time as seconds; anything else as it is."""
-    if value.dtype.kind not in "mM":
+    if value.dtype.kind not in "mM" or (value.dtype.kind == "m" and in_months(value)):
         return value
     fine = value.astype(f"{value.dtype.kind}8[us]")
     return np.where(np.isnat(fine), np.nan, fine.astype(np.int64) / 1e6)
