@@ -250,6 +250,11 @@ def test_load_physics_file_reads_no_more_than_a_physics_file(tmp_path: Path) -> 
         assert str(caught.value).isprintable()
 
 
+def test_load_physics_file_reads_files_with_a_byte_order_mark(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_bytes(b'\xef\xbb\xbf[states]\r\nx = "-x"\r\n')
+    assert load_physics_file(tmp_path / "a.toml").physics.states == ("x",)
+
+
 def test_as_stream_counts_no_repeated_stamps_where_there_are_none() -> None:
     rng = np.random.default_rng(0)
     times = np.sort(np.arange(3_000) * 0.01 + rng.uniform(-0.0045, 0.0045, 3_000))  # neighbours fall on one tick

@@ -108,7 +108,7 @@ def load_physics_file(path: str | Path) -> PhysicsFile:
             content = file.read(MAX_FILE + 1)
         if len(content) > MAX_FILE:
             raise TinyUDEError(f"{path} has more than {MAX_FILE:,} bytes; a physics file states equations only.")
-        data = tomllib.loads(content.decode("utf-8"))
+        data = tomllib.loads(content.decode("utf-8-sig"))
     except TinyUDEError:
         raise
     except FileNotFoundError:
