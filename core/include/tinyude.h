@@ -102,7 +102,7 @@ typedef struct tu_config {
     tu_real sample_period; /* s; 1e-7 .. 1e6 */
     int32_t on_count;      /* states whose equation the residual may change; 1 .. states */
     int32_t on[12];        /* which; 0 .. states - 1 */
-    int32_t sees_count;    /* inputs of the network; 1 .. states + inputs; ignored without a network */
+    int32_t sees_count;    /* inputs of the network, by which windows are compared, too; 1 .. states + inputs */
     int32_t sees[20];      /* which: states first, then inputs; 0 .. states + inputs - 1 */
     int32_t hidden_count;  /* hidden layers [2]; 0 .. 3; 0: no network */
     int32_t hidden[3];     /* units of each [16, 16]; 1 .. 1024 */

@@ -85,7 +85,7 @@ static int model_valid(const tu_config *c)
         return 0;
     }
     int seen = c->states + c->inputs;
-    if (c->hidden_count && (!within(c->sees_count, 1, seen) || !all_within(c->sees, c->sees_count, 0, seen - 1))) {
+    if (!within(c->sees_count, 1, seen) || !all_within(c->sees, c->sees_count, 0, seen - 1)) {
         return 0;
     }
     return within(c->parameters, 0, MAX_COLUMNS) && within(c->library_terms, 0, MAX_COLUMNS) &&

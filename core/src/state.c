@@ -11,9 +11,9 @@
 
 /* What the learner's struct takes on a 32-bit chip: the size of an arena is the same wherever it is asked for. */
 #ifdef TU_REAL_DOUBLE
-enum { STATE_BYTES = 1456 };
+enum { STATE_BYTES = 1472 };
 #else
-enum { STATE_BYTES = 1168 };
+enum { STATE_BYTES = 1184 };
 #endif
 typedef char tu_state_must_fit[sizeof(tu_learner) <= STATE_BYTES || sizeof(void *) > 4 ? 1 : -1];
 
@@ -142,7 +142,7 @@ static void carve(tu_learner *l, const tu_config *config, tu_arena *arena, tu_me
     memory->ring = arena->used - start;
     start = arena->used;
     tu_library_carve(&l->library, arena, config);
-    tu_change_carve(&l->change, arena, l->library.columns);
+    tu_change_carve(&l->change, arena, l->library.columns + (config->hidden_count ? config->on_count : 0));
     tu_last_good_carve(&l->last_good, arena, config);
     memory->library = arena->used - start;
     start = arena->used;

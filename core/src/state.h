@@ -79,8 +79,16 @@ typedef struct {
     tu_nodes_work nodes;
 } tu_job;
 
+/* A solution of the network's last layer that is under way; all 0 at first. */
+typedef struct {
+    uint32_t next;   /* stored window, or weight to be held */
+    int output;      /* whose weights they are */
+    tu_real squares; /* of the targets so far */
+} tu_layer;
+
 /* A judgement of the network in the stream that is under way. */
 typedef struct {
+    tu_layer layer;       /* which comes first, after a change */
     uint32_t first;       /* held-out entry whose part is looked at, */
     uint32_t index;       /* and the one next */
     tu_real entries;      /* of that part so far, */

@@ -94,6 +94,18 @@ def test_friction_jump_is_found_and_followed_within_a_minute(seed: int, network:
 
 
 @pytest.mark.parametrize("seed", [1, 2])
+def test_friction_jump_that_no_term_can_say_is_found_and_followed_by_the_network(seed: int) -> None:
+    """Its answer counts as a column; then its last layer is solved on what was seen since."""
+    ude = tu.UDE(tu.systems.pendulum().physics, library=["theta"], hidden=(8, 8), updates=2000, network="mlp")
+    chip = chip_of_model(ude.fit(life(1.0, constant(0.4), 5), t=PERIOD))
+    assert chip.start is not None and chip.start.network_on.all()
+    found, learner = errors(chip, life(6.0, jump, seed), jump)
+    assert len(learner.state()["changed_at"]) == 1
+    assert found[10:18].max() < 0.03
+    assert found[24:].max() < 0.03
+
+
+@pytest.mark.parametrize("seed", [1, 2])
 def test_friction_jump_is_found_without_network_by_a_board_that_started_from_nothing(seed: int, ude: tu.UDE) -> None:
     chip = chip_of_model(ude, weights=False).without_network()
     assert (chip.config.reservoir, chip.config.compact) == (256, True)

@@ -1,5 +1,6 @@
 #include "network/holdout.h"
 
+#include "network/last_layer.h"
 #include "numeric/statistics.h"
 
 #include <string.h>
@@ -159,6 +160,7 @@ static void conclude_watch(tu_learner *l)
         l->network_on[i] = now;
     }
     if (moved) {
+        tu_change_clear(&l->change); /* what was usual was so of another model */
         tu_learner_prior_begin(l);
     }
 }
@@ -194,6 +196,9 @@ int tu_holdout_watch_slice(tu_learner *l)
     const uint32_t count = tu_reservoir_count(&l->holdout);
     tu_watch *watch = &l->watch;
     if (watch->first == 0 && watch->index == 0) {
+        if (tu_last_layer_relearn_slice(l)) {
+            return 1;
+        }
         memset(&watch->left, 0, sizeof watch->left);
         memset(watch->gains, 0, (size_t)(2 * l->config->on_count + 1) * sizeof *watch->gains);
     }

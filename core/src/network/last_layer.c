@@ -4,15 +4,19 @@
 #include "numeric/elementary.h"
 #include "numeric/finite.h"
 
+#include <string.h>
+
+enum { ROWS_A_SLICE = 2 };
+enum { RELEARNING = 2 }; /* share of the schedule after a change in which only the last layer is learned: 1 / so much */
+
 /* The rows so far as a triangle, by Givens rotations: the squared condition number of normal equations is too much for
  * float. R is kept transposed and packed, as cholesky.h solves it.
  */
 typedef struct {
-    int count;       /* columns: the last hidden layer's units, and 1 for the bias */
-    tu_real *lower;  /* R' */
-    tu_real *right;  /* what R times the change must be; then the change */
-    tu_real *row;    /* the one to be added */
-    tu_real squares; /* of the targets added */
+    int count;      /* columns: the last hidden layer's units, and 1 for the bias */
+    tu_real *lower; /* R' */
+    tu_real *right; /* what R times the change must be; then the change */
+    tu_real *row;   /* the one to be added */
 } triangle;
 
 size_t tu_last_layer_work(const tu_mlp *net)
@@ -28,15 +32,12 @@ static triangle place(const tu_mlp *net, tu_real *work)
     t.lower = work;
     t.right = t.lower + tu_packed(t.count);
     t.row = t.right + t.count;
-    t.squares = 0;
-    tu_clear(work, tu_packed(t.count) + t.count);
     return t;
 }
 
 /* Adds the row, which is used up, with its target. */
-static void add_row(triangle *t, tu_real target)
+static void add_row(const triangle *t, tu_real target)
 {
-    t->squares += target * target;
     for (int j = 0; j < t->count; j++) {
         tu_real *diagonal = t->lower + tu_packed(j) + j;
         tu_real norm = tu_sqrt(*diagonal * *diagonal + t->row[j] * t->row[j]);
@@ -55,20 +56,13 @@ static void add_row(triangle *t, tu_real target)
     }
 }
 
-/* One row for every weight, which pulls it back to where training left it. */
-static void add_ridge(triangle *t, tu_real ridge)
+/* The windows of one evaluated block: each a row of the hidden layer as the window filters it, with the target left.
+ * The targets' squares, summed.
+ */
+static tu_real add_windows(const tu_mlp *net, int windows, int nodes, const tu_real *weights, int output,
+                           const tu_real *acts, const tu_real *targets, const triangle *t)
 {
-    for (int i = 0; i < t->count; i++) {
-        tu_clear(t->row, t->count);
-        t->row[i] = ridge;
-        add_row(t, 0);
-    }
-}
-
-/* The windows of one evaluated block: each a row of the hidden layer as the window filters it, with the target left. */
-static void add_windows(const tu_mlp *net, int windows, int nodes, const tu_real *weights, int output,
-                        const tu_real *acts, const tu_real *targets, triangle *t)
-{
+    tu_real squares = 0;
     const int units = t->count - 1, outputs = net->sizes[net->layers];
     const tu_real *hidden = acts + tu_mlp_offset(net, net->layers - 1);
     const tu_real *answer = acts + tu_mlp_offset(net, net->layers) + output * TU_UNIT_STEP;
@@ -84,47 +78,102 @@ static void add_windows(const tu_mlp *net, int windows, int nodes, const tu_real
             t->row[units] += weight;
             left -= weight * answer[at * TU_ROW_STEP(outputs)];
         }
+        squares += left * left;
         add_row(t, left);
     }
+    return squares;
+}
+
+/* Moves an output's weights and bias by the solution; the next output begins. */
+static void move_weights(const triangle *t, int outputs, int output, tu_real *last)
+{
+    const int units = t->count - 1;
+    tu_cholesky_backward(t->count, t->lower, t->right);
+    for (int k = 0; k < units; k++) {
+        last[output * units + k] += t->right[k];
+    }
+    last[outputs * units + output] += t->right[units];
+}
+
+int tu_last_layer_solve_slice(const tu_mlp *net, tu_real *params, const tu_batch *batch, int nodes,
+                              const tu_real *weights, tu_real *scratch, tu_real *work, tu_layer *at)
+{
+    const int outputs = net->sizes[net->layers], units = net->sizes[net->layers - 1];
+    const uint32_t count = tu_reservoir_count(batch->reservoir), all = count + (uint32_t)units + 1;
+    tu_real *targets = scratch + tu_mlp_block(net), *last = params + tu_mlp_count(net) - outputs * (units + 1);
+    const triangle t = place(net, work);
+    if (at->next == 0) {
+        at->squares = 0;
+        tu_clear(work, tu_packed(t.count) + t.count);
+    }
+    if (at->next < count) {
+        int windows = count - at->next < ROWS_A_SLICE ? (int)(count - at->next) : ROWS_A_SLICE;
+        for (int w = 0; w < windows; w++) {
+            batch->indices[w] = at->next++;
+        }
+        tu_loss_gather(batch, net, windows, nodes, scratch, targets);
+        tu_mlp_forward(net, tu_mlp_weights(net, params), windows * nodes, scratch);
+        at->squares += add_windows(net, windows, nodes, weights, at->output, scratch, targets, &t);
+        return 1;
+    }
+    tu_real ridge = tu_sqrt(at->squares / (tu_real)count);
+    int solvable = ridge > 0 && tu_usable(ridge);
+    for (int i = 0; solvable && i < ROWS_A_SLICE && at->next < all; i++) { /* pulls a weight back to where it was */
+        tu_clear(t.row, t.count);
+        t.row[at->next++ - count] = ridge;
+        add_row(&t, 0);
+    }
+    if (solvable && at->next < all) {
+        return 1;
+    }
+    if (solvable) {
+        move_weights(&t, outputs, at->output, last);
+    }
+    at->next = 0;
+    at->output = at->output + 1 < outputs ? at->output + 1 : 0;
+    return at->output > 0;
 }
 
 void tu_last_layer_solve(const tu_mlp *net, tu_real *params, const tu_batch *batch, int nodes, const tu_real *weights,
                          tu_real *scratch, tu_real *work)
 {
-    const int outputs = net->sizes[net->layers], units = net->sizes[net->layers - 1], group = TU_BLOCK / nodes;
-    const tu_real *forward = tu_mlp_weights(net, params);
-    const uint32_t count = tu_reservoir_count(batch->reservoir);
-    tu_real *targets = scratch + tu_mlp_block(net), *last = params + tu_mlp_count(net) - outputs * (units + 1);
-    for (int output = 0; output < outputs; output++) {
-        triangle t = place(net, work);
-        for (uint32_t first = 0; first < count; first += (uint32_t)group) {
-            int windows = count - first < (uint32_t)group ? (int)(count - first) : group;
-            for (int w = 0; w < windows; w++) {
-                batch->indices[w] = first + (uint32_t)w;
-            }
-            tu_loss_gather(batch, net, windows, nodes, scratch, targets);
-            tu_mlp_forward(net, forward, windows * nodes, scratch);
-            add_windows(net, windows, nodes, weights, output, scratch, targets, &t);
-        }
-        tu_real ridge = tu_sqrt(t.squares / (tu_real)count);
-        if (ridge > 0 && tu_usable(ridge)) {
-            add_ridge(&t, ridge);
-            tu_cholesky_backward(t.count, t.lower, t.right);
-            for (int k = 0; k < units; k++) {
-                last[output * units + k] += t.right[k];
-            }
-            last[outputs * units + output] += t.right[units];
-        }
+    tu_layer at = {0, 0, 0};
+    while (tu_last_layer_solve_slice(net, params, batch, nodes, weights, scratch, work, &at)) {
     }
+}
+
+/* Whether there is a last layer to be solved, and enough to solve it with. */
+static int is_solvable(const tu_learner *l)
+{
+    const tu_config *config = l->config;
+    int enough = tu_reservoir_count(&l->reservoir) >= (uint32_t)config->batch;
+    return config->last_layer && config->hidden_count && enough && !(l->setup.second_order > 0);
+}
+
+static int solve_slice(tu_learner *l, tu_layer *at)
+{
+    const tu_config *config = l->config;
+    tu_batch all = {&l->reservoir, &l->rng, l->indices, config->batch, config->states + config->inputs, config->sees};
+    return tu_last_layer_solve_slice(&l->net, l->average, &all, config->network_nodes, l->network_nodes.weights,
+                                     l->loss_scratch, l->grad, at);
 }
 
 void tu_last_layer_finish(tu_learner *l)
 {
-    const tu_config *config = l->config;
-    tu_batch all = {&l->reservoir, &l->rng, l->indices, config->batch, config->states + config->inputs, config->sees};
-    int enough = tu_reservoir_count(&l->reservoir) >= (uint32_t)config->batch;
-    if (config->last_layer && config->hidden_count && enough && !(l->setup.second_order > 0)) {
-        tu_last_layer_solve(&l->net, l->average, &all, config->network_nodes, l->network_nodes.weights, l->loss_scratch,
-                            l->grad);
+    tu_layer at = {0, 0, 0};
+    while (is_solvable(l) && solve_slice(l, &at)) {
     }
+}
+
+int tu_last_layer_relearn_slice(tu_learner *l)
+{
+    tu_layer *at = &l->watch.layer;
+    if (at->next == 0 && at->output == 0) {
+        int early = l->since_change < (uint32_t)l->config->updates / RELEARNING;
+        if (!early || !tu_any(l->network_on, l->config->on_count) || !is_solvable(l)) {
+            return 0;
+        }
+        memcpy(l->average, l->good, (size_t)l->adam.count * sizeof *l->good);
+    }
+    return solve_slice(l, at);
 }

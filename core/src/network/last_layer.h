@@ -16,8 +16,10 @@ size_t tu_last_layer_work(const tu_mlp *net);
  * noise.
  *
  * Goes over every entry of the batch's reservoir, whatever its size; nodes, weights (never NULL) and scratch as
- * tu_loss_first has them.
+ * tu_loss_first has them. In slices while they return 1, at being all 0 at first; or all at once.
  */
+int tu_last_layer_solve_slice(const tu_mlp *net, tu_real *params, const tu_batch *batch, int nodes,
+                              const tu_real *weights, tu_real *scratch, tu_real *work, tu_layer *at);
 void tu_last_layer_solve(const tu_mlp *net, tu_real *params, const tu_batch *batch, int nodes, const tu_real *weights,
                          tu_real *scratch, tu_real *work);
 
@@ -25,5 +27,11 @@ void tu_last_layer_solve(const tu_mlp *net, tu_real *params, const tu_batch *bat
  * and not where a second-order term has a say.
  */
 void tu_last_layer_finish(tu_learner *learner);
+
+/* Soon after a change of the dynamics, where the model stands on its network: the same for the model's own weights, to
+ * learner->average. Their hidden layers still fit most of what there is, and to train them takes minutes. In slices:
+ * while they return 1.
+ */
+int tu_last_layer_relearn_slice(tu_learner *learner);
 
 #endif

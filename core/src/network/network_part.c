@@ -29,7 +29,8 @@ static void add_answer(tu_learner *l, const tu_real *x, const tu_real *u, tu_rea
     }
 }
 
-static void take_out(tu_learner *l, const tu_real *weights, const int32_t *on, tu_real *left)
+/* Takes the answer at an entry out of `left`. */
+static void take_out_at(tu_learner *l, const tu_real *entry, const tu_real *weights, const int32_t *on, tu_real *left)
 {
     const tu_config *config = l->config;
     tu_real *in = l->targets.acts, *out = in + tu_mlp_widest(&l->net);
@@ -37,12 +38,17 @@ static void take_out(tu_learner *l, const tu_real *weights, const int32_t *on, t
         return;
     }
     for (int i = 0; i < config->sees_count; i++) {
-        in[i] = l->targets.entry[config->sees[i]];
+        in[i] = entry[config->sees[i]];
     }
     const tu_real *answer = tu_mlp_run(&l->net, weights, in, out);
     for (int i = 0; i < config->on_count; i++) {
         left[i] -= on[i] ? answer[i] : 0;
     }
+}
+
+static void take_out(tu_learner *l, const tu_real *weights, const int32_t *on, tu_real *left)
+{
+    take_out_at(l, l->targets.entry, weights, on, left);
 }
 
 static int is_wider(const tu_learner *l)
@@ -56,11 +62,41 @@ static int is_wider(const tu_learner *l)
 
 static int is_stood_on(const tu_learner *l) { return !l->config->forget && tu_any(l->network_on, l->config->on_count); }
 
+/* Whether the library learns beside the network. */
+static int is_beside(const tu_config *config) { return tu_config_watched(config) && tu_config_keeps_good(config); }
+
 static void leave(tu_learner *l)
 {
-    memcpy(l->targets.left, l->targets.target, (size_t)l->config->on_count * sizeof *l->targets.left);
-    if (tu_config_watched(l->config) && tu_config_keeps_good(l->config)) {
-        take_out(l, l->good, l->network_on, l->targets.left);
+    const tu_config *config = l->config;
+    const tu_targets *targets = &l->targets;
+    int width = config->parameters + config->library_terms;
+    memcpy(targets->left, targets->target, (size_t)config->on_count * sizeof *targets->left);
+    if (is_beside(config)) {
+        take_out(l, l->good, l->network_on, targets->left);
+    }
+    for (int i = 0; width && !l->change.trial && i < config->on_count; i++) {
+        tu_real terms = tu_library_dot(&l->library, i, targets->design + i * width, l->library.coefficients);
+        l->change.score[l->library.columns + i] += (targets->target[i] - targets->left[i]) * (targets->left[i] - terms);
+    }
+}
+
+static void compare(tu_learner *l, uint32_t nearest, tu_real *difference)
+{
+    const tu_config *config = l->config;
+    const tu_targets *targets = &l->targets;
+    tu_change *change = &l->change;
+    tu_real there[TU_MAX_STATES] = {0}, entry[TU_MAX_STATES + TU_MAX_INPUTS];
+    if (!is_beside(config)) {
+        return;
+    }
+    tu_reservoir_gather(&l->reservoir, &nearest, 1, 0, config->states + config->inputs, entry);
+    take_out_at(l, entry, l->good, l->network_on, there);
+    for (int i = 0; i < config->on_count; i++) {
+        int column = l->library.columns + i;
+        tu_real answer = targets->target[i] - targets->left[i];
+        difference[i] -= answer + there[i];
+        change->score[column] += answer * difference[i];
+        change->part[column] += answer * answer;
     }
 }
 
@@ -97,6 +133,7 @@ const tu_network_part tu_network = {
     .is_wider = is_wider,
     .is_stood_on = is_stood_on,
     .leave = leave,
+    .compare = compare,
     .take = take,
     .add_answer_of = add_answer_of,
 };

@@ -18,8 +18,10 @@ struct tu_network_part {
     int (*is_wider)(const tu_learner *learner);
     /* Whether it is on, and its terms are to be held beside it: not where the library forgets. */
     int (*is_stood_on)(const tu_learner *learner);
-    /* learner->targets.left of the window at hand. */
+    /* learner->targets.left of the window at hand; scores its answer as change_detection.h scores a column, */
     void (*leave)(tu_learner *learner);
+    /* and in a trial by the difference from a stored neighbour, out of which its answers are taken. */
+    void (*compare)(tu_learner *learner, uint32_t nearest, tu_real *difference);
     /* Weights that the model, its average and the training go on from. */
     void (*take)(tu_learner *learner, const tu_real *weights);
     /* Adds the answer of these weights at a state, with the learner's bits and without its memory. on: > 0 where it is.

@@ -4,11 +4,11 @@
 
 #include <float.h>
 
-enum { SEARCHED = 128 };                   /* entries in a slice: about 20,000 instructions of a Cortex-M4F */
-static const tu_real ALARM = TU_R(4.0);    /* a block's score in units of its usual size, twice in a row */
-static const tu_real CERTAIN = TU_R(8.0);  /* the trial's score against the past, in units of its usual size */
-static const tu_real SERIOUS = TU_R(0.02); /* share of its squared target that a coefficient's change must explain, */
-static const tu_real STEADY = TU_R(5.0);   /* standard errors, from the trial's parts, that the change must exceed */
+enum { SEARCHED = 128 };                    /* entries in a slice: about 20,000 instructions of a Cortex-M4F */
+static const tu_real ALARM = TU_R(4.0);     /* a block's score in units of its usual size, twice in a row */
+static const tu_real CERTAIN = TU_R(8.0);   /* the trial's score against the past, in units of its usual size */
+static const tu_real SERIOUS = TU_R(0.005); /* share of its squared target that a coefficient's change must explain, */
+static const tu_real STEADY = TU_R(5.0);    /* standard errors, from the trial's parts, that the change must exceed */
 static const tu_real LEAST_PARTS = TU_R(4.0); /* minimum effective number of parts */
 static const tu_real MATCHED = TU_R(0.25);    /* least share of its windows that have a stored neighbour */
 /* Distance, in scales and per state or input, at which two windows saw the same state. */
@@ -46,22 +46,23 @@ void tu_change_add(tu_change *change, const tu_library *library, const tu_real *
 }
 
 int tu_change_nearest_slice(tu_search *search, const tu_reservoir *store, const tu_real *here, int first, int columns,
-                            tu_real *there)
+                            const tu_config *config, tu_real *there)
 {
-    uint32_t count = tu_reservoir_count(store), end = search->next + SEARCHED;
-    search->least = search->nearest ? search->least : NEAR * NEAR * (tu_real)columns;
-    for (; search->next < count && search->next < end; search->next++) {
+    uint32_t stored = tu_reservoir_count(store), end = search->next + SEARCHED;
+    search->least = search->nearest ? search->least : NEAR * NEAR * (tu_real)config->sees_count;
+    for (; search->next < stored && search->next < end; search->next++) {
         tu_real distance = 0;
         tu_reservoir_gather(store, &search->next, 1, first, columns, there);
-        for (int i = 0; i < columns; i++) {
-            distance += (there[i] - here[i]) * (there[i] - here[i]);
+        for (int i = 0; i < config->sees_count; i++) {
+            int k = config->sees[i];
+            distance += (there[k] - here[k]) * (there[k] - here[k]);
         }
         if (distance < search->least) {
             search->least = distance;
             search->nearest = search->next + 1;
         }
     }
-    return search->next < count;
+    return search->next < stored;
 }
 
 /* Scores the block; 1 when it and the one before lie beyond the alarm on the same side. */

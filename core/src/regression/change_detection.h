@@ -2,7 +2,8 @@
  *
  * Each block of windows scores every column by the sum of column times innovation. Two blocks in a row that contradict
  * the model the same way raise an alarm. That may be a change, or a library without the right term in a region that is
- * new: in the trial that follows, each window is compared with the stored one nearest to its state.
+ * new: in the trial that follows, each window is compared with the stored one nearest to its state. The answer of a
+ * network that the library learns beside counts as a column, too: the terms may not say what changed.
  */
 #ifndef TU_CHANGE_DETECTION_H
 #define TU_CHANGE_DETECTION_H
@@ -40,11 +41,12 @@ typedef struct {
     tu_real least;    /* its squared distance */
 } tu_search;
 
-/* The stored entry nearest to `here` in columns first .. first + columns - 1, in slices: while they return 1. there
- * (columns) is working memory.
+/* The stored entry nearest to `here` in columns first .. first + columns - 1, of which those count that config->sees
+ * names: a state that may go anywhere has no neighbours. In slices: while they return 1. there (columns) is working
+ * memory.
  */
 int tu_change_nearest_slice(tu_search *search, const tu_reservoir *store, const tu_real *here, int first, int columns,
-                            tu_real *there);
+                            const tu_config *config, tu_real *there);
 
 /* A window of the trial against its stored neighbour. difference: of their remainders, by residual state; NULL: none.
  */

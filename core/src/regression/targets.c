@@ -211,31 +211,25 @@ static void count_block(tu_learner *l)
     }
 }
 
-/* Columns of an entry that say where its window was: those of the middle node. The first of them, and how many. */
-static int place_of(const tu_config *config, int *columns)
-{
-    *columns = config->states + config->inputs;
-    return config->network_nodes / 2 * *columns;
-}
-
-/* In a trial: the window against its stored neighbour, by what the library leaves of both. 0: it has none. */
+/* In a trial: the window against its stored neighbour, by what the model leaves of both. 0: it has none. */
 static int compare_with_stored(tu_learner *l)
 {
     const tu_config *config = l->config;
     const tu_targets *targets = &l->targets;
     int rest = config->network_nodes * (config->states + config->inputs);
-    tu_real *difference = targets->node;
-    if (!l->job.search.nearest) {
-        tu_change_compare(&l->change, &l->library, targets->design, targets->target, NULL);
-        return 0;
-    }
-    uint32_t nearest = l->job.search.nearest - 1;
-    tu_reservoir_gather(&l->reservoir, &nearest, 1, rest, config->on_count, difference);
-    for (int i = 0; i < config->on_count; i++) {
-        difference[i] = targets->entry[rest + i] - difference[i];
+    tu_real *difference = l->job.search.nearest ? targets->node : NULL;
+    if (difference) {
+        uint32_t nearest = l->job.search.nearest - 1;
+        tu_reservoir_gather(&l->reservoir, &nearest, 1, rest, config->on_count, difference);
+        for (int i = 0; i < config->on_count; i++) {
+            difference[i] = targets->entry[rest + i] - difference[i];
+        }
+        if (l->known.network) {
+            l->known.network->compare(l, nearest, difference);
+        }
     }
     tu_change_compare(&l->change, &l->library, targets->design, targets->target, difference);
-    return 1;
+    return difference != NULL;
 }
 
 /* Keeps the window to train the network, or in every eighth block to test it. */
@@ -252,9 +246,6 @@ static void store(tu_learner *l)
 static void add_to_library(tu_learner *l)
 {
     const tu_targets *targets = &l->targets;
-    if (l->known.network) {
-        l->known.network->leave(l);
-    }
     if (l->library.columns) {
         tu_change_add(&l->change, &l->library, targets->design, targets->left);
         tu_library_add(&l->library, targets->design, targets->left, targets->target);
@@ -275,6 +266,9 @@ int tu_targets_add(tu_learner *l)
         !all_usable(targets->entry, length)) {
         return 0;
     }
+    if (l->known.network) {
+        l->known.network->leave(l);
+    }
     if (l->change.trial) {
         const tu_search nothing = {0, 0, 0};
         l->job.search = nothing;
@@ -289,8 +283,10 @@ int tu_targets_add(tu_learner *l)
 int tu_targets_compare_slice(tu_learner *l)
 {
     const tu_targets *targets = &l->targets;
-    int columns, first = place_of(l->config, &columns);
-    if (tu_change_nearest_slice(&l->job.search, &l->reservoir, targets->entry + first, first, columns, targets->node)) {
+    int columns = l->config->states + l->config->inputs,
+        first = l->config->network_nodes / 2 * columns; /* the middle */
+    if (tu_change_nearest_slice(&l->job.search, &l->reservoir, targets->entry + first, first, columns, l->config,
+                                targets->node)) {
         return 1;
     }
     if (!compare_with_stored(l)) {

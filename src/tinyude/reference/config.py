@@ -101,6 +101,11 @@ class Config:
         return self.judged and (not self.hidden or self.network_nodes == 1)
 
     @property
+    def answers(self) -> int:
+        """Columns that the network's answers take where changes are looked for."""
+        return len(self.on) if self.hidden else 0
+
+    @property
     def width(self) -> int:
         """Columns of a reservoir entry: node states and inputs, targets, second derivatives (paper)."""
         nodes = self.network_nodes * (self.states + self.inputs)

@@ -138,7 +138,7 @@ def learner_init(config: Config, known: Known) -> Learner:
         median_gate_init(config.channels),
         calibrate_init(config),
         library_init(config.groups, config.columns),
-        change_init(config.columns),
+        change_init(config.columns + config.answers),
         reservoir_init(config.reservoir, config.width, config.rolling),
         reservoir_init(config.holdout, config.width + 1, config.rolling),
         params,

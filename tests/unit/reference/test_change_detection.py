@@ -127,5 +127,6 @@ def test_change_nearest_finds_the_nearest_entry_or_none() -> None:
     rng = rng_seed(0)
     for entry in ([9.0, 0.0, 0.0], [9.0, 0.1, 0.0], [9.0, 5.0, 5.0]):
         reservoir_offer(store, np.array(entry), rng)
-    assert change_nearest(store, np.array([0.08, 0.01]), 1) == 1
-    assert change_nearest(store, np.array([2.0, 2.0]), 1) == 3
+    assert change_nearest(store, np.array([1.0, 0.08, 0.01]), [1, 2]) == 1
+    assert change_nearest(store, np.array([1.0, 2.0, 2.0]), [1, 2]) == 3
+    assert change_nearest(store, np.array([1.0, 0.08, 0.01]), [0, 1, 2]) == 3  # where all count, none is near

@@ -6,10 +6,12 @@ import numpy as np
 
 from tinyude.reference.config import Config
 from tinyude.reference.network.adam import adam_init
+from tinyude.reference.network.last_layer import last_layer_relearn
 from tinyude.reference.network.loss import loss_gather
 from tinyude.reference.network.mlp import mlp_forward
 from tinyude.reference.network.reservoir import reservoir_count
 from tinyude.reference.numeric.statistics import statistics_error
+from tinyude.reference.regression.change_detection import change_clear
 from tinyude.reference.state import Array, Learner
 
 LEAST_GAIN = 1.0  # standard errors by which the network must improve held-out parts,
@@ -41,6 +43,7 @@ def holdout_watch(learner: Learner) -> None:
     """
     config, count = learner.config, reservoir_count(learner.holdout)
     assert learner.network_nodes
+    last_layer_relearn(learner)
     weights = learner.network_nodes.weights[:, list(config.on)]
     entries = learner.holdout.entries[:count]
     gain, good = (holdout_gain(config, weights, entries, params) for params in (learner.average, learner.good))
@@ -65,6 +68,8 @@ def holdout_watch(learner: Learner) -> None:
         on = gain.mean(axis=0) > least
         learner.anew |= bool(np.any(on != learner.network_on))
         learner.network_on = on
+    if learner.anew:
+        change_clear(learner.change)  # what was usual was so of another model
 
 
 def _least_better(learner: Learner, better: Array, entries: Array) -> float:

@@ -12,6 +12,8 @@ from tinyude.reference.network.reservoir import reservoir_count
 from tinyude.reference.signal.ring import usable
 from tinyude.reference.state import Learner
 
+RELEARNING = 2  # share of the schedule after a change in which only the last layer is learned: 1 / so much
+
 
 def last_layer_solve(params: Array, sizes: Sequence[int], nodes: Array, node_weights: Array, target: Array) -> None:
     """Move every output's weights and bias from where training left them by the change that makes
@@ -38,15 +40,31 @@ def last_layer_solve(params: Array, sizes: Sequence[int], nodes: Array, node_wei
         bias[i] += change[-1]
 
 
+def last_layer_relearn(learner: Learner) -> None:
+    """Soon after a change of the dynamics, where the model stands on its network: the same for the model's own weights.
+
+    To `learner.average`. Their hidden layers still fit most of what there is, and to train them takes minutes.
+    """
+    early = learner.since_change < learner.config.updates // RELEARNING
+    if early and learner.network_on.any() and _solvable(learner):
+        learner.average[:] = learner.good
+        last_layer_finish(learner)
+
+
 def last_layer_finish(learner: Learner) -> None:
     """The same for the averaged network, on what the reservoir holds; not before that is enough for an update, and
     not where a second-order term has a say.
     """
+    if not _solvable(learner):
+        return
     config, count = learner.config, reservoir_count(learner.reservoir)
-    if not config.last_layer or not config.hidden or count < config.batch:
-        return
-    assert learner.network_nodes and learner.setup
-    if learner.setup.second_order:
-        return
+    assert learner.network_nodes
     nodes, target = loss_gather(config, learner.reservoir.entries[:count])
     last_layer_solve(learner.average, config.sizes, nodes, learner.network_nodes.weights[:, list(config.on)], target)
+
+
+def _solvable(learner: Learner) -> bool:
+    """Whether there is a last layer to be solved, and enough to solve it with."""
+    config, count = learner.config, reservoir_count(learner.reservoir)
+    assert learner.setup
+    return config.last_layer and bool(config.hidden) and count >= config.batch and not learner.setup.second_order

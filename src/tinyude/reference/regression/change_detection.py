@@ -2,11 +2,13 @@
 
 Each block of windows scores every column by the sum of column times innovation. Two blocks in a row that contradict
 the model the same way raise an alarm. That may be a change, or a library without the right term in a region that is
-new: in the trial that follows, each window is compared with the stored one nearest to its state.
+new: in the trial that follows, each window is compared with the stored one nearest to its state. The answer of a
+network that the library learns beside counts as a column, too: the terms may not say what changed.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +23,7 @@ ALARM = 4.0  # a block's score in units of its usual size, twice in a row,
 ALARM_BLOCKS = 8  # blocks that define what is usual
 TRIAL_BLOCKS = 6  # blocks after an alarm that decide whether it was one
 CERTAIN = 8.0  # the trial's score against the past, in units of its usual size
-SERIOUS = 0.02  # share of the trial's squared target that a change of one coefficient must explain,
+SERIOUS = 0.005  # share of the trial's squared target that a change of one coefficient must explain,
 STEADY = 5.0  # standard errors, by how far the trial's parts differ among themselves, that the change must exceed
 LEAST_PARTS = 4.0  # minimum effective number of parts
 MATCHED = 0.25  # least share of the trial's windows that have a stored neighbour
@@ -56,27 +58,36 @@ def change_clear(change: Change) -> None:
     change.scored = change.trial = 0
 
 
-def change_add(change: Change, library: Library, design: Array, target: Array) -> None:
-    """One window, as library_add has it."""
+def change_add(change: Change, library: Library, design: Array, target: Array, answer: Array | None = None) -> None:
+    """One window, as library_add has it, with the network's answer where that counts."""
     if not change.trial:
-        change.score += design.T @ (target - design @ library.coefficients)
+        innovation = target - design @ library.coefficients
+        change.score += _scored(design, answer).T @ innovation
 
 
-def change_nearest(store: Reservoir, here: Array, first: int) -> int:
-    """The stored entry nearest to `here` in the columns from `first` on; the number of entries when none is near."""
+def change_nearest(store: Reservoir, entry: Array, columns: Sequence[int]) -> int:
+    """The stored entry nearest to this one in these columns; the number of entries when none is near."""
     stored = store.entries[: reservoir_count(store)]
-    distances = ((stored[:, first : first + len(here)] - here) ** 2).sum(axis=1)
-    near = len(stored) and distances.min() < NEAR**2 * len(here)
+    distances = ((stored[:, columns] - entry[columns]) ** 2).sum(axis=1)
+    near = len(stored) and distances.min() < NEAR**2 * len(columns)
     return int(np.argmin(distances)) if near else len(stored)
 
 
-def change_compare(change: Change, design: Array, target: Array, difference: Array | None) -> None:
-    """A window of the trial against its stored neighbour, by what the library leaves of both; None: it has none."""
+def _scored(design: Array, answer: Array | None) -> Array:
+    """The columns that are scored, by residual state."""
+    return design if answer is None or not len(answer) else np.hstack([design, np.diag(answer)])
+
+
+def change_compare(
+    change: Change, design: Array, target: Array, difference: Array | None, answer: Array | None = None
+) -> None:
+    """A window of the trial against its stored neighbour, by what the model leaves of both; None: it has none."""
     change.compared += 1
     if difference is not None:
         change.matched += 1
-        change.score += design.T @ difference
-        change.part += (design**2).sum(axis=0)
+        scored = _scored(design, answer)
+        change.score += scored.T @ difference
+        change.part += (scored**2).sum(axis=0)
         change.matched_target += float(target @ target)
 
 

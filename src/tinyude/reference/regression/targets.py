@@ -54,11 +54,12 @@ def targets_add(learner: Learner, coefficients: Array) -> bool:
     entry = np.concatenate([scaled_row(learner, states, inputs).ravel(), rest, ddx if config.second_order else []])
     if not (usable(design).all() and usable(target).all() and usable(entry).all()):
         return False
-    if not (learner.change.trial and _compare_with_stored(learner, entry, design, target)):
+    answer = last_good_network(learner, entry)
+    left = target - answer  # the library learns beside a network, as beside known physics
+    if not (learner.change.trial and _compare_with_stored(learner, entry, design, target, answer)):
         _store(learner, entry)
-    left = target - last_good_network(learner, entry)  # the library learns beside a network, as beside known physics
     if config.columns:
-        change_add(learner.change, learner.library, design, left)
+        change_add(learner.change, learner.library, design, left, answer[: config.answers])
         library_add(learner.library, design, left, target)
     else:
         learner.library.windows += 1
@@ -75,15 +76,18 @@ def targets_add_prior(learner: Learner, x: Array, u: Array) -> None:
         library_add(learner.library, design, target)
 
 
-def _compare_with_stored(learner: Learner, entry: Array, design: Array, target: Array) -> bool:
-    """In a trial: the window against its stored neighbour, by what the library leaves of both. False: it has none."""
+def _compare_with_stored(learner: Learner, entry: Array, design: Array, target: Array, answer: Array) -> bool:
+    """In a trial: the window against its stored neighbour, by what the model leaves of both. False: it has none."""
     config = learner.config
     columns = config.states + config.inputs
-    first, rest = config.network_nodes // 2 * columns, config.network_nodes * columns  # the middle node; the targets
-    nearest = change_nearest(learner.reservoir, entry[first : first + columns], first)
+    middle, rest = config.network_nodes // 2 * columns, config.network_nodes * columns  # the node; the targets
+    nearest = change_nearest(learner.reservoir, entry, [middle + k for k in config.sees])
     found = nearest < reservoir_count(learner.reservoir)
-    difference = (entry - learner.reservoir.entries[nearest])[rest : rest + len(config.on)] if found else None
-    change_compare(learner.change, design, target, difference)
+    difference = None
+    if found:
+        there = learner.reservoir.entries[nearest]
+        difference = (entry - there)[rest : rest + len(config.on)] - answer + last_good_network(learner, there)
+    change_compare(learner.change, design, target, difference, answer[: config.answers])
     return found
 
 
