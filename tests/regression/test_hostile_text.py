@@ -23,6 +23,7 @@ from tinyude.model.file import checksum
 from tinyude.physics.file import load_physics_file
 from tinyude.physics.parsing import parse_expression
 from tinyude.physics.syntax import canonical_text
+from tinyude.physics.typeset import shape
 from tinyude.report import collect, render
 
 ATTACKS = [
@@ -197,6 +198,12 @@ def test_render_escapes_html_and_shows_control_characters(fitted: tu.UDE) -> Non
     page = render(data)
     assert "<script>alert" not in page and "<img src=x" not in page
     assert "\x1b" not in page and "\u202e" not in page and "&lt;script&gt;" in page
+
+
+@pytest.mark.parametrize("term", ["θ_1", "ω*cos(θ_1)", "x_2**2"])
+def test_typeset_shape_reads_names_in_any_letters(term: str) -> None:
+    """The report of a model with a Greek state was refused."""
+    assert shape(term)
 
 
 @pytest.mark.parametrize("column", ["\x1b[2Jtime", "a\x07", "\u202etime"])

@@ -84,7 +84,7 @@ def presentation(expr: sp.Expr) -> str:
 
 def shape(term: str) -> str:
     """MathML of a library term by its text."""
-    names = sorted(set(re.findall(r"[A-Za-z_]\w*", term)))
+    names = sorted(set(re.findall(r"[^\W\d]\w*", term)))
     symbols = {name: sp.Symbol(name, real=True) for name in names}
     functions = {
         "sin",
