@@ -29,7 +29,7 @@ def bench(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Run exports for long on the emulated board instead; tables go into this document.",
+            help="Measure long runs of exports on the emulated board instead, and write the tables into this document.",
         ),
     ] = None,
     budgets: Annotated[Path, typer.Option(metavar="FILE", help="Limits that end the command with an error.")] = BUDGETS,

@@ -46,7 +46,10 @@ def fit(
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Where to save the model (.tinyude).")] = None,
     report: Annotated[Path | None, typer.Option(metavar="FILE", help="Where to write the report page.")] = None,
     held_out: Annotated[
-        Path | None, typer.Option("--validate", metavar="LOG", help="A log to predict freely, unseen by the fit.")
+        Path | None,
+        typer.Option(
+            "--validate", metavar="LOG", help="A log that the fit does not see, to simulate and compare with."
+        ),
     ] = None,
     json: JsonFile = None,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 3 unless the verdict is good.")] = False,
@@ -56,7 +59,7 @@ def fit(
     network: Annotated[str | None, typer.Option(metavar="KIND", help="auto, kernel, mlp or none.")] = None,
     hold: Annotated[str | None, typer.Option(metavar="HOW", help="Inputs: auto, held, linear or cubic.")] = None,
     window: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="The longest window; found by the data if left out.")
+        float | None, typer.Option(metavar="SECONDS", help="The longest window; chosen from the data if left out.")
     ] = None,
     seed: Seed = 0,
     preset: Preset = "default",

@@ -37,7 +37,10 @@ def fleet(
     ],
     physics: PhysicsPath,
     out: Annotated[
-        str, typer.Option(metavar="DIR", help="Folder or address for models, tables and page; not computed again.")
+        str,
+        typer.Option(
+            metavar="DIR", help="Folder or address for models, tables and page; results found there are reused."
+        ),
     ] = "fleet",
     scheduler: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="A running Dask scheduler, e.g. tcp://head:8786.")
@@ -50,7 +53,7 @@ def fleet(
         typer.Option(metavar="TERMS", help="What all machines learn, e.g. 'omega, tanh(20*omega)'; else chosen."),
     ] = None,
     false_alarms: Annotated[
-        float, typer.Option(help="Share of healthy machines that may be flagged at one look.", min=1e-9, max=0.5)
+        float, typer.Option(help="Share of healthy machines that one run may flag.", min=1e-9, max=0.5)
     ] = 0.001,
     network: Annotated[bool, typer.Option("--network", help="Also learn a network in every fit (slower).")] = False,
     refine: Annotated[
@@ -62,7 +65,7 @@ def fleet(
     reports: Annotated[str, typer.Option(help="Report pages to write: none, flagged or all.")] = "flagged",
     json: JsonFile = None,
 ) -> None:
-    """Fit every machine and period of a fleet; show who is different and who is changing."""
+    """Fit every machine and period of a fleet; show which machines differ and which change."""
     refuse_unwritable(json)
     if scheduler is not None and workers is not None:
         raise TinyUDEError("--workers is about a cluster started here; leave it out with --scheduler.")

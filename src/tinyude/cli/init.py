@@ -18,7 +18,7 @@ GUESSED = 12  # columns of a recording that become states or inputs; the others 
 def init(
     log: Annotated[Path, typer.Argument(metavar="LOG", help="A log whose columns the file is to name.")],
     out: Annotated[Path, typer.Option(metavar="FILE", help="The physics file to write.")] = Path("physics.toml"),
-    force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:
     """Write a commented physics file from the header of a log: guesses of time, units and rates to correct."""
     refuse_unwritable(out)

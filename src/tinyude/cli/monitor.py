@@ -24,18 +24,18 @@ PARAMETERS = 3  # the group of parameters among a board's names
 
 def monitor(
     source: Annotated[
-        str, typer.Argument(metavar="SOURCE", help="A serial port, tcp://HOST:PORT, or a file that --raw kept.")
+        str, typer.Argument(metavar="SOURCE", help="A serial port, tcp://HOST:PORT, or a file written by --raw.")
     ],
-    record: Annotated[Path | None, typer.Option(help="Keep the rows as this Parquet file, for `tinyude fit`.")] = None,
-    raw: Annotated[Path | None, typer.Option(help="Keep the bytes of the line as this file.")] = None,
+    record: Annotated[Path | None, typer.Option(help="Save the rows to this Parquet file, for `tinyude fit`.")] = None,
+    raw: Annotated[Path | None, typer.Option(help="Save the raw bytes received to this file.")] = None,
     send: Annotated[Path | None, typer.Option(help="Send this model (.tinyude or .json) to the board first.")] = None,
-    fetch: Annotated[Path | None, typer.Option(help="Fetch the board's model as this JSON file, and stop.")] = None,
+    fetch: Annotated[Path | None, typer.Option(help="Save the board's model to this JSON file, and stop.")] = None,
     web: Annotated[bool, typer.Option("--web", help="Show a page in the browser instead.")] = False,
     host: Annotated[str, typer.Option(help="Address of the page; any but this machine needs the token.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port of the page.")] = 8123,
     token: Annotated[str | None, typer.Option(help="Token for commands; a random one unless given.")] = None,
-    baud: Annotated[int, typer.Option(help="Of a serial port.")] = 115_200,
-    seconds: Annotated[float | None, typer.Option(help="Stop after so many.")] = None,
+    baud: Annotated[int, typer.Option(help="Baud rate of a serial port.")] = 115_200,
+    seconds: Annotated[float | None, typer.Option(help="Stop after so many seconds.")] = None,
 ) -> None:
     """Watch a board learn: in the terminal, or on a page with --web."""
     from tinyude.link import BoardLink, open_transport

@@ -20,7 +20,7 @@ def reproduce(
     quick: Annotated[
         bool, typer.Option("--quick", help="Fewer seeds and solver iterations: minutes, not hours.")
     ] = False,
-    jobs: Annotated[int, typer.Option(metavar="N", help="Processes at work; -1: one for each core.")] = -1,
+    jobs: Annotated[int, typer.Option(metavar="N", help="Worker processes; -1: one for each core.")] = -1,
     scheduler: Annotated[
         str | None,
         typer.Option(
@@ -28,12 +28,12 @@ def reproduce(
         ),
     ] = None,
     out: Annotated[
-        Path, typer.Option(help="Folder for the page, pictures and numbers; what lies there is not redone.")
+        Path, typer.Option(help="Folder for the page, pictures and numbers; results found there are reused.")
     ] = Path("report"),
     json: JsonFile = None,
     docs: Annotated[bool, typer.Option("--docs", help=f"Also write {DOCS} (full runs only).")] = False,
 ) -> None:
-    """Compute tables and figures of the paper; an interrupted run goes on where it was."""
+    """Compute tables and figures of the paper; an interrupted run is resumed."""
     chosen = list(NAMES) if "all" in names else list(dict.fromkeys(names))
     for name in chosen:
         load(name)

@@ -24,15 +24,15 @@ MOST_STEPS = 5_000_000
 def simulate(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model written by `tinyude fit --out`.")],
     log: Annotated[Path, typer.Option("--from", metavar="LOG", help="The log that gives the start and the inputs.")],
-    at: Annotated[float, typer.Option(help="The moment of the log to start from, in its own seconds.")],
-    seconds: Annotated[float, typer.Option(help="How long to run.")] = 8.0,
+    at: Annotated[float, typer.Option(help="Start time in the log, in its own seconds.")],
+    seconds: Annotated[float, typer.Option(help="Length of the simulation.")] = 8.0,
     out: Annotated[Path | None, typer.Option(help="Where to write the states as CSV.")] = None,
     json: JsonFile = None,
     physics: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Physics file to take the columns from instead of the model.")
     ] = None,
 ) -> None:
-    """Run a model freely from a moment of a log, and compare where the log goes on."""
+    """Simulate a model from a time in a log, and compare it with the rest of the log."""
     refuse_unwritable(out, json)
     if not (seconds > 0.0 and np.isfinite(seconds)):
         raise TinyUDEError(f"--seconds is {seconds:g}; give a positive number of seconds.")

@@ -34,10 +34,10 @@ def size(
     preset: Preset = "default",
     board: Annotated[str, typer.Option(help=f"A core or a board: {', '.join(CHIPSETS)}.")] = "cortex-m4",
     ram: Annotated[
-        str | None, typer.Option(metavar="BYTES", help="RAM that there is, e.g. 32k; by default the board's.")
+        str | None, typer.Option(metavar="BYTES", help="Available RAM, e.g. 32k; by default the board's.")
     ] = None,
     flash: Annotated[
-        str | None, typer.Option(metavar="BYTES", help="Flash that there is, e.g. 128k; not checked if left out.")
+        str | None, typer.Option(metavar="BYTES", help="Available flash, e.g. 128k; not checked if left out.")
     ] = None,
     reservoir: Reservoir = None,
     compact: Compact = False,
@@ -50,7 +50,7 @@ def size(
     ] = False,
     json: JsonFile = None,
 ) -> None:
-    """Tell RAM by array, flash and stack of a learner on a board, and what to do when it does not fit.
+    """Report RAM by array, flash and stack of a learner on a board, and advise when it does not fit.
 
     Without a model or physics: of the demo's pendulum. Exits with 3 when it does not fit.
     """
