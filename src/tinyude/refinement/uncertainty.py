@@ -18,6 +18,7 @@ from tinyude.refinement.starts import with_starts
 from tinyude.refinement.stretches import batch_of
 
 Array = NDArray[Any]
+ROUNDING = 1e-12  # of the largest eigenvalue: what is no information
 
 
 def covariance_of(setup: Setup, own: Hybrid, result: Estimate, model: Model) -> Model:
@@ -62,9 +63,15 @@ def _inverse_information(result: Estimate) -> Array:
 
 
 def _scaled_inverse(matrix: Array) -> Array:
-    """The inverse of a symmetric matrix whose entries may differ by many orders of magnitude."""
-    size = np.sqrt(np.maximum(np.diag(matrix), 1e-300))
-    return np.asarray(np.linalg.pinv(matrix / np.outer(size, size), rcond=1e-12, hermitian=True) / np.outer(size, size))
+    """The inverse of a covariance-like matrix whose entries may differ by many orders of magnitude, never negative.
+
+    Directions that rounding has turned negative are as unknown as those of no information: they are left out.
+    """
+    size = np.where(np.diag(matrix) > 1e-300, np.sqrt(np.abs(np.diag(matrix))), np.inf)
+    values, vectors = np.linalg.eigh(matrix / np.outer(size, size))
+    kept = values > ROUNDING * values[-1] if len(values) else values > 0.0
+    root = vectors[:, kept] / np.sqrt(values[kept]) / size[:, None]
+    return np.asarray(root @ root.T)
 
 
 def _jackknife(setup: Setup, result: Estimate, inverse: Array) -> Array:
@@ -81,7 +88,9 @@ def _jackknife(setup: Setup, result: Estimate, inverse: Array) -> Array:
         return np.ones(len(inverse))
     gradients = passed.gradient * result.unknowns.scale
     moved = (gradients - gradients.mean(axis=0)) @ inverse
-    error = np.sqrt(np.sum(moved**2, axis=0) * count / (count - 1))
+    with np.errstate(over="ignore"):  # of parameters that nothing holds
+        error = np.sqrt(np.sum(moved**2, axis=0) * count / (count - 1))
+    error[~np.isfinite(error)] = 0.0
     expected = np.sqrt(np.maximum(np.diag(inverse), 1e-300))
     chance = 1.0 + 1.0 / np.sqrt(2.0 * (count - 1))  # what a jackknife of so few pieces may show by luck
     return np.asarray(np.where(error > chance * expected, error / expected, 1.0))

@@ -15,6 +15,7 @@ from tinyude.refinement.gauss_newton import Filter, Pass, Solution, gauss_newton
 from tinyude.refinement.noise import fit_noise
 from tinyude.refinement.starts import Sensing
 from tinyude.refinement.stretches import Stretch
+from tinyude.refinement.uncertainty import _scaled_inverse
 from tinyude.refinement.unknowns import Unknowns
 
 
@@ -102,3 +103,16 @@ def test_budget_carries_over_what_was_not_spent() -> None:
     assert not budget.over
     budget.charge(0.2)
     assert budget.over
+
+
+def test_scaled_inverse_is_never_negative() -> None:
+    """Rounding leaves directions of no information slightly negative; their inverse was as negative as it was large."""
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((40, 3)) * [1.0, 1e4, 1e-3]
+    matrix = rows.T @ rows
+    whole = np.zeros((4, 4))
+    whole[:3, :3] = matrix
+    whole[3, 3], whole[0, 3], whole[3, 0] = 1e-8, 1e-3, 1e-3
+    inverse = _scaled_inverse(whole)
+    assert np.all(np.diag(inverse) >= 0.0) and np.all(np.linalg.eigvalsh(inverse) > -1e-9 * np.abs(inverse).max())
+    assert np.allclose(_scaled_inverse(matrix) @ matrix, np.eye(3), atol=1e-6)
