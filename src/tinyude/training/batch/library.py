@@ -197,10 +197,19 @@ def rich_library(offer: Offer) -> list[Entry]:
     alone: list[Entry] = [*(power for power in powers if power not in plain), *((shape,) for shape in shapes)]
     pairs: list[Entry] = [(shape, x) for shape in shapes for x in linear]
     pairs += [_product((k, j)) for j in told if j >= offer.states for k in told if k <= j]
+    alone += _of_two(shapes)
     room = RICH_COLUMNS - len(plain) - len(alone)
     if len(pairs) > room:  # many states: products with few shapes only
         pairs = [pair for pair in pairs if pair[0].kind not in {"bump", "wave_sin", "wave_cos"}][: max(room, 0)]
     return list(dict.fromkeys([*plain, *alone, *pairs]))
+
+
+def _of_two(shapes: Sequence[Factor]) -> list[Entry]:
+    """Waves of two columns, as in sin(a - b), and a wave of one over another."""
+    waves = [factor for factor in shapes if factor.kind in {"sin", "cos"} and factor.shape == (1.0,)]
+    over = [factor for factor in shapes if factor.kind == "inverse" and factor.shape == (1.0,)]
+    found: list[Entry] = [(a, b) for a in waves for b in waves if a.column < b.column]
+    return found + [(a, b) for a in waves for b in over if a.column != b.column]
 
 
 def _product(group: Sequence[int]) -> Entry:
