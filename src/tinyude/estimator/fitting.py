@@ -144,7 +144,8 @@ def _refined(
 
     chosen = RefineOptions(
         options.measured, options.unseen(), options.hold, _offered(options, result.model), seconds,
-        None if observed is None else streaming_model, None if seen is None else partial(rates_over_noise, seen=seen),
+        None if observed is None or options.network == "kernel" else streaming_model,
+        None if seen is None else partial(rates_over_noise, seen=seen),
     )  # fmt: skip
     physics = options.physics
     refined, holds = refine_fit(result.model.with_learned(moving), physics.with_learned(moving), stream, chosen)
