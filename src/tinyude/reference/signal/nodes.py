@@ -32,7 +32,7 @@ def nodes_centre(window: Window, orders: tuple[int, ...]) -> Nodes:
     return Nodes(_node_values(window, np.zeros(1), orders), np.ones((1, len(orders))), np.array([window.reach]))
 
 
-def nodes_gauss(window: Window, count: int, orders: tuple[int, ...]) -> Nodes:
+def nodes_gauss(window: Window, count: int, orders: tuple[int, ...], at: float = 0.0) -> Nodes:
     """Gauss points with weights that reproduce what the derivative row does to any polynomial of degree < count.
 
     Applied to samples of x, a derivative row of order d gives exactly the integral of a kernel times x^(d)
@@ -43,7 +43,7 @@ def nodes_gauss(window: Window, count: int, orders: tuple[int, ...]) -> Nodes:
     values = legendre(tau, count) * (np.arange(count) + 0.5)
     weights = np.empty((count, len(orders)))
     for state, order in enumerate(orders):
-        moments = window_derivative_row(window, order + 1) @ antiderivative(taps, count, order + 1)
+        moments = window_derivative_row(window, order + 1, at) @ antiderivative(taps, count, order + 1)
         weights[:, state] = gauss * (values @ moments)
     ticks = np.ceil((1.0 - tau) * window.reach).astype(np.intp)
     return Nodes(_node_values(window, tau, orders), weights, np.minimum(ticks, 2 * window.reach))

@@ -96,9 +96,9 @@ def window_at(window: Window, coefficients: Array, tau: float, derivative: int) 
     return float(basis @ coefficients) / window.seconds**derivative
 
 
-def window_derivative_row(window: Window, derivative: int) -> Array:
-    """Samples to derivative at the centre, in units of tau."""
-    return legendre(0.0, window.poly + 1, derivative) @ window.rows
+def window_derivative_row(window: Window, derivative: int, at: float = 0.0) -> Array:
+    """Samples to derivative at the centre (or another tau), in units of tau."""
+    return legendre(at, window.poly + 1, derivative) @ window.rows
 
 
 def window_derivative_gain(window: Window, derivative: int) -> float:

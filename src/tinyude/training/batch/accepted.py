@@ -17,7 +17,7 @@ from tinyude.physics.programs import program_numpy
 from tinyude.reference.signal.window import legendre
 from tinyude.training.batch.covariance import noise_rows
 from tinyude.training.batch.observe import Observed
-from tinyude.training.batch.targets import PICARD, Targets, corrected, make_targets, within_range
+from tinyude.training.batch.targets import Targets, corrected, make_targets
 from tinyude.training.batch.windows import JUMPY, STEP, Batch, chosen_windows
 
 Array = NDArray[Any]
@@ -82,26 +82,19 @@ def _in_order(batches: list[Batch]) -> tuple[Array, Array, Array, Array]:
 
 def _followed(targets: Targets, model: Model) -> Targets:
     """Targets with node states that follow the model between samples, if that leaves less of the rates unexplained."""
-    best, left = targets, _left(targets, model)
-    for _ in range(PICARD):
-        trial = corrected(targets, np.nan_to_num(_field(best, model)))
-        less = _left(trial, model) if within_range(trial, targets) else np.inf
-        if not less < left:
-            break
-        best, left = trial, less
-    return best
+    trial = corrected(targets, lambda columns: _field(columns, model))
+    return trial if _left(trial, model) < _left(targets, model) else targets
 
 
-def _field(targets: Targets, model: Model) -> Array:
-    states = targets.layout.states
+def _field(columns: Array, model: Model) -> Array:
+    states = model.physics.n_states
     with np.errstate(all="ignore"):
-        held = targets.columns[:, states:] if targets.layout.inputs else None
-        return np.asarray(model.field(targets.columns[:, :states], held))
+        return np.asarray(model.field(columns[:, :states], columns[:, states:] if model.physics.n_inputs else None))
 
 
 def _left(targets: Targets, model: Model) -> float:
     """Median size of what the model leaves, over the rates' RMS, mean over residual states."""
-    field = _field(targets, model)
+    field = _field(targets.columns, model)
     size = np.sqrt(np.mean(targets.dx**2, axis=0)) + 1e-300
     left = [np.median(np.abs(targets.dx[:, i] - targets.filtered(field[:, i], i))) / size[i] for i in model.on]
     return float(np.mean(left)) if left else 0.0

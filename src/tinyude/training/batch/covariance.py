@@ -95,10 +95,10 @@ def _effects(targets: Targets, batch: Batch, nodes: Array, state: int, slopes: A
     """How the target hangs on each window coefficient (windows, channels, poly + 1)."""
     layout, window = targets.layout, batch.window
     weight = targets.weights[nodes, state]
-    rule = node_rule(window, layout)
+    rule = node_rule(batch, layout)
     effect = np.zeros((len(nodes), batch.coefficients.shape[1], window.poly + 1))
     order = layout.order[state] + 1
-    effect[:, layout.channel[state]] += legendre(0.0, window.poly + 1, order) / window.seconds**order
+    effect[:, layout.channel[state]] += legendre(batch.tau, window.poly + 1, order) / window.seconds**order
     for source in range(layout.states):
         channel, values = _noise_values(window, layout, rule, nodes.shape[1], source)
         effect[:, channel] -= (weight * slopes[nodes, source]) @ values

@@ -26,13 +26,14 @@ from tinyude.training.batch.library import Offer, given_entry
 from tinyude.training.batch.observe import observe
 from tinyude.training.batch.problem import Problem
 from tinyude.training.batch.state_fit import Choices, StateFit, first_fit, fit_state
-from tinyude.training.batch.targets import PICARD, Targets, corrected, make_targets, within_range
-from tinyude.training.batch.windows import chosen_windows, enough_windows
+from tinyude.training.batch.targets import Targets, corrected, make_targets
+from tinyude.training.batch.windows import chosen_windows, enough_windows, with_run_ends
 
 Array = NDArray[Any]
 CONTRADICTION = 3.0  # chi^2 a row, in units of noise alone, at which a told rate is not the measured one
 NOT_A_RATE = 0.05  # of the rate's RMS: what must be missing; a latency of some samples leaves less
 HOLDS = tuple(Hold(kind, shift) for shift in (1, 0, -1) for kind in ("linear", "held"))  # by how late an input acts
+TO_AND_FRO = 0.75  # of its range, that either half of a record covers where an angle swings between two ends
 TWO_WAY = 0.05  # least share of samples on either side of 0 for a state to count as a speed
 
 
@@ -55,6 +56,16 @@ def evidence_of(fits: Mapping[int, StateFit]) -> float:
     return sum(fit.evidence for fit in fits.values())
 
 
+def _goes_round(angle: Array) -> bool:
+    """Whether an angle leaves one turn, and not just to and fro between the same two ends.
+
+    What swings between two ends need be no angle: a state known to enter by its sine may enter as it is, too.
+    """
+    whole = np.ptp(angle)
+    to_and_fro = min(np.ptp(half) for half in np.array_split(angle, 2)) > TO_AND_FRO * whole
+    return bool(whole > TWO_PI and not (to_and_fro and whole < 2.0 * TWO_PI))
+
+
 class Regression:
     """Targets of a record and the problems of its residual states."""
 
@@ -70,14 +81,19 @@ class Regression:
             )
         self.lengths, self.noise, self.carried, self.prior = seen.lengths, seen.noise, seen.carried, seen.prior
         self.holds = as_holds("held" if options.hold == "auto" else options.hold, physics.inputs)
+        self.batches = enough_windows(seen.batches)
         self.targets = self._make_targets()
         self.sees = seen_columns(physics, options.sees)
         self._leave_out_undefined()
+        if options.library is None:  # a formula goes on to the ends by itself, a network is known where it was shown
+            self.batches = with_run_ends(self.batches)
+        self.targets = self._make_targets()
+        self.__dict__.pop("field", None)
 
     def _make_targets(self) -> Targets:
         seen = self.observed
         inputs = [interval_means(held, self.holds) for held in seen.inputs]
-        return make_targets(seen.layout, enough_windows(seen.batches), inputs)
+        return make_targets(seen.layout, self.batches, inputs)
 
     def first_pass(self) -> tuple[Regression, Regression, dict[int, StateFit]]:
         """The windows, corrected, and their rough fits, under the holds that leave these the most evidence.
@@ -134,16 +150,16 @@ class Regression:
 
     def corrected(self, fits: dict[int, StateFit] | None = None) -> Regression:
         """With node states that follow the known field, and what was found beyond it, between the samples."""
-        work = self
-        for _ in range(PICARD):
-            field = work.field.copy()
-            for i, fit in (fits or {}).items():
-                field[:, i] += fit.values(work.targets.columns)
-            moved = work._fresh()
-            moved.targets = corrected(self.targets, np.nan_to_num(field))
-            if not (within_range(moved.targets, self.targets) and np.all(np.isfinite(moved.field))):
-                break  # the field is far off, by its units perhaps: the windows' polynomials know better
-            work = moved
+
+        def field(columns: Array) -> Array:
+            with np.errstate(all="ignore"):
+                whole = np.array(self.physics.field(*self._split(columns)), dtype=np.float64)
+                for i, fit in (fits or {}).items():
+                    whole[:, i] += fit.values(columns)
+            return whole
+
+        work = self._fresh()
+        work.targets = corrected(self.targets, field)
         return work
 
     def _fresh(self) -> Regression:
@@ -163,7 +179,7 @@ class Regression:
     @cached_property
     def circular(self) -> tuple[int, ...]:
         """Angles that go round: only there does it matter that they live on a circle."""
-        return tuple(k for k in self.angles if np.ptp(self.targets.columns[:, k]) > TWO_PI)
+        return tuple(k for k in self.angles if _goes_round(self.targets.columns[:, k]))
 
     @cached_property
     def offer(self) -> Offer:
@@ -306,7 +322,5 @@ class Regression:
                 f"the windows; at most {MOSTLY_BAD:.0%} can be left out: check the equation and the units, or give a "
                 "value there, e.g. sqrt(abs(x))."
             )
-        batches = chosen_windows(enough_windows(self.observed.batches), defined)
-        self.observed = replace(self.observed, batches=batches)
-        self.targets = self._make_targets()
-        self.__dict__.pop("field", None)
+        self.batches = chosen_windows(self.batches, defined)
+        self.observed = replace(self.observed, batches=self.batches)

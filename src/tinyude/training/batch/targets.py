@@ -25,7 +25,8 @@ NODES = ((5, 5), (20, 9), (80, 17), (LONGEST, 33))  # half widths up to which a 
 INPUT_NODES = 40  # most nodes of a window where inputs are held between samples
 DEGREES = 12  # of the expansion that corrects node states
 AT_ONCE = 4_096  # nodes at which many functions are evaluated together: their values stay near the processor
-PICARD = 2  # rounds of correcting them
+PICARD = 2  # of correcting them
+SETTLED = 0.5  # of the first round's step, that the last must stay below
 
 
 @dataclass(frozen=True)
@@ -137,11 +138,37 @@ def make_targets(layout: Layout, batches: Sequence[Batch], inputs: Sequence[Arra
     )  # fmt: skip
 
 
-def corrected(targets: Targets, field: Array) -> Targets:
-    """Targets whose node states follow the field where it bends more than the windows' polynomials can.
+def corrected(targets: Targets, field: Callable[[Array], Array]) -> Targets:
+    """Targets whose node states follow the field, columns (nodes, columns) to (nodes, states), between the samples.
 
-    The field (nodes, states) along a window, expanded in Legendre polynomials and integrated, adds to the states what
-    has a higher degree than the window's own polynomial, which the samples have told already.
+    In rounds, each along the states of the one before; only in windows where that settles. Where states are drawn
+    together much faster than a window is long, following the field backwards only enlarges their noise.
+    """
+    begin, scale = targets.columns, np.ptp(targets.columns, axis=0)[: targets.layout.states]
+    before, now = begin, _moved(targets, np.nan_to_num(field(begin)))
+    first = last = _steps(targets, before, now, scale)
+    for _ in range(1, PICARD):
+        before, now = now, _moved(targets, np.nan_to_num(field(now)))
+        last = _steps(targets, before, now, scale)
+    away = _steps(targets, begin, now, scale)
+    finite = np.isfinite(field(now)).all(axis=1)
+    defined = np.minimum.reduceat(finite, targets._starts[:-1])
+    settled = defined & (last < SETTLED * first) & (away <= 1.0)
+    return replace(targets, columns=np.where(settled[targets.owner, None], now, begin))
+
+
+def _steps(targets: Targets, before: Array, now: Array, scale: Array) -> Array:
+    """How far the states of each window moved at most, in units of their range (windows,)."""
+    states = len(scale)
+    moved = np.abs(now[:, :states] - before[:, :states]) / np.where(scale > 0.0, scale, 1.0)
+    return np.asarray(np.maximum.reduceat(moved.max(axis=1), targets._starts[:-1]))
+
+
+def _moved(targets: Targets, field: Array) -> Array:
+    """Node columns whose states follow the field (nodes, states) where it bends more than a window's polynomial can.
+
+    The field along a window, expanded in Legendre polynomials and integrated, adds to the states what the window's own
+    polynomial, fitted to samples of it, would have missed.
     """
     columns = targets.columns.copy()
     layout = targets.layout
@@ -158,17 +185,19 @@ def corrected(targets: Targets, field: Array) -> Targets:
             series = field[nodes, top] @ expand
             for _ in range(layout.order[top] + 1):
                 series = integral(series) * window.seconds
-            series[:, : window.poly + 1] = 0.0
-            moved = series @ legendre(tau, series.shape[1], order).T / window.seconds**order
+            moved = series @ _beyond(window, tau, series.shape[1], order).T
             columns[nodes.ravel(), state] += moved.ravel()
-    return replace(targets, columns=columns)
+    return columns
 
 
-def within_range(moved: Targets, targets: Targets) -> bool:
-    """Whether no node state was moved by more than the whole range of its signal."""
-    states = targets.layout.states
-    away = np.max(np.abs(moved.columns - targets.columns)[:, :states], axis=0)
-    return bool(np.all(away <= np.ptp(targets.columns[:, :states], axis=0)))
+def _beyond(window: Window, tau: Array, degrees: int, order: int) -> Array:
+    """A derivative of L_0, L_1, ... at tau less that of the polynomial which a window fits to samples of it.
+
+    Between few samples a polynomial of lower degree takes up much of a higher one: the window's coefficients hold it.
+    """
+    taps = np.arange(-window.half, window.half + 1) / window.half
+    fitted = legendre(tau, window.poly + 1, order) @ (window.rows @ legendre(taps, degrees))
+    return np.asarray((legendre(tau, degrees, order) - fitted) / window.seconds**order)
 
 
 def _highest(layout: Layout, channel: int) -> int:
@@ -196,11 +225,11 @@ def node_places(window: Window, layout: Layout, count: int) -> tuple[Array, Arra
 
 
 def _jets(batch: Batch, layout: Layout, derivative: int) -> Array:
-    """A derivative of every state at the windows' centres."""
+    """A derivative of every state where the windows tell it."""
     window = batch.window
     columns = []
     for channel, order in zip(layout.channel, layout.order, strict=True):
-        row = legendre(0.0, window.poly + 1, order + derivative) / window.seconds ** (order + derivative)
+        row = legendre(batch.tau, window.poly + 1, order + derivative) / window.seconds ** (order + derivative)
         columns.append(batch.coefficients[:, channel] @ row)
     return np.stack(columns, axis=-1)
 
@@ -209,9 +238,9 @@ def _nodes(batch: Batch, layout: Layout, inputs: Sequence[Array]) -> tuple[Nodes
     """Nodes of a window, and the inputs there (windows, nodes, inputs)."""
     window = batch.window
     if not layout.inputs:
-        nodes = node_rule(window, layout)
+        nodes = node_rule(batch, layout)
         return nodes, np.zeros((len(batch.run), len(nodes.weights), 0))
-    nodes, bounds = nodes_held(window, layout.order)
+    nodes, bounds = nodes_held(window, layout.order, batch.tau)
     held = np.empty((len(batch.run), len(nodes.weights), layout.inputs))
     for index in np.unique(batch.run):
         mine = batch.run == index
@@ -221,17 +250,18 @@ def _nodes(batch: Batch, layout: Layout, inputs: Sequence[Array]) -> tuple[Nodes
     return nodes, held
 
 
-def node_rule(window: Window, layout: Layout) -> Nodes:
-    """Node values and weights of a window."""
-    return _rule(window.half, window.seconds, window.poly, layout.order, bool(layout.inputs))
+def node_rule(batch: Batch, layout: Layout) -> Nodes:
+    """Node values and weights of a batch's windows."""
+    window = batch.window
+    return _rule(window.half, window.seconds, window.poly, layout.order, bool(layout.inputs), batch.tau)
 
 
 @cache
-def _rule(half: int, seconds: float, poly: int, orders: tuple[int, ...], held: bool) -> Nodes:
+def _rule(half: int, seconds: float, poly: int, orders: tuple[int, ...], held: bool, tau: float) -> Nodes:
     window = window_make(half, 1, poly, seconds / half)
     if held:
-        return nodes_held(window, orders)[0]
-    return nodes_gauss(window, next(count for most, count in NODES if half <= most), orders)
+        return nodes_held(window, orders, tau)[0]
+    return nodes_gauss(window, next(count for most, count in NODES if half <= most), orders, tau)
 
 
 @cache
@@ -239,18 +269,19 @@ def _gauss(count: int) -> tuple[Array, Array]:
     return np.polynomial.legendre.leggauss(count)
 
 
-def nodes_held(window: Window, orders: tuple[int, ...]) -> tuple[Nodes, Array]:
+def nodes_held(window: Window, orders: tuple[int, ...], at: float = 0.0) -> tuple[Nodes, Array]:
     """Nodes for inputs held between samples: groups of sampling intervals, each with its mean input.
 
     The group's weight is the integral of the window's kernel over it, its place the kernel's centre of mass there,
-    so what is linear in the inputs or in the states passes exactly. Also the first interval of each group.
+    so what is linear in the inputs or in the states passes exactly. at: where the derivative is taken. Also the first
+    interval of each group.
     """
     half, count = window.half, min(2 * window.half, INPUT_NODES)
     bounds = np.arange(count + 1) * 2 * half // count
     weights = np.empty((count, len(orders)))
     tau = (bounds[:-1] + bounds[1:]) / (2.0 * half) - 1.0
     for state, order in enumerate(orders):
-        kernel = -np.cumsum(window_derivative_row(window, order + 1))[:-1]
+        kernel = -np.cumsum(window_derivative_row(window, order + 1, at))[:-1]
         for _ in range(order):
             knots = -np.concatenate([[0.0], np.cumsum(kernel)]) / half
             kernel = (knots[:-1] + knots[1:]) / 2.0

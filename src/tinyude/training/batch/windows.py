@@ -8,7 +8,7 @@ does not fit. Where even the shortest fails, it is kept with its noise raised to
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -32,6 +32,7 @@ JUMPY = 20.0  # excess beyond which a misfit looks like a jump rather than fast 
 HIDDEN_JUMP = 15.0  # a polynomial absorbs most of a jump: its effect on the derivative is that much larger
 MANY = 10_000  # windows, beyond which every second one is fitted to
 STEP = 4  # windows of half width h are h / STEP samples apart
+ENDS = (0.5, 1.0)  # of the half width from the centre: where the outermost windows of a run tell more derivatives
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ class Batch:
     centre: Array  # (windows,) row in its run
     coefficients: Array  # (windows, channels, poly + 1)
     excess: Array  # (windows, channels): noise variance of the window in units of sigma^2; 1 unless softly gated
+    tau: float = 0.0  # where in the window, -1 to 1, its derivative is taken
 
 
 def local_windows(
@@ -76,14 +78,41 @@ def chosen_windows(batches: Sequence[Batch], chosen: Array) -> list[Batch]:
         mine = chosen[rank[first : first + len(b.run)]]
         first += len(b.run)
         if mine.any():
-            kept.append(Batch(b.window, b.run[mine], b.centre[mine], b.coefficients[mine], b.excess[mine]))
+            kept.append(_some(b, mine))
     return kept
+
+
+def _some(batch: Batch, mine: Array) -> Batch:
+    return replace(
+        batch,
+        run=batch.run[mine],
+        centre=batch.centre[mine],
+        coefficients=batch.coefficients[mine],
+        excess=batch.excess[mine],
+    )
 
 
 def enough_windows(batches: Sequence[Batch]) -> list[Batch]:
     """Every second window where there are very many: neighbours share nearly all of their samples."""
     count = sum(len(batch.run) for batch in batches)
     return list(batches) if count <= MANY else chosen_windows(batches, np.arange(count) % 2 == 0)
+
+
+def with_run_ends(batches: Sequence[Batch]) -> list[Batch]:
+    """Also the derivative near either end of every run, by the first and the last window there.
+
+    A derivative at the centre weighs the window's ends by nearly nothing, and transients are largest where they begin.
+    """
+    run, centre = (np.concatenate([getattr(batch, name) for batch in batches]) for name in ("run", "centre"))
+    answer = list(batches)
+    for side, outermost in ((-1.0, np.minimum), (1.0, np.maximum)):
+        ends = np.full(int(run.max()) + 1, -side * np.inf)
+        outermost.at(ends, run, centre)
+        for batch in batches:
+            mine = batch.centre == ends[batch.run]
+            if mine.any():
+                answer += [replace(_some(batch, mine), tau=side * place) for place in ENDS]
+    return answer
 
 
 def half_widths(samples: int, longest: int = LONGEST) -> list[int]:
