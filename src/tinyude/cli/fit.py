@@ -26,7 +26,7 @@ from tinyude.cli.options import JsonFile, PhysicsPath, Preset, Seed
 from tinyude.data.log import Log
 from tinyude.data.logs import Columns, iter_log, log_stream
 from tinyude.data.streams import Stream
-from tinyude.data.tables import iter_table
+from tinyude.data.tables import first_numbers
 from tinyude.errors import TinyUDEError, TinyUDEWarning, printable
 from tinyude.model.equations import found_lines
 from tinyude.model.line_wrapping import wrapped
@@ -112,8 +112,8 @@ def fit(
 def unused_columns(path: Path, columns: Columns) -> dict[str, tuple[Any, Any]]:
     """Numeric columns of a log's first rows that the model does not use, with their times."""
     try:
-        table = next(iter_table(path))
-    except TinyUDEError:  # text among them, or a format that is read by name only
+        table = first_numbers(path)
+    except TinyUDEError:  # a format that is read by name only
         return {}
     used = {*columns.signals, columns.time}
     if isinstance(columns.time, str) and columns.time not in table:  # runs in cells

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from tinyude.cli.console import refuse_unwritable, say, write_text
-from tinyude.data.tables import cell_columns, iter_table, recording_columns
+from tinyude.data.tables import cell_columns, first_numbers, iter_table, recording_columns
 from tinyude.errors import TinyUDEError
 from tinyude.physics.template import physics_template
 
@@ -38,4 +38,4 @@ def _template(log: Path) -> str:
     if cells := {name: numbers[min(numbers)] for name, numbers in cell_columns(log).items()}:
         table = next(iter_table(log, list(cells.values())))
         return physics_template({name: table[cell] for name, cell in cells.items()}, log.name)
-    return physics_template(next(iter_table(log)), log.name)
+    return physics_template(first_numbers(log), log.name)

@@ -34,6 +34,24 @@ def read_table(path: str | Path, columns: Sequence[str] | None = None) -> Table:
     return {name: np.concatenate([chunk[name] for chunk in chunks]) for name in chunks[0]}
 
 
+class TextColumnError(TinyUDEError):
+    """A column holds text; `numeric` names those beside it that hold numbers."""
+
+    def __init__(self, message: str, numeric: Sequence[str]) -> None:
+        super().__init__(message)
+        self.numeric = list(numeric)
+
+
+def first_numbers(path: str | Path) -> Table:
+    """The first rows of a file, without columns of text: comments and the like that nobody asked for."""
+    try:
+        return next(iter_table(path))
+    except TextColumnError as error:
+        if not error.numeric:
+            raise
+        return next(iter_table(path, error.numeric))
+
+
 def iter_table(
     path: str | Path,
     columns: Sequence[str] | None = None,
@@ -244,15 +262,22 @@ def _numbers(frame: pl.DataFrame, path: Path, first_row: int) -> Table:
         if not (plain.dtype.is_numeric() or plain.dtype in (pl.String, pl.Boolean, pl.Null)):
             raise TinyUDEError(f"{path}: the column {name!r} is of type {column.dtype}; give numbers, time in seconds.")
         cast = plain.cast(pl.Float64, strict=False)
-        if column.dtype == pl.String:
-            wrong = (cast.is_null() & column.is_not_null() & ~column.is_in(MISSING)).arg_true()
-            if len(wrong):
-                raise TinyUDEError(
-                    f"{path}: the column {name!r} holds {column[wrong[0]]!r} near line {first_row + wrong[0]}; "
-                    "it must hold numbers only, and nothing or NA where a value is missing."
-                )
+        if len(wrong := _text_rows(column, cast)):
+            numeric = [n for n in frame.columns if not len(_text_rows(frame[n]))]
+            raise TextColumnError(
+                f"{path}: the column {name!r} holds {column[wrong[0]]!r} near line {first_row + wrong[0]}; "
+                "it must hold numbers only, and nothing or NA where a value is missing.", numeric
+            )  # fmt: skip
         table[name] = cast.fill_null(np.nan).to_numpy().astype(np.float64, copy=False)
     return table
+
+
+def _text_rows(column: pl.Series, cast: pl.Series | None = None) -> pl.Series:
+    """Rows of a column that hold text, neither numbers nor dates nor what stands for a missing value."""
+    if column.dtype != pl.String:
+        return pl.Series([], dtype=pl.UInt32)
+    cast = _dates_in_seconds(column).cast(pl.Float64, strict=False) if cast is None else cast
+    return (cast.is_null() & column.is_not_null() & ~column.is_in(MISSING)).arg_true()
 
 
 def _dates_in_seconds(column: pl.Series) -> pl.Series:

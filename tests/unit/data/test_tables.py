@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 from scipy.io import savemat
 
-from tinyude.data.tables import iter_table, read_table
+from tinyude.data.tables import first_numbers, iter_table, read_table
 from tinyude.errors import TinyUDEError
 
 
@@ -128,3 +128,16 @@ def test_iter_table_gives_the_whole_table_in_pieces(tmp_path: Path, kind: str) -
     pieces = list(iter_table(path, ["x"], rows=10))
     assert [len(piece["x"]) for piece in pieces] == [10, 10, 5]
     np.testing.assert_array_equal(np.concatenate([piece["x"] for piece in pieces]), columns["x"])
+
+
+def test_first_numbers_leaves_comments_out(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("t;x;note;y\n0;1,5;start;2\n1;2,5;;3\n")
+    assert {name: values.tolist() for name, values in first_numbers(path).items()} == {
+        "t": [0.0, 1.0],
+        "x": [1.5, 2.5],
+        "y": [2.0, 3.0],
+    }
+    path.write_text("note;who\nstart;me\nend;me\n")
+    with pytest.raises(TinyUDEError, match="the column 'note' holds 'end'"):
+        first_numbers(path)
