@@ -57,12 +57,11 @@ static void add_row(const triangle *t, tu_real target)
 }
 
 /* The windows of one evaluated block: each a row of the hidden layer as the window filters it, with the target left.
- * The targets' squares, summed.
+ * Adds the targets' squares to `squares`, one by one: how many windows a slice has is not part of the bits.
  */
-static tu_real add_windows(const tu_mlp *net, int windows, int nodes, const tu_real *weights, int output,
-                           const tu_real *acts, const tu_real *targets, const triangle *t)
+static void add_windows(const tu_mlp *net, int windows, int nodes, const tu_real *weights, int output,
+                        const tu_real *acts, const tu_real *targets, const triangle *t, tu_real *squares)
 {
-    tu_real squares = 0;
     const int units = t->count - 1, outputs = net->sizes[net->layers];
     const tu_real *hidden = acts + tu_mlp_offset(net, net->layers - 1);
     const tu_real *answer = acts + tu_mlp_offset(net, net->layers) + output * TU_UNIT_STEP;
@@ -78,10 +77,9 @@ static tu_real add_windows(const tu_mlp *net, int windows, int nodes, const tu_r
             t->row[units] += weight;
             left -= weight * answer[at * TU_ROW_STEP(outputs)];
         }
-        squares += left * left;
+        *squares += left * left;
         add_row(t, left);
     }
-    return squares;
 }
 
 /* Moves an output's weights and bias by the solution; the next output begins. */
@@ -107,13 +105,14 @@ int tu_last_layer_solve_slice(const tu_mlp *net, tu_real *params, const tu_batch
         tu_clear(work, tu_packed(t.count) + t.count);
     }
     if (at->next < count) {
-        int windows = count - at->next < ROWS_A_SLICE ? (int)(count - at->next) : ROWS_A_SLICE;
+        uint32_t most = TU_BLOCK / nodes < ROWS_A_SLICE ? 1 : ROWS_A_SLICE; /* as many as a block holds */
+        int windows = (int)(count - at->next < most ? count - at->next : most);
         for (int w = 0; w < windows; w++) {
             batch->indices[w] = at->next++;
         }
         tu_loss_gather(batch, net, windows, nodes, scratch, targets);
         tu_mlp_forward(net, tu_mlp_weights(net, params), windows * nodes, scratch);
-        at->squares += add_windows(net, windows, nodes, weights, at->output, scratch, targets, &t);
+        add_windows(net, windows, nodes, weights, at->output, scratch, targets, &t, &at->squares);
         return 1;
     }
     tu_real ridge = tu_sqrt(at->squares / (tu_real)count);
