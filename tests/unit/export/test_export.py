@@ -101,7 +101,7 @@ def test_chip_refuses_what_it_cannot_leave_out(fitted: tu.UDE, chip: Chip) -> No
         chip_of_model(fitted, weights=False).with_kept_terms()
     with pytest.raises(TinyUDEError, match="without a network nothing is left"):
         chip_of_physics(fitted.physics, "paper-v2").without_network()
-    with pytest.raises(TinyUDEError, match="at least 1 entry"):
+    with pytest.raises(TinyUDEError, match="reservoir is 0; give 1 to"):
         chip.resized(reservoir=0)
 
 

@@ -61,7 +61,7 @@ def test_no_term_of_an_input_that_a_controller_made_is_tried() -> None:
 
 
 def test_what_is_less_likely_one_step_ahead_is_not_kept() -> None:
-    angle, torque = moved_by_hand(0)
+    angle, torque = moved_by_hand(2)
     ude = tu.UDE(told(), measured=["theta"]).fit(angle, t=PERIOD, u=torque)
     contradicted = [c for c in ude.candidates_ if "less likely" in c.note]
     assert contradicted and not any(c.best for c in contradicted)
