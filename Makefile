@@ -38,6 +38,7 @@ format: $(VENV)/installed-dev
 
 # The site, warnings as errors; doxygen reads the C header.
 docs: $(VENV)/installed-docs
+	@command -v doxygen > /dev/null || { echo "make docs needs doxygen: apt-get install doxygen" >&2; exit 1; }
 	mkdir -p build/docs
 	doxygen docs/Doxyfile
 	$(BIN)/sphinx-build -W --keep-going -q -j 2 -b html docs build/docs/html

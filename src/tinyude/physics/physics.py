@@ -34,7 +34,7 @@ class Physics:
     states : sequence of str or sympy.Symbol
         Names of the states.
     rhs : sequence of str, sympy.Expr or float
-        The known part of dx/dt of each state, in the same order; 0 where nothing is known. As text: + - * / **,
+        The known part of dx/dt of each state, in the same order; 0 where nothing is known. As text: ``+ - * / **``,
         pi, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, exp, log, sqrt; and with corners abs, sign, max, min and
         Piecewise((a, x < 1), (b, True)), of which every piece must have a value everywhere.
     inputs : sequence of str or sympy.Symbol, default ()
