@@ -6,24 +6,11 @@
  */
 #include "any_operation.h"
 #include "small.h"
+#include "source.h"
 
 #include <string.h>
 
 enum { MOST_BYTES = 4 << 20, MOST_CALLS = 250, MOST_ROW = TU_MAX_STATES + TU_MAX_INPUTS, MOST_UPDATES = 4 };
-
-typedef struct {
-    const uint8_t *at;
-    const uint8_t *end;
-} source;
-
-static uint32_t take(source *s, int bytes)
-{
-    uint32_t value = 0;
-    while (bytes-- > 0 && s->at < s->end) {
-        value = value << 8 | *s->at++;
-    }
-    return value;
-}
 
 /* A number of any size: most are small, some are any bits at all. */
 static tu_real number(source *s)

@@ -7,6 +7,7 @@
 #include "service/crc.h"
 #include "service/telemetry.h"
 #include "small.h"
+#include "source.h"
 
 #include <string.h>
 
@@ -114,20 +115,6 @@ static int send_line(void *context, const uint8_t *bytes, size_t count)
         sum = (uint8_t)(sum + bytes[i]); /* every byte that is sent was written before */
     }
     return sum != 1;
-}
-
-typedef struct {
-    const uint8_t *at;
-    const uint8_t *end;
-} source;
-
-static uint32_t take(source *s, int bytes)
-{
-    uint32_t value = 0;
-    while (bytes-- > 0 && s->at < s->end) {
-        value = value << 8 | *s->at++;
-    }
-    return value;
 }
 
 /* Most are small or at the end of a range, some are any bits at all. */
