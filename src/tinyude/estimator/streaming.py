@@ -12,7 +12,7 @@ import sympy as sp
 from tinyude.data.streams import Stream
 from tinyude.errors import TinyUDEError
 from tinyude.estimator.options import FitOptions
-from tinyude.model.diagnostics import diagnose, record_excerpt
+from tinyude.model.diagnostics import REASON_WORDS, diagnose, record_excerpt
 from tinyude.model.model import Model
 from tinyude.model.result import FitResult
 from tinyude.model.uncertainty import spread, with_neighbours
@@ -52,7 +52,6 @@ from tinyude.training.session import (
 PARAMETER_PASSES = 8
 MOST_HALF = 8192  # samples that the core takes (MAX_HALF in core/src/config.c)
 LIVE_SAMPLES = 40_000  # what a live stream is sized for when nobody says
-REASON_NAMES = ("across a gap", "non-finite", "stuck", "misfit", "jump", "angle against rate", "without motion")
 
 
 def fit_streaming(
@@ -171,14 +170,14 @@ def record_windows(
     holds: Mapping[str, Sequence[Any]] | None = None,
 ) -> Windows:
     """Accepted windows of a record, as they were estimated for a fit or, of another record, anew."""
-    between = [Hold(*(holds or {}).get(name, ())) for name in model.physics.inputs]
+    between = as_holds(holds or {}, model.physics.inputs)
     observed = observed or observe(model.physics, stream, options.measured, model.on, options.window)
     return accepted_windows(observed, model, holds=between)
 
 
 def none_passed(state: Mapping[str, Any]) -> TinyUDEError:
     """What to raise when every window was rejected."""
-    counts = ", ".join(f"{n} {r}" for r, n in zip(REASON_NAMES, state["rejected"], strict=True) if n)
+    counts = ", ".join(f"{n} {words}" for words, n in zip(REASON_WORDS.values(), state["rejected"], strict=True) if n)
     return TinyUDEError(
         f"None of {state['windows']} windows passed the acceptance test ({counts or 'record too short'}); "
         "check the sample period and the units, or give a longer record."

@@ -19,6 +19,13 @@ from tinyude.reference.signal.gates import REASONS
 Array = NDArray[Any]
 EXCERPT = 2000  # rows kept of the record, for pictures
 PICTURED_WINDOWS = 400
+REASON_WORDS = dict(
+    zip(
+        REASONS,
+        ("across a gap", "not a number", "stuck", "misfit", "jump", "angle against rate", "without motion"),
+        strict=True,
+    )
+)
 CLEAR = 2  # times shorter than usual at most: the noise of shorter windows would hide what the others show
 
 
@@ -113,7 +120,8 @@ def network_share(model: Model, x: Array, u: Array) -> dict[str, float]:
 def record_excerpt(seen: Windows, stream: Stream, model: Model) -> dict[str, Array]:
     """A stretch of the data, the states and rates that accepted windows estimated in it, and what the model leaves.
 
-    What is left compares both as the same window sees them: a bend that is shorter than a window is no misfit.
+    What is left compares both as the same window sees them: a bend that is shorter than a window is no misfit. "u"
+    has a row for every sample, so that a free run sees the inputs as they were; "t" and "Y" are thinned.
     """
     run = stream.longest
     rows = min(len(run.samples), 10 * EXCERPT)
@@ -125,10 +133,12 @@ def record_excerpt(seen: Windows, stream: Stream, model: Model) -> dict[str, Arr
     return {
         "t": run.start + np.arange(0, rows, thin) * stream.period,
         "Y": run.samples[:rows:thin],
-        "u": run.inputs[:rows:thin],
+        "u": run.inputs[:rows],
         "window_t": shown.times[pick],
         "steady": (shown.room * seen.period)[pick],  # seconds until the state jumps or the run ends
         "x": shown.x[pick],
+        "window_u": shown.u[pick],
         "dx": shown.dx[pick],
         "left": (shown.dx - shown.view(model.field(shown.node_x, shown.inputs)))[pick],
+        "rejected": seen.rejected[seen.rejected[:, 0] == index, 1:],  # of the whole run: seconds and reason
     }

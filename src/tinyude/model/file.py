@@ -43,8 +43,8 @@ _STATE = ("sigma", "step")
 _NUMBERS = {"window_half": "half", "window_spacing": "spacing", "sigma_scale": "sigma_scale"}  # in the file, and here
 _SPREAD = ("terms", "network")
 _KERNEL = ("offset", "centres", "inverse_lengths", "weights", "linear")
-_RECORD = ("t", "Y", "u", "window_t", "steady", "x", "dx", "left")
-_RECORD_LATER = ("steady", "left")  # that older files do not hold
+_RECORD = ("t", "Y", "u", "window_t", "steady", "x", "window_u", "dx", "left", "rejected")
+_RECORD_LATER = ("steady", "window_u", "left", "rejected")  # that older files do not hold
 _KINDS: dict[str, tuple[type, ...]] = {
     "int": (int,), "float": (int, float), "bool": (bool, int), "tuple[int, ...]": (tuple,),
 }  # fmt: skip

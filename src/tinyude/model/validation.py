@@ -36,13 +36,16 @@ def free_run(
     model = states[:, columns]
     run = {
         "warnings": ude.extrapolation(states, u, times - times[0]),
+        "states": states,
+        "inputs": u,
         "t": times - times[0],
         "names": channels,
         "reference": reference,
         "reference_name": name,
         "model": model,
     }
-    alone = free_runs(known_dynamics(physics), np.atleast_2d(x0), times, ude.model_.x_scale, u)
+    holds = ude.diagnostics_.get("holds", {})
+    alone = free_runs(known_dynamics(physics), np.atleast_2d(x0), times, ude.model_.x_scale, u, hold=holds)
     run["known"] = alone.states[0][:, columns]
     return run | run_scores(run["t"], model, reference)
 

@@ -43,6 +43,8 @@ class Windows:
         What sensor noise alone leaves of a rate minus the model's, one standard deviation.
     owner, node_x, node_u, weights : ndarray of shape (nodes,), (nodes, states or inputs), (nodes, states)
         A window's view of a rate is its weighted sum over the window's nodes.
+    rejected : ndarray of shape (rejected, 3)
+        Run, seconds and reason (its place in `REASONS` of the acceptance test) of windows that did not pass.
     """
 
     channel: tuple[int, ...]
@@ -65,6 +67,7 @@ class Windows:
     node_x: Array
     node_u: Array
     weights: Array
+    rejected: Array
 
     def __len__(self) -> int:
         return len(self.centre)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tinyude.report.panels import page_panels
-from tinyude.report.sentences import diagnostics_table, sentences
+from tinyude.report.sentences import data_sentence, diagnostics_table, found_sentences
 from tinyude.report.slices import SLICE_POINTS, inputs_at_windows, line_through, strongest, typical
 
 Array = NDArray[Any]
@@ -29,12 +29,14 @@ def collect(
     run: Data | None = None,
     units: Mapping[str, str] | None = None,
     command: str = "",
+    sources: Mapping[str, str] | None = None,
     subtitle: str = "",
 ) -> Data:
     """The report of a fitted UDE as a dictionary of arrays and text for `page.render`.
 
-    `headline` are sentences to put first, `truth` is the true field where it is known, `run` a free run
-    (tinyude.model.validation), `units` the unit of each signal, `command` what made the page.
+    `headline` are sentences to put beside the verdict, `truth` is the true field where it is known, `run` a free run
+    (tinyude.model.validation), `units` the unit of each signal, `command` what made the page and
+    `sources` the files that it read, with their SHA-256.
     """
     physics = ude.model_.physics
     channels = list(ude.measured or physics.states)
@@ -42,7 +44,9 @@ def collect(
     record = getattr(ude, "record_", None)
     data: Data = {
         "title": title,
-        "headline": [*(headline or []), *sentences(diagnostics, physics.states)],
+        "headline": list(headline or []),
+        "found": found_sentences(diagnostics, physics.states),
+        "windows": data_sentence(diagnostics),
         "equations": ude.equations(),
         "terms": list(diagnostics.get("terms", ())),
         "diagnostics": diagnostics_table(diagnostics, channels),
@@ -60,7 +64,8 @@ def collect(
         data["portrait"] = _portrait(ude, record, inputs)
     if run is not None:
         data["rollout"] = _thinned(run)
-    return data | {"page": page_panels(ude, run, dict(units or {})), "command": command, "subtitle": subtitle}
+    made = {"command": command, "sources": dict(sources or {}), "subtitle": subtitle}
+    return data | {"page": page_panels(ude, run, dict(units or {})), **made}
 
 
 def _thinned(run: Mapping[str, Any]) -> Data:

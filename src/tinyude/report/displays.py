@@ -215,6 +215,14 @@ def _excerpt_run(ude: Any, start: float | None) -> dict[str, Any]:
     else:
         first = min(int(np.searchsorted(begins, times[0] + (start or 0.0))), len(begins) - 2)
         end = times[-1]
-    rows = (times >= begins[first] - 1e-12) & (times <= end + 1e-12)
+    thin = -(-len(record["u"]) // len(times))  # inputs have a row for every sample, the rest one in so many
+    samples = times[0] + (times[-1] - times[0]) / (thin * (len(times) - 1)) * np.arange(thin * (len(times) - 1) + 1)
+    measured = np.full((len(samples), record["Y"].shape[1]), np.nan)
+    measured[::thin] = record["Y"]
+    middle = 0.5 * (samples[1] - samples[0])
+    rows = np.flatnonzero((samples > begins[first] - middle) & (samples < end + middle))
     held = record["u"][rows] if ude.model_.physics.n_inputs else None
-    return free_run(ude, times[rows], record["Y"][rows], name="measured", x0=record["x"][first], u=held)
+    run = free_run(ude, samples[rows], measured[rows], name="measured", x0=record["x"][first], u=held)
+    shown = rows % thin == 0
+    series = ("t", "reference", "model", "known", "states", "inputs")
+    return run | {name: run[name][shown] for name in series if run[name] is not None}

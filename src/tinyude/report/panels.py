@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tinyude.errors import TinyUDEError
+from tinyude.model.diagnostics import REASON_WORDS
 from tinyude.model.quantities import percent, seconds
 from tinyude.model.simulation import outside
 from tinyude.physics.typeset import term_mathml
+from tinyude.reference.signal.angle import angle_wrap_state
 from tinyude.report.control_panels import correlation_panels, poles_panel
 from tinyude.report.displays import record_run
 from tinyude.report.mathml import equation_mathml
@@ -122,11 +123,12 @@ def _rolling(miss: Array) -> Array:
 
 
 def _outside_spans(ude: Any, run: Data) -> list[tuple[float, float]]:
-    """Stretches of the run in which a measured state leaves the range of the fit."""
-    ranges, angles = ude.diagnostics_["visited"], ude.model_.physics.angles
+    """Stretches of the run in which a state or an input leaves the range of the fit."""
+    physics, ranges = ude.model_.physics, ude.diagnostics_["visited"]
     rows = np.zeros(len(run["t"]), dtype=bool)
-    for _, _, where in outside(run["reference"], run["names"], ranges, angles):
-        rows[where] = True
+    for values, names in ((run["states"], physics.states), (run["inputs"], physics.inputs)):
+        for _, _, where in [] if values is None else outside(values, names, ranges, physics.angles):
+            rows[where] = True
     edges = np.flatnonzero(np.diff(np.concatenate([[False], rows, [False]]).astype(int)))
     last = len(run["t"]) - 1
     return [(float(run["t"][a]), float(run["t"][min(b, last)])) for a, b in zip(edges[::2], edges[1::2], strict=True)]
@@ -258,10 +260,16 @@ def coverage_panel(ude: Any, run: Data | None, units: Mapping[str, str]) -> Data
     if physics.n_states < 2 or len(x) < 10:
         return None
     pairs = [(s, r) for s, r in enumerate(physics.kinematic) if r is not None and r != s]
-    first, second = pairs[0] if pairs else (0, 1)
-    counts, a, b = np.histogram2d(x[:, first], x[:, second], bins=BINS)
-    chart = Chart((a[0] - 0.1 * (a[-1] - a[0]), a[-1] + 0.1 * (a[-1] - a[0])),
-                  (b[0] - 0.1 * (b[-1] - b[0]), b[-1] + 0.1 * (b[-1] - b[0])), size=(860.0, 330.0),
+    shown = list(pairs[0] if pairs else (0, 1))
+    first, second = shown
+    turning = [k for k in (0, 1) if physics.states[shown[k]] in physics.angles]
+    x = angle_wrap_state(x[:, shown], turning)
+    path = np.zeros((0, 2)) if run is None else run["states"][:: max(1, len(run["t"]) // 800), shown]
+    path = angle_wrap_state(np.array(path), turning)
+    counts, a, b = np.histogram2d(x[:, 0], x[:, 1], bins=BINS)
+    (left, low), (right, high) = np.nanmin(np.vstack([x, path]), axis=0), np.nanmax(np.vstack([x, path]), axis=0)
+    chart = Chart((left - 0.1 * (right - left), right + 0.1 * (right - left)),
+                  (low - 0.1 * (high - low), high + 0.1 * (high - low)), size=(860.0, 330.0),
                   x_label=label(physics.states[first], units), y_label=label(physics.states[second], units),
                   alt=f"Accepted windows cover {physics.states[first]} from {a[0]:.3g} to {a[-1]:.3g} and "
                   f"{physics.states[second]} from {b[0]:.3g} to {b[-1]:.3g}.")  # fmt: skip
@@ -270,13 +278,10 @@ def coverage_panel(ude: Any, run: Data | None, units: Mapping[str, str]) -> Data
     for i, j in zip(*np.nonzero(counts), strict=True):
         chart.box((a[i], a[i + 1]), (b[j], b[j + 1]), "cell", 0.15 + 0.85 * float(np.sqrt(counts[i, j] / most)))
     if run is not None:
-        names = list(run["names"])
-        states = [physics.states[k] for k in (first, second)]
-        if all(name in names for name in states):
-            stride = max(1, len(run["t"]) // 800)
-            path = [run["reference"][::stride, names.index(name)] for name in states]
-            chart.line(path[0], path[1], "path")
-            note = "Accepted windows, few to many; line: the held-out run. Outside, the model extrapolates"
+        again = np.any(np.abs(np.diff(path[:, turning], axis=0)) > np.pi, axis=1)  # a full turn: no line across
+        path[1:][again] = np.nan
+        chart.line(path[:, 0], path[:, 1], "path")
+        note = "Accepted windows, few to many; line: the free run. Outside, the model extrapolates"
     return {"svg": chart.draw(), "note": note + excerpt(ude)}
 
 
@@ -294,7 +299,8 @@ def record_panel(ude: Any, units: Mapping[str, str]) -> Data | None:
     names = list(ude.measured or ude.model_.physics.states)
     inputs = list(ude.model_.physics.inputs)
     rows = _thinned(len(record["t"]), len(names) + len(inputs))
-    columns = [*record["Y"][rows].T, *record["u"][rows].T[: len(inputs)]]
+    every = -(-len(record["u"]) // len(record["t"]))  # inputs have a row for every sample
+    columns = [*record["Y"][rows].T, *record["u"][::every][rows].T[: len(inputs)]]
     signals = [
         {"name": label(n, units), "values": _plain(c), "input": k >= len(names)}
         for k, (n, c) in enumerate(zip([*names, *inputs], columns, strict=True))
@@ -302,32 +308,26 @@ def record_panel(ude: Any, units: Mapping[str, str]) -> Data | None:
     return {
         "t": _plain(record["t"][rows]),
         "signals": signals,
-        "rejected": _rejected(record, ude.diagnostics_["rejected"]),
+        "rejected": _rejected(record, ude.diagnostics_["window"]["half_width_seconds"]),
         "note": f"drag to zoom{excerpt(ude)}",
     }
 
 
-def _rejected(record: Mapping[str, Any], counts: Mapping[str, int]) -> list[Data]:
-    """Stretches of the excerpt without an accepted window, by what is wrong with their samples."""
-    t, times = np.asarray(record["t"]), np.asarray(record["window_t"])
-    if len(times) < 3 or not any(counts.values()):
-        return []
-    usual = float(np.quantile(np.diff(times), 0.9))  # windows are as far apart as their length allows
-    edges = np.concatenate([[t[0] - usual], times, [t[-1] + usual]])
-    spans = []
-    for a, b in pairwise(edges):
-        if b - a > 2.5 * usual:
-            rows = record["Y"][(t >= a) & (t <= b)]
-            if not np.isfinite(rows).all():
-                reason = "not a number"
-            elif len(rows) > 5 and np.any(np.mean(np.diff(rows, axis=0) == 0.0, axis=0) > 0.5):
-                reason = "stuck"
-            elif a < t[0] or b > t[-1]:
-                reason = "first and last window"
-            else:
-                reason = "misfit or jump"
-            spans.append({"reason": reason, "from": float(max(a, t[0])), "to": float(min(b, t[-1]))})
-    return spans
+def _rejected(record: Mapping[str, Any], reach: float) -> list[Data]:
+    """A row for each reason: how many windows of the excerpt were rejected, and the stretches that they lie in.
+
+    reach: half of the usual window, seconds; rejected ones that are closer than that are one stretch.
+    """
+    rows = []
+    found = np.asarray(record.get("rejected", np.zeros((0, 2))))
+    for number, words in enumerate(REASON_WORDS.values()):
+        times = np.sort(found[(found[:, 1] == number) & (found[:, 0] <= record["t"][-1]), 0])
+        if not len(times):
+            continue
+        parts = np.split(times, np.flatnonzero(np.diff(times) > reach) + 1)
+        spans = [(float(part[0]), float(part[-1])) for part in parts]
+        rows.append({"reason": words, "count": len(times), "spans": spans})
+    return rows
 
 
 def _thinned(rows: int, lines: int) -> slice:

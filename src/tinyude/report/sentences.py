@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tinyude.model.collinear import is_collinear
+from tinyude.model.diagnostics import REASON_WORDS
 from tinyude.model.equations import short_numbers
 from tinyude.model.quantities import percent
 
@@ -18,11 +19,11 @@ SHARE_WORTH_TELLING = 0.01  # of the residual; below it a network's part is not 
 Diagnostics = Mapping[str, Any]
 
 
-def sentences(diagnostics: Diagnostics, states: Sequence[str]) -> list[str]:
-    """The findings, most important first."""
+def found_sentences(diagnostics: Diagnostics, states: Sequence[str]) -> list[str]:
+    """What the fit found, most important first."""
     told = [_missing_part(state, diagnostics) for state in states]
     told = [sentence for sentence in told if sentence] or ["No term was found to add to the known physics."]
-    return [*told, *_parameter_sentences(diagnostics), *_change_sentence(diagnostics), _data_sentence(diagnostics)]
+    return [*told, *_parameter_sentences(diagnostics), *_change_sentence(diagnostics)]
 
 
 def _missing_part(state: str, diagnostics: Diagnostics) -> str:
@@ -62,7 +63,8 @@ def _change_sentence(diagnostics: Diagnostics) -> list[str]:
     return [f"The dynamics were found changed at {joined(changes)}."] if changes else []
 
 
-def _data_sentence(diagnostics: Diagnostics) -> str:
+def data_sentence(diagnostics: Diagnostics) -> str:
+    """The sensors' noise, the windows that it asked for, and how many of them were rejected."""
     window = diagnostics["window"]
     levels = np.atleast_1d(diagnostics["noise_relative"])
     low, high = percent(float(np.min(levels))), percent(float(np.max(levels)))
@@ -77,7 +79,7 @@ def _data_sentence(diagnostics: Diagnostics) -> str:
 
 def rejections(diagnostics: Diagnostics) -> str:
     """How many windows were rejected, and why."""
-    reasons = {reason: int(count) for reason, count in diagnostics["rejected"].items() if count}
+    reasons = {REASON_WORDS[reason]: int(count) for reason, count in diagnostics["rejected"].items() if count}
     total = sum(reasons.values())
     if not total:
         return f"all {diagnostics['windows']:,} windows were accepted"
@@ -98,7 +100,7 @@ def diagnostics_table(diagnostics: Diagnostics, channels: Sequence[str]) -> list
         *((f"visited {name}", f"{low:.4g} to {high:.4g}") for name, (low, high) in diagnostics["visited"].items()),
         ("window", f"± {window['half_width_seconds']:.4g} s, {window['samples']} samples"),
         ("windows accepted", f"{diagnostics['accepted']:,} of {diagnostics['windows']:,}"),
-        *((f"rejected: {reason}", f"{count:,}") for reason, count in diagnostics["rejected"].items() if count),
+        *((f"rejected: {REASON_WORDS[r]}", f"{count:,}") for r, count in diagnostics["rejected"].items() if count),
         *((f"network's share in d({s})/dt", percent(share)) for s, share in diagnostics.get("network", {}).items()),
         *([("updates", f"{diagnostics['updates']:,}")] if diagnostics["updates"] else []),
         ("time to fit", f"{diagnostics['seconds']:.3g} s"),

@@ -50,7 +50,9 @@ def inputs_at_windows(record: Mapping[str, Any], count: int) -> Array | None:
     """The inputs at the window centres, or None for a system without."""
     if not count:
         return None
-    latest = np.searchsorted(record["t"], record["window_t"], side="right") - 1
+    if "window_u" in record:
+        return np.asarray(record["window_u"])
+    latest = np.searchsorted(record["t"], record["window_t"], side="right") - 1  # of an older file
     return np.asarray(record["u"])[np.maximum(latest, 0)]
 
 

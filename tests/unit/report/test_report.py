@@ -13,7 +13,7 @@ from tinyude.model.validation import free_run, longest_stretch, run_scores, vali
 from tinyude.physics import Physics
 from tinyude.report import collect, figures, render
 from tinyude.report.panels import analysis_cards
-from tinyude.report.sentences import INTERVAL, joined, percent, sentences, significant
+from tinyude.report.sentences import INTERVAL, data_sentence, found_sentences, joined, percent, significant
 from tinyude.report.slices import slice_of
 from tinyude.systems import System, pendulum
 from tinyude.ude import UDE
@@ -53,15 +53,15 @@ def fitted_to(physics: Physics, x0: list[float], field, u=None, **settings) -> U
 
 
 def test_sentences_tell_the_missing_term_with_its_interval() -> None:
-    told = sentences(DIAGNOSTICS, ["x", "v"])
+    told = found_sentences(DIAGNOSTICS, ["x", "v"])
     found = "-0.4001 v (90 % interval -0.4007 to -0.3995)"
     assert told[0] == f"The known physics lacks {found} in d(v)/dt."
-    assert "18 of 1,200 windows were rejected (misfit 15 and jump 3)" in told[-1]
+    assert "18 of 1,200 windows were rejected (misfit 15 and jump 3)" in data_sentence(DIAGNOSTICS)
 
 
 def test_sentences_write_the_numbers_inside_a_term_short() -> None:
     term = {**DIAGNOSTICS["terms"][0], "term": "tanh(40.7339630195775*v)"}  # type: ignore[index]
-    assert "-0.4001 tanh(40.73*v) (90 %" in sentences({**DIAGNOSTICS, "terms": [term]}, ["x", "v"])[0]
+    assert "-0.4001 tanh(40.73*v) (90 %" in found_sentences({**DIAGNOSTICS, "terms": [term]}, ["x", "v"])[0]
 
 
 def test_page_tells_one_share_of_accepted_windows(fitted: UDE) -> None:
@@ -99,11 +99,11 @@ def test_interval_is_told_at_the_level_it_is_made_for() -> None:
 
 
 def test_sentences_admit_that_nothing_was_found() -> None:
-    assert "No term was found" in sentences({**DIAGNOSTICS, "terms": []}, ["x", "v"])[0]
+    assert "No term was found" in found_sentences({**DIAGNOSTICS, "terms": []}, ["x", "v"])[0]
 
 
 def test_sentences_mention_the_network_and_changes() -> None:
-    told = sentences({**DIAGNOSTICS, "network": {"v": 0.25}, "changes": [30.06]}, ["x", "v"])
+    told = found_sentences({**DIAGNOSTICS, "network": {"v": 0.25}, "changes": [30.06]}, ["x", "v"])
     assert "a network carries 25% of it" in told[0]
     assert "changed at 30.06 s" in told[1]
 

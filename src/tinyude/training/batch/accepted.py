@@ -14,6 +14,7 @@ from tinyude.model.windows import Windows
 from tinyude.physics.derivatives import program_derivative
 from tinyude.physics.holds import Hold, interval_means
 from tinyude.physics.programs import program_numpy
+from tinyude.reference.signal.gates import REASONS
 from tinyude.reference.signal.window import legendre
 from tinyude.training.batch.covariance import noise_rows
 from tinyude.training.batch.observe import Observed
@@ -50,7 +51,7 @@ def accepted_windows(observed: Observed, model: Model, most: int = MOST, holds: 
         float(np.sum(time[excess == 1.0]) / max(float(np.sum(time)), 1.0)),
         targets.run, targets.centre, targets.half, starts + targets.centre * layout.period, room[chosen],
         targets.x, targets.dx, _state_errors(observed, targets), targets.u, _floor(observed, targets, model),
-        targets.owner, targets.columns[:, :states], targets.columns[:, states:], targets.weights,
+        targets.owner, targets.columns[:, :states], targets.columns[:, states:], targets.weights, _rejected(observed),
     )  # fmt: skip
 
 
@@ -61,7 +62,17 @@ def _none(observed: Observed) -> Windows:
     return Windows(
         layout.channel, layout.order, layout.period, observed.sensors.sigma, 0, 0.0,
         rows, rows, rows, np.zeros(0), rows, states, states, states, inputs, states, rows, states, inputs, states,
+        _rejected(observed),
     )  # fmt: skip
+
+
+def _rejected(observed: Observed) -> Array:
+    """Run, seconds and number of the reason of every rejected window (rejected, 3)."""
+    found = [
+        (run, observed.starts[run] + row * observed.layout.period, REASONS.index(reason))
+        for reason, run, row in observed.counts.rejected
+    ]
+    return np.array(found).reshape(-1, 3)
 
 
 def usual_half(halves: Array) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from tinyude.model.result import Calibration, FitCounters
 from tinyude.reference.signal.gates import REASONS
 from tinyude.training.batch.accepted import usual_half
@@ -19,8 +21,9 @@ def batch_calibration(found: BatchResult, longest: int) -> Calibration:
 def batch_counters(found: BatchResult) -> FitCounters:
     """What became of samples and windows."""
     counts, period = found.counts, found.targets.layout.period
-    doubted = counts.rejected["misfit"]  # among the targets, with little weight: nothing shorter was left
-    rejected = tuple(counts.rejected.get(reason, 0) for reason in REASONS)
+    reasons = Counter(reason for reason, _, _ in counts.rejected)
+    doubted = reasons["misfit"]  # among the targets, with little weight: nothing shorter was left
+    rejected = tuple(reasons[reason] for reason in REASONS)
     return FitCounters(
         samples=counts.samples,
         filled=counts.filled,

@@ -93,7 +93,7 @@ class Counts:
     samples: int
     filled: int
     outliers: int
-    rejected: dict[str, int]
+    rejected: list[tuple[str, int, int]]  # reason, run and row of every window
 
 
 def mend(samples: Array, sigma: Array) -> tuple[Array, int, int]:

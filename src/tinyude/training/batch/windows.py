@@ -35,6 +35,9 @@ STEP = 4  # windows of half width h are h / STEP samples apart
 ENDS = (0.5, 1.0)  # of the half width from the centre: where the outermost windows of a run tell more derivatives
 
 
+Rejected = list[tuple[str, int, int]]  # reason, run and row of every rejected window's centre
+
+
 @dataclass(frozen=True)
 class Batch:
     """Windows of one half width, all runs."""
@@ -49,16 +52,18 @@ class Batch:
 
 def local_windows(
     runs: Sequence[Array], noise: Noise, period: float, longest: int = LONGEST
-) -> tuple[list[Batch], dict[str, int]]:
-    """Windows that cover the mended runs (samples, channels), from the longest; and rejections by reason.
+) -> tuple[list[Batch], Rejected]:
+    """Windows that cover the mended runs (samples, channels), from the longest; and what was rejected.
 
     longest: half width, samples.
     """
     found: dict[int, list[tuple[int, Array, Array, Array]]] = {}
-    rejected = dict.fromkeys(("nonfinite", "stuck", "misfit", "jump"), 0)
+    rejected: Rejected = []
     for index, samples in enumerate(runs):
-        for half, centre, coefficients, excess in _cover(samples, noise, period, rejected, longest):
+        lost: dict[str, Array] = {}
+        for half, centre, coefficients, excess in _cover(samples, noise, period, lost, longest):
             found.setdefault(half, []).append((index, centre, coefficients, excess))
+        rejected += [(reason, index, int(row)) for reason, rows in lost.items() for row in rows]
     batches = []
     for half in sorted(found, reverse=True):
         parts = found[half]
@@ -122,9 +127,9 @@ def half_widths(samples: int, longest: int = LONGEST) -> list[int]:
 
 
 def _cover(
-    samples: Array, noise: Noise, period: float, rejected: dict[str, int], longest: int
+    samples: Array, noise: Noise, period: float, rejected: dict[str, Array], longest: int
 ) -> list[tuple[int, Array, Array, Array]]:
-    """Half width, centres, coefficients and excess noise of the windows of one run."""
+    """Half width, centres, coefficients and excess noise of the windows of one run; fills the centres `rejected`."""
     lost, stuck = unusable_rows(samples, noise)
     bad = np.concatenate([[0], np.cumsum(lost | stuck)])
     covered = np.zeros(len(samples), dtype=bool)
@@ -136,8 +141,9 @@ def _cover(
         centre = centre[~covered[centre]]
         whole = bad[centre + half + 1] == bad[centre - half]
         if half == halves[-1]:
-            rejected["stuck"] += int(np.sum(~whole & stuck[centre]))
-            rejected["nonfinite"] += int(np.sum(~whole & ~stuck[centre]))
+            missing = np.concatenate([[0], np.cumsum(lost)])
+            gone = missing[centre + half + 1] > missing[centre - half]
+            rejected["nonfinite"], rejected["stuck"] = centre[gone], centre[~whole & ~gone]
         centre = centre[whole]
         if not len(centre):
             continue
@@ -146,7 +152,7 @@ def _cover(
         wider = _judge_wider(window, samples, centre, noise, period)
         keep, excess = smooth & steady & (wider <= 1.0).all(axis=1), np.ones(misfit.shape)
         if half == halves[-1]:  # the soft gate: nothing shorter is left
-            rejected["misfit"] += int(np.sum(~keep))
+            rejected["misfit"] = centre[~keep]
             excess = np.where(smooth[:, None], 1.0, np.maximum(1.0, misfit / (noise.sigma**2 * window.freedom)))
             excess = np.maximum(excess, wider / DOUBT)
             excess = np.where(excess > 1.0, excess * (1.0 + np.minimum(excess / JUMPY, HIDDEN_JUMP)), 1.0)
