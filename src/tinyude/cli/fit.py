@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import shlex
 import sys
 import warnings
@@ -102,11 +103,22 @@ def fit(
 
         title = f"What {physics.name} leaves out of {', '.join(log.name for log in logs)}"
         command = shlex.join(["tinyude", *sys.argv[1:]]) if sys.argv[1:2] == ["fit"] else ""
-        write_text(report, render(collect(ude, title=title, headline=told, run=run, units=rig.units, command=command)))
+        read = [physics, *logs, *([] if held_out is None else [held_out])]
+        page = collect(
+            ude, title=title, headline=told[:1], run=run, units=rig.units, command=command,
+            sources={path.name: _digest(path) for path in read if path.is_file()},
+        )  # fmt: skip
+        write_text(report, render(page))
     write_json(json, _figures(ude, run))
     print_verdict(ude.verdict_)
     if strict and ude.verdict_.status != "good":
         raise typer.Exit(3)
+
+
+def _digest(path: Path) -> str:
+    """SHA-256 of a file that was read, so that a page can be traced to it."""
+    with path.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
 
 
 def unused_columns(path: Path, columns: Columns) -> dict[str, tuple[Any, Any]]:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 TIMES = '<mo lspace="0" rspace="0.2em">&InvisibleTimes;</mo>'  # apart: "cp u" is not a "cpu"
 
+OPEN, CLOSE = '<mo stretchy="false">(</mo>', '<mo stretchy="false">)</mo>'
+
 
 def physics_mathml(physics: Physics) -> list[str]:
     """One line for every state."""
@@ -79,6 +81,8 @@ class _Printer(MathMLPresentationPrinter):  # type: ignore[misc]
 def presentation(expr: sp.Expr) -> str:
     """Presentation MathML of an expression, without the outer element."""
     text = str(_Printer({"mul_symbol": "None"}).doprint(expr)).replace("\n", "")
+    if "<mfrac" not in text:  # nothing tall inside: some fonts stretch parentheses all the same
+        text = text.replace("<mo>(</mo>", OPEN).replace("<mo>)</mo>", CLOSE)
     return text.replace("<mo>&InvisibleTimes;</mo>", TIMES)
 
 

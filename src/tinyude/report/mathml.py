@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tinyude.physics.typeset import TIMES, equals, math, rate, shape, summands, symbol
+from tinyude.physics.typeset import CLOSE, OPEN, TIMES, equals, math, rate, shape, summands, symbol
 
 
 def equation_mathml(ude: Any) -> list[str]:
@@ -37,7 +37,7 @@ def network(model: Any, state: str) -> str:
     """A network has no formula: a name and what it sees."""
     names = [(*model.physics.states, *model.physics.inputs)[i] for i in model.sees]
     inside = "<mo>,</mo>".join(symbol(name) for name in names)
-    return math(f"<mo>+</mo><mi>n</mi><mo>(</mo>{inside}<mo>)</mo>", "learned")
+    return math(f"<mo>+</mo><mi>n</mi>{OPEN}{inside}{CLOSE}", "learned")
 
 
 def _times(term: str) -> str:

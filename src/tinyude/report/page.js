@@ -5,9 +5,9 @@
   const colour = (name) => getComputedStyle(root).getPropertyValue(name).trim();
   const sync = { key: "run" };
 
-  function axes(log) {
+  function axes(log, gutter) {
     const one = { stroke: () => colour("--soft"), grid: { stroke: () => colour("--grid"), width: 1 }, ticks: { show: false }, font: "11px system-ui" };
-    return [{ ...one, size: 28 }, { ...one, size: 52, ...(log ? { splits: (u, i, low, high) => decades(low, high), values: (u, v) => v.map((x) => x === null ? "" : Number(x.toPrecision(2)) + " %") } : {}) }];
+    return [{ ...one, size: 28 }, { ...one, size: gutter || 52, ...(log ? { splits: (u, i, low, high) => decades(low, high), values: (u, v) => v.map((x) => x === null ? "" : Number(x.toPrecision(2)) + " %") } : {}) }];
   }
   function decades(low, high) {
     const found = [];
@@ -27,10 +27,24 @@
       u.ctx.restore();
     }] } };
   }
+  function lanes(rows) { // rejected windows as rows below the plot, on its time axis
+    const place = (u) => {
+      for (const track of document.querySelectorAll(".track")) {
+        const left = u.bbox.left / devicePixelRatio, width = u.bbox.width / devicePixelRatio;
+        track.style.marginLeft = left + "px"; track.style.width = width + "px"; track.replaceChildren();
+        for (const [a, b] of rows[Number(track.dataset.lane)].spans) {
+          const mark = document.createElement("i"), x = u.valToPos(a, "x");
+          mark.style.left = Math.max(x - 1.5, 0) + "px"; mark.style.width = u.valToPos(b, "x") - x + "px";
+          if (u.valToPos(b, "x") >= 0 && x <= width) track.append(mark);
+        }
+      }
+    };
+    return { hooks: { draw: [place] } };
+  }
   function draw(place, title, x, columns, series, options) {
     const chart = new uPlot({
       width: place.clientWidth, height: options.height, series: [{ label: "t, s", value: (u, v) => v == null ? "–" : Number(v.toPrecision(5)) + " s" }, ...series],
-      scales: { x: { time: false }, y: options.log ? { distr: 3 } : {} }, axes: axes(options.log), plugins: [shade(options.spans || [])],
+      scales: { x: { time: false }, y: options.log ? { distr: 3 } : {} }, axes: axes(options.log, options.gutter), plugins: [shade(options.spans || []), ...(options.plugins || [])],
       cursor: { sync, drag: { x: true, y: false } }, legend: { live: true },
     }, [x, ...columns], place);
     charts.push([chart, place, options.height]);
@@ -45,7 +59,8 @@
       draw(place, "error", run.t, [run.known_error, run.error, run.t.map(() => run.noise)], [line("error, % of the spread: known alone", "--known", 1.2, [5, 3]), line("model", "--model", 1.6), line("sensor noise", "--measured", 1, [3, 3])], { height: 120, log: true, spans: run.outside });
     } else {
       const record = data.record, s = record.signals[index];
-      draw(place, s.name, record.t, [s.values], [line(s.name, s.input ? "--amber" : "--measured", 1.2)], { height: 110, spans: record.rejected.map((r) => [r.from, r.to]) });
+      const spans = record.rejected.flatMap((row) => row.spans);
+      draw(place, s.name, record.t, [s.values], [line(s.name, s.input ? "--amber" : "--measured", 1.2)], { height: 110, spans, gutter: innerWidth > 560 ? 130 : 52, plugins: index ? [] : [lanes(record.rejected)] });
     }
   }
   addEventListener("resize", () => { for (const [chart, place, height] of charts) chart.setSize({ width: place.clientWidth, height }); });

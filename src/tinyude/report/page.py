@@ -26,6 +26,8 @@ NO_PANELS: dict[str, Any] = {
     "analysis": [], "poles": None, "coverage": None, "record": None, "candidates": [], "next": "",
 }  # fmt: skip
 
+NO_TEXTS: dict[str, Any] = {"command": "", "sources": {}, "subtitle": "", "headline": [], "found": [], "windows": ""}
+
 
 def render(data: Mapping[str, Any]) -> str:
     """The page as text; parts that the data lack are left out.
@@ -46,7 +48,7 @@ def render(data: Mapping[str, Any]) -> str:
         "history": _strokes(figures.history(data["history"])) if "history" in data else None,
         "portrait": _pixels(figures.portrait({**data["portrait"], "units": units})) if "portrait" in data else None,
     }
-    data = {"command": "", "subtitle": "", **data, "page": NO_PANELS | data.get("page", {})}
+    data = {**NO_TEXTS, **data, "page": NO_PANELS | data.get("page", {})}
     series = {name: data["page"][name] for name in ("free_run", "record")}
     return _template().render(
         data=data,
