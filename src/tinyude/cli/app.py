@@ -33,6 +33,11 @@ COMMANDS = {
 }
 
 
+VALUES = {  # what help calls an option's value, where the option does not say
+    "<path>": "FILE", "<str>": "NAME", "<int>": "N", "<int range>": "N", "<float>": "NUMBER", "<float range>": "NUMBER",
+}  # fmt: skip
+
+
 class LazyGroup(typer.core.TyperGroup):
     """The commands of COMMANDS, imported one by one on first use."""
 
@@ -56,7 +61,13 @@ def load_command(name: str) -> Any:
     """The command of this name, ready to parse arguments."""
     single = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
     single.command(name)(getattr(import_module(f"tinyude.cli.{name}"), name))
-    return typer.main.get_command(single)
+    command: Any = typer.main.get_command(single)
+    for parameter in command.params:
+        if parameter.param_type_name == "argument":
+            parameter.display_type_rich = lambda ctx: None  # its name says what it is
+        elif parameter.metavar is None:
+            parameter.metavar = VALUES.get(parameter.display_type(None))
+    return command
 
 
 app = typer.Typer(cls=LazyGroup, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)

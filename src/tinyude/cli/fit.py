@@ -41,7 +41,7 @@ from tinyude.ude import UDE
 def fit(
     logs: Annotated[
         list[Path],
-        typer.Argument(metavar="LOG...", help="A log or several runs: CSV, Parquet, MAT, HDF5, MCAP, ULog..."),
+        typer.Argument(metavar="LOG", help="A log or several runs: CSV, Parquet, MAT, HDF5, MCAP, ULog..."),
     ],
     physics: PhysicsPath,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Where to save the model (.tinyude).")] = None,

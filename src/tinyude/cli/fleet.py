@@ -33,7 +33,7 @@ FAILURES_SHOWN = 3
 def fleet(
     logs: Annotated[
         list[str],
-        typer.Argument(metavar="TEMPLATE...", help="Logs, e.g. 'logs/{machine}/{date}.parquet' or 's3://...'."),
+        typer.Argument(metavar="TEMPLATE", help="Logs, e.g. 'logs/{machine}/{date}.parquet' or 's3://...'."),
     ],
     physics: PhysicsPath,
     out: Annotated[

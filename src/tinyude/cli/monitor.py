@@ -35,7 +35,7 @@ def monitor(
     port: Annotated[int, typer.Option(help="Port of the page.")] = 8123,
     token: Annotated[str | None, typer.Option(help="Token for commands; a random one unless given.")] = None,
     baud: Annotated[int, typer.Option(help="Baud rate of a serial port.")] = 115_200,
-    seconds: Annotated[float | None, typer.Option(help="Stop after so many seconds.")] = None,
+    seconds: Annotated[float | None, typer.Option(metavar="SECONDS", help="Stop after so many seconds.")] = None,
 ) -> None:
     """Watch a board learn: in the terminal, or on a page with --web."""
     from tinyude.link import BoardLink, open_transport

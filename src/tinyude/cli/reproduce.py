@@ -16,7 +16,7 @@ DOCS = Path("docs/reproduction.md")
 
 
 def reproduce(
-    names: Annotated[list[str], typer.Argument(metavar="NAME...", help=f"all, or some of: {', '.join(NAMES)}.")],
+    names: Annotated[list[str], typer.Argument(metavar="NAME", help=f"all, or some of: {', '.join(NAMES)}.")],
     quick: Annotated[
         bool, typer.Option("--quick", help="Fewer seeds and solver iterations: minutes, not hours.")
     ] = False,
@@ -28,7 +28,8 @@ def reproduce(
         ),
     ] = None,
     out: Annotated[
-        Path, typer.Option(help="Folder for the page, pictures and numbers; results found there are reused.")
+        Path,
+        typer.Option(metavar="DIR", help="Folder for the page, pictures and numbers; results found there are reused."),
     ] = Path("report"),
     json: JsonFile = None,
     docs: Annotated[bool, typer.Option("--docs", help=f"Also write {DOCS} (full runs only).")] = False,

@@ -24,8 +24,8 @@ MOST_STEPS = 5_000_000
 def simulate(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model written by `tinyude fit --out`.")],
     log: Annotated[Path, typer.Option("--from", metavar="LOG", help="The log that gives the start and the inputs.")],
-    at: Annotated[float, typer.Option(help="Start time in the log, in its own seconds.")],
-    seconds: Annotated[float, typer.Option(help="Length of the simulation.")] = 8.0,
+    at: Annotated[float, typer.Option(metavar="SECONDS", help="Start time in the log, in its own seconds.")],
+    seconds: Annotated[float, typer.Option(metavar="SECONDS", help="Length of the simulation.")] = 8.0,
     out: Annotated[Path | None, typer.Option(help="Where to write the states as CSV.")] = None,
     json: JsonFile = None,
     physics: Annotated[

@@ -1,4 +1,5 @@
 import json
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -275,6 +276,7 @@ def test_every_command_explains_itself(command: str) -> None:
     result = CliRunner().invoke(app, [command, "--help"])
     assert result.exit_code == 0
     assert "Usage" in result.output and max(map(len, result.output.splitlines())) <= 80
+    assert not re.search(r"<(list|path|str|int|float)\b", result.output)  # values by words, not by Python's types
 
 
 def test_demo_prints_its_table_and_writes_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
