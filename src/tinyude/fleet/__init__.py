@@ -1,8 +1,8 @@
 """Many machines: one fit for each machine and period on Dask, what they have in common, and who differs or changes.
 
-`paths` finds the logs, `choice` and `selection` the terms, `work` fits a log, `cluster` spreads the work, `store` keeps
-results, `population` and `watch` compare machines, `page` shows them. `fit` puts these in order; `fit_pooled` takes all
-logs as one.
+`paths` finds the logs, `periods` reads their dates, `choice` and `selection` find the terms, `work` fits a log,
+`cluster` spreads the work, `store` keeps results, `population` and `watch` compare machines, `page` shows them. `fit`
+puts these in order; `fit_pooled` takes all logs as one.
 """
 
 from tinyude.fleet.pooled import fit_pooled

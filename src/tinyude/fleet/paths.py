@@ -5,18 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import date, datetime
 from typing import Any
 
 import fsspec
 
 from tinyude.errors import TinyUDEError
+from tinyude.fleet.periods import FIELDS, field_pattern, period_of
 
-PERIODS = ("date", "period", "day", "week", "month", "time", "run")  # fields that tell when, not which machine
 _FIELD = re.compile(r"\{([A-Za-z_]\w*)\}")
-_WEEK = re.compile(r"(\d{4})-?W(\d{2})$")
-_DATES = ("%Y-%m-%d", "%Y%m%d", "%Y-%m", "%Y_%m_%d")
-SECONDS_A_DAY = 86_400.0
 
 
 @dataclass(frozen=True)
@@ -52,8 +48,8 @@ def find_units(template: str | Iterable[str], results: str = "") -> list[Unit]:
     ----------
     template
         Path or address with `{machine}` and, where there are several logs a machine, `{date}` (or `{period}`, `{day}`,
-        `{week}`, `{month}`, `{time}`, `{run}`). Other fields, e.g. `{site}`, become labels; `*` and `**` match
-        anything. Several templates may be given.
+        `{week}`, `{month}`, `{year}`, `{hour}`, `{time}`, `{run}`). Other fields, e.g. `{site}`, become
+        labels; `*` and `**` match anything. Several templates may be given.
     results
         Folder or address of the results, whose files are no logs although the template may fit them.
 
@@ -79,7 +75,7 @@ def find_units(template: str | Iterable[str], results: str = "") -> list[Unit]:
     for path, stamp, values in matches:
         name = values["machine"]
         machine = f"{_place(values)}/{name}" if len(places[name]) > 1 else name  # the same name at two sites
-        period = " ".join(values[field] for field in PERIODS if field in values)
+        period = period_of(values)
         entry = found.setdefault((machine, period), {"files": [], "labels": _labels(values)})
         entry["files"].append((path, stamp))
     if not found:
@@ -100,7 +96,7 @@ def find_units(template: str | Iterable[str], results: str = "") -> list[Unit]:
 
 
 def _labels(values: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in values.items() if name != "machine" and name not in PERIODS}
+    return {name: value for name, value in values.items() if name != "machine" and name not in FIELDS}
 
 
 def _place(values: Mapping[str, str]) -> str:
@@ -119,11 +115,11 @@ def _matches(template: str, results: str) -> Iterable[tuple[str, str, dict[str, 
     except (ImportError, ValueError) as error:
         raise TinyUDEError(f"Cannot open {template}: {error}.") from None
     system.invalidate_cache()  # logs come in while a program runs
-    matcher = _matcher(_root(system, template))
+    matchers = [_matcher(_root(system, template), dated) for dated in (True, False)]
     there, folder = fsspec.url_to_fs(results) if results else (None, "")
     own = f"{folder.rstrip('/')}/" if type(there) is type(system) else "\0"
     for path, info in sorted(system.glob(pattern, detail=True).items()):
-        fits = matcher.fullmatch(path)
+        fits = matchers[0].fullmatch(path) or matchers[1].fullmatch(path)
         if fits and info.get("type") != "directory" and not path.startswith(own):
             stamp = f"{info.get('size')} {info.get('ETag') or info.get('mtime') or info.get('LastModified')}"
             values = {name: value for name, value in fits.groupdict().items() if not name.startswith("_")}
@@ -136,13 +132,19 @@ def _root(system: Any, template: str) -> str:
     return re.sub(r"<([A-Za-z_]\w*)>", r"{\1}", str(system._strip_protocol(kept)))
 
 
-def _matcher(template: str) -> re.Pattern[str]:
-    """A field twice in a template must have the same value both times."""
+def _matcher(template: str, dated: bool) -> re.Pattern[str]:
+    """A field twice in a template must have the same value both times; where dated, periods must be whole dates.
+
+    Where a sign between two fields, `{site}-{machine}`, is also within them, the machine's name is the longer one.
+    """
     text, seen = "", set()
+    fields = _FIELD.findall(template)
     for part in re.split(r"(\{[A-Za-z_]\w*\}|\*\*/?|\*)", template):
         name = part[1:-1]
         if _FIELD.fullmatch(part):
-            text += f"(?P={name})" if name in seen else f"(?P<{name}>[^/]+)"
+            usual = "[^/]+" if name == "machine" else "[^/]+?"
+            pattern = (field_pattern(name, fields) if dated else None) or usual
+            text += f"(?P={name})" if name in seen else f"(?P<{name}>{pattern})"
             seen.add(name)
         elif part.startswith("**"):
             text += "(?:.*/)?" if part.endswith("/") else ".*"
@@ -172,37 +174,3 @@ def frame_units(frames: Mapping[Any, Any]) -> list[Unit]:
             raise TinyUDEError(f"The log of {machine} is not a table ({error}); give a DataFrame.") from None
         units.append(Unit(str(machine), str(period), content=buffer.getvalue()))
     return sorted(units, key=lambda unit: (unit.machine, unit.period))
-
-
-def period_days(periods: Iterable[str]) -> dict[str, float] | None:
-    """Days since 1970 of every period, or None where one of them is no date (then only their order counts).
-
-    Examples
-    --------
-    >>> period_days(["2026-03-01", "2026-03-08"])
-    {'2026-03-01': 20513.0, '2026-03-08': 20520.0}
-    >>> period_days(["before", "after"]) is None
-    True
-    """
-    days = {period: _days(period) for period in set(periods)}
-    if any(value is None for value in days.values()):
-        return None
-    return {period: value for period, value in sorted(days.items()) if value is not None}
-
-
-def _days(period: str) -> float | None:
-    if week := _WEEK.match(period):
-        try:
-            return float(date.fromisocalendar(int(week[1]), int(week[2]), 1).toordinal() - date(1970, 1, 1).toordinal())
-        except ValueError:
-            return None
-    for pattern in _DATES:
-        try:
-            return (datetime.strptime(period, pattern) - datetime(1970, 1, 1)).total_seconds() / SECONDS_A_DAY
-        except ValueError:
-            continue
-    try:
-        moment = datetime.fromisoformat(period).replace(tzinfo=None)
-    except ValueError:
-        return None
-    return (moment - datetime(1970, 1, 1)).total_seconds() / SECONDS_A_DAY

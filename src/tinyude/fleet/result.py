@@ -15,7 +15,7 @@ from scipy.stats import t as student
 from tinyude.data.whole_file import write_whole
 from tinyude.errors import TinyUDEError
 from tinyude.fleet.flags import UNEXPLAINED, Clock, Flag, Quantity, machine_states, raise_flags
-from tinyude.fleet.paths import period_days
+from tinyude.fleet.periods import ordered, period_days
 from tinyude.fleet.population import ERROR_FREEDOM, population, shrunk
 from tinyude.fleet.store import Store, table_bytes
 from tinyude.fleet.watch import FALSE_ALARMS, Findings, Panel
@@ -203,13 +203,11 @@ class FleetResult:
 
     @cached_property
     def clock(self) -> Clock:
-        periods = {row["period"] for row in self._good}
+        periods = tuple(ordered(row["period"] for row in self._good))
         days = period_days(periods)
         if days is None or len(periods) < 2:
-            ordered = tuple(sorted(periods))
-            return Clock(ordered, np.arange(len(ordered), dtype=np.float64), "period")
-        ordered = tuple(sorted(days, key=lambda period: (days[period], period)))
-        return Clock(ordered, np.array([days[period] for period in ordered]) / DAYS_A_WEEK, "week")
+            return Clock(periods, np.arange(len(periods), dtype=np.float64), "period")
+        return Clock(periods, np.array([days[period] for period in periods]) / DAYS_A_WEEK, "week")
 
     def _place(self, row: Mapping[str, Any]) -> tuple[int, int]:
         return self._machine_number[row["machine"]], self._period_number[row["period"]]
@@ -300,4 +298,5 @@ class FleetResult:
 def merge_rows(*parts: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Results in the order of machine and period, one for each; a later part wins."""
     found = {(row["machine"], row["period"]): row for part in parts for row in part}
-    return [found[key] for key in sorted(found)]
+    place = {period: number for number, period in enumerate(ordered(period for _, period in found))}
+    return [found[key] for key in sorted(found, key=lambda key: (key[0], place[key[1]]))]

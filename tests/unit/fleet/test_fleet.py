@@ -16,8 +16,9 @@ import pytest
 import tinyude as tu
 from tinyude.experiments.simulated_fleet import SimulatedFleet
 from tinyude.fleet.evidence import coefficient_rows, unit_figures
-from tinyude.fleet.paths import find_units, frame_units, period_days
-from tinyude.fleet.result import FleetResult
+from tinyude.fleet.paths import find_units, frame_units
+from tinyude.fleet.periods import ordered, period_days
+from tinyude.fleet.result import FleetResult, merge_rows
 from tinyude.fleet.store import Store
 from tinyude.fleet.work import Recipe, fit_unit
 from tinyude.physics.file import load_physics_file
@@ -58,6 +59,36 @@ def test_find_units_reads_fields_beside_underscores(tmp_path: Path, template: st
         (tmp_path / f"{name}.csv").write_text("t\n")
     found = [(unit.machine, unit.period) for unit in find_units(f"{tmp_path}/{template}")]
     assert found == [("pump_a", "2026-01-05"), ("pump_a", "2026-01-12"), ("pump_b", "2026-01-05")]
+
+
+@pytest.mark.parametrize(
+    ("template", "name", "machine", "period"),
+    [
+        ("{machine}-{date}.csv", "pump-1-2026-01-05.csv", "pump-1", "2026-01-05"),
+        ("{machine}_{date}.csv", "pump_1_2026_01_05.csv", "pump_1", "2026_01_05"),
+        ("{machine}-{week}.csv", "pump-1-2026-W02.csv", "pump-1", "2026-W02"),
+        ("{machine}.{date}.csv", "pump.1.05.01.2026.csv", "pump.1", "05.01.2026"),
+        ("{machine}_{date}.csv", "pump_1_20260105_063000.csv", "pump_1", "20260105_063000"),
+        ("{date}-{machine}.csv", "2026-01-05-pump-1.csv", "pump-1", "2026-01-05"),
+        ("{site}-{machine}--{date}.csv", "Lyon-pump-1--2026-01-05.csv", "pump-1", "2026-01-05"),
+        ("{machine}-{run}.csv", "pump-1-12.csv", "pump-1", "12"),
+        ("{machine}-{period}.csv", "pump-1-before.csv", "pump-1", "before"),
+        ("{machine}/{year}/{month}/{day}.csv", "pump/2026/01/05.csv", "pump", "2026-01-05"),
+        ("year={year}/week={week}/{machine}.csv", "year=2026/week=2/pump.csv", "pump", "2026-W2"),
+        ("{date}/{time}_{machine}.csv", "2026-01-05/12-30_pump_1.csv", "pump_1", "2026-01-05 12-30"),
+    ],
+)
+def test_find_units_tells_names_from_dates(tmp_path: Path, template: str, name: str, machine: str, period: str) -> None:
+    make(tmp_path, name)
+    (unit,) = find_units(f"{tmp_path}/{template}")
+    assert (unit.machine, unit.period) == (machine, period)
+    assert unit.labels == ((("site", "Lyon"),) if "{site}" in template else ())
+
+
+def test_find_units_takes_a_machine_of_two_years_for_one(tmp_path: Path) -> None:
+    make(tmp_path, "2025/12/pump.csv", "2026/01/pump.csv")
+    units = find_units(f"{tmp_path}/{{year}}/{{month}}/{{machine}}.csv")
+    assert [(unit.machine, unit.period) for unit in units] == [("pump", "2025-12"), ("pump", "2026-01")]
 
 
 def test_find_units_reads_whole_names_below_any_folder(tmp_path: Path) -> None:
@@ -101,6 +132,32 @@ def test_period_days_reads_dates_weeks_and_months() -> None:
     assert days is not None
     assert [days["2026-01-06"] - days["2026-W02"], days["20260107"] - days["2026-01-06"]] == [1.0, 1.0]
     assert days["2026-01-05T12:00:00"] - days["2026-W02"] == 0.5
+
+
+@pytest.mark.parametrize(
+    "periods",
+    [
+        ["26.01.2026", "02.02.2026", "09.02.2026"],
+        ["12-29-2025", "01-05-2026", "01-12-2026"],  # month first: there is no month 29
+        ["2026-1-5", "2026-1-12", "2026-10-1"],
+        ["2026-01-05_0630", "20260105_063001", "2026-01-05T12-00-00", "2026.01.05 12:30"],
+        ["before", "run 2", "run 9", "run 10"],
+    ],
+)
+def test_ordered_follows_dates_and_numbers(periods: list[str]) -> None:
+    assert ordered(reversed(periods)) == periods
+    assert (period_days(periods) is None) == ("before" in periods)
+
+
+def test_fleet_result_takes_the_latest_log_by_its_date(tmp_path: Path) -> None:
+    rows = fleet_rows(6, 6)
+    for row in rows:
+        year, month, day = row["period"].split("-")
+        row["period"] = f"{day}.{month}.{year}"
+    scale_term(rows, 3, "omega", np.linspace(1.0, 1.6, 6))
+    found = FleetResult(merge_rows(rows[::-1]))
+    assert found.clock.periods[-1] == "09.02.2026" == found.rows_of("arm-0003")[-1]["period"]
+    assert found.outliers()["kind"].to_list() == ["trend"] and "a week" in found.outliers()["reason"][0]
 
 
 def test_intervals_of_units_hold_the_true_coefficients(tmp_path: Path) -> None:
