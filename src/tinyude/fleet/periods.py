@@ -104,4 +104,5 @@ def _moment(said: Mapping[str, str | None], month_first: bool) -> datetime:
         return datetime.combine(date.fromisocalendar(year, int(said["week"] or 0), 1), datetime.min.time())
     months = (said["first"], said["then"]) if "first" in said else (said["day"] or "1", said["month"])
     day, month = (int(part or 1) for part in (reversed(months) if month_first and "first" in said else months))
-    return datetime(year, month, day, *(int(said[name] or 0) for name in ("hour", "minute", "second")))
+    hour, minute, second = (int(said[name] or 0) for name in ("hour", "minute", "second"))
+    return datetime(year, month, day, hour, minute, second)
