@@ -62,6 +62,7 @@ def test_fit_says_what_a_choice_should_be(options: dict[str, object], message: s
     ("call", "message"),
     [
         (lambda ude, Y: ude.plot_residual(ax=3), "ax is 3; give axes of Matplotlib"),
+        (lambda ude, Y: tu.UDE(PHYSICS).fit(Y.T, t=0.01, u=F[:, None]), r"Y has shape .* Rows are samples: give Y\.T"),
         (lambda ude, Y: tu.UDE(PHYSICS).fit(Y, t=0.01, u=F[:, None], progress="yes"), "progress is 'yes'; give True"),
         (
             lambda ude, Y: tu.UDE(PHYSICS, refine=False).fit([Y, Y[::2]], t=[0.01, 0.02], u=[F, F[::2]]),

@@ -278,9 +278,11 @@ def _table(values: Any, names: Sequence[str], what: str, kind: str, shortest: in
     if table.ndim == 1:
         table = table[:, None]
     if table.ndim != 2 or table.shape[1] != len(names):
+        lying = table.ndim == 2 and len(table) == len(names)
+        remedy = f" Rows are samples: give {what}.T." if lying else " Tell which states are sensed with measured=[...]."
         raise TinyUDEError(
             f"{what} has shape {table.shape}; it needs one column for each {kind}: {', '.join(names)}."
-            + (" Tell which states are sensed with measured=[...]." if kind == "measured state" else "")
+            + (remedy if lying or kind == "measured state" else "")
         )
     least = SHORTEST if shortest is None else shortest
     if len(table) < least:

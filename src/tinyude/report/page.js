@@ -53,7 +53,7 @@
     const kind = place.dataset.plot, index = Number(place.dataset.signal || 0);
     if (kind === "run") {
       const run = data.free_run, s = run.signals[index];
-      draw(place, s.name, run.t, [s.measured, s.known, s.model], [line(s.name + " measured", "--measured", 4), line("known alone", "--known", 1.3, [5, 3]), line("model", "--model", 1.8)], { height: run.signals.length > 1 ? 170 : 220, spans: run.outside });
+      draw(place, s.name, run.t, [s.measured, s.known, s.model], [line(s.name + " " + run.reference_name, "--measured", 4), line("known alone", "--known", 1.3, [5, 3]), line("model", "--model", 1.8)], { height: run.signals.length > 1 ? 170 : 220, spans: run.outside });
     } else if (kind === "error") {
       const run = data.free_run;
       draw(place, "error", run.t, [run.known_error, run.error, run.t.map(() => run.noise)], [line("error, % of the spread: known alone", "--known", 1.2, [5, 3]), line("model", "--model", 1.6), line("sensor noise", "--measured", 1, [3, 3])], { height: 120, log: true, spans: run.outside });
