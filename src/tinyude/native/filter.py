@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 THREADS = max(1, min(8, os.cpu_count() or 1))
-ROWS_A_THREAD = 2_000  # below so many rows a thread costs more than it saves
+ROWS_A_THREAD = 10_000  # below so many rows a thread costs more than it saves
 
 
 class NativeFilter:

@@ -102,9 +102,11 @@ def estimate(
         few = reduced(stretches, COARSE_ROWS, setup.plan.longest_step, 3)
         unknowns = estimate(setup, field, unknowns, few).unknowns
         now = _exact(setup, field, unknowns, whole)
+    begun = now.solution.passed if now is not None else None
     now = now or _with_noise(setup, _begin(setup, field, unknowns, whole))
     for _ in range(rounds):
-        before = now = replace(now, solution=_solve(setup, now))
+        before = now = replace(now, solution=_solve(setup, now, begun))
+        begun = None
         now = _with_noise(setup, _cut_anew(setup, now, whole))
         if _settled(before, now) or setup.spent():
             return _passed_anew(setup, now)
@@ -198,9 +200,9 @@ def _passed_anew(setup: Setup, now: Estimate) -> Estimate:
     return replace(now, solution=replace(now.solution, passed=passed))
 
 
-def _solve(setup: Setup, now: Estimate) -> Solution:
+def _solve(setup: Setup, now: Estimate, begun: Passed | None = None) -> Solution:
     filter_ = setup.make(now.field, now.batch, setup.plan)
-    return gauss_newton(filter_, now.unknowns, now.noise, now.gate, spent=setup.spent)
+    return gauss_newton(filter_, now.unknowns, now.noise, now.gate, spent=setup.spent, begun=begun)
 
 
 def _begin(setup: Setup, field: Field, unknowns: Unknowns, whole: Batch) -> Estimate:
@@ -211,15 +213,18 @@ def _begin(setup: Setup, field: Field, unknowns: Unknowns, whole: Batch) -> Esti
 
 
 def _exact(setup: Setup, field: Field, unknowns: Unknowns, whole: Batch) -> Estimate | None:
-    """Without process noise, cut at jumps; None unless hardly a row is rejected and the rest are sensor noise."""
+    """Without process noise, cut at jumps; None unless hardly a row is rejected and the rest are sensor noise.
+
+    Its pass is the one at the given values.
+    """
     start = replace(_begin(setup, field, unknowns, whole), gate=GATE)
     cut = _cut(setup, start)
     if cut is None:
         return None
-    passed = setup.make(field, cut.batch, setup.plan).run(unknowns.values, cut.noise, GATE, False)
+    passed = setup.make(field, cut.batch, setup.plan).run(unknowns.values, cut.noise, GATE)
     ratio = mean_squares(passed)
     explained = rejected_rows(passed).mean() < FEW_REJECTED and np.all((ratio > 0.3) & (ratio < 2.0))
-    return cut if explained else None
+    return replace(cut, solution=replace(cut.solution, passed=passed)) if explained else None
 
 
 def _with_noise(setup: Setup, now: Estimate, grid: Sequence[float] = GRID) -> Estimate:

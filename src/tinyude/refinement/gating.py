@@ -33,7 +33,7 @@ def cut_at_jumps(batch: Batch, passed: Passed) -> list[Stretch]:
     for number, stretch in enumerate(batch.stretches):
         rows = batch.rows_of(number)
         jumps = _jumps(rejected[rows])
-        begins, ends = [0, *jumps], [*(_began(passed.innovations[rows], jump) for jump in jumps), len(stretch)]
+        begins, ends = [0, *jumps], [*_began(passed.innovations[rows], jumps), len(stretch)]
         parts.extend(
             stretch.cut(a, b) if (a, b) != (0, len(stretch)) else stretch
             for a, b in zip(begins, ends, strict=True)
@@ -42,16 +42,24 @@ def cut_at_jumps(batch: Batch, passed: Passed) -> list[Stretch]:
     return parts
 
 
-def _began(innovations: Array, jump: int) -> int:
-    """The row from which innovations have the sign of the jump: that of a rate shows in the position bit by bit."""
-    earlier = innovations[:jump]
-    if not np.isfinite(earlier).any(axis=0).all():
-        return jump  # a channel was stuck or lost until then
-    typical = np.sqrt(np.nanmean(earlier**2, axis=0)) + 1e-300
-    channel = int(np.nanargmax(np.abs(innovations[jump]) / typical))
-    before = innovations[:jump, channel] * np.sign(innovations[jump, channel])
-    other = np.flatnonzero(~(before > 0.0))
-    return int(other[-1]) + 1 if len(other) else 0
+def _began(innovations: Array, jumps: Sequence[int]) -> list[int]:
+    """For each jump the row from which innovations have its sign: that of a rate shows in the position bit by bit."""
+    if not jumps:
+        return []
+    power = np.cumsum(np.nan_to_num(innovations) ** 2, axis=0)
+    count = np.cumsum(np.isfinite(innovations), axis=0)
+    found = []
+    for jump in jumps:
+        if not count[jump - 1].all():
+            found.append(jump)  # a channel was stuck or lost until then
+            continue
+        typical = np.sqrt(power[jump - 1] / count[jump - 1]) + 1e-300
+        channel = int(np.nanargmax(np.abs(innovations[jump]) / typical))
+        side, begin = innovations[:, channel] * np.sign(innovations[jump, channel]), jump
+        while begin > 0 and side[begin - 1] > 0.0:
+            begin -= 1
+        found.append(begin)
+    return found
 
 
 def _jumps(rejected: Array) -> list[int]:

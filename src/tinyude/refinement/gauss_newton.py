@@ -67,13 +67,16 @@ def gauss_newton(
     gate: float = 0.0,
     steps: int = 6,
     spent: Callable[[], bool] = bool,
+    begun: Passed | None = None,
 ) -> Solution:  # fmt: skip
     """At most `steps` accepted steps from the given values, or until the work that may be done is `spent`.
+
+    begun: the pass at the given values, where it was made before.
 
     A trial step is judged with gains, variances and rejected rows as they were before it, so that cost is one
     function of the unknowns; after a step they are found anew.
     """
-    passed = filter_.run(unknowns.values, noise, gate)
+    passed = begun or filter_.run(unknowns.values, noise, gate)
     damping = FIRST_DAMPING
     for number in range(steps):
         if not len(unknowns) or spent() or not np.isfinite(passed.cost):

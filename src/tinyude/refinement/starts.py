@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,11 +45,32 @@ class Sensing:
         return tuple(found[c] for c in range(len(self.sigma)))
 
 
-def start_state(stretch: Stretch, sensing: Sensing) -> tuple[Array, Array]:
+class _Fit(NamedTuple):
+    """A polynomial from the beginning of a stretch: by powers of the time, half its length, its misfit over sigma."""
+
+    coefficients: Array
+    half: float
+    misfit: float
+
+
+NOTHING = _Fit(np.zeros(1), 1.0, 1e3)  # of a column without a sample
+
+
+def with_starts(stretches: Sequence[Stretch], sensing: Sensing) -> list[Stretch]:
+    """The stretches, each starting from its own first rows."""
+    channels = sorted(set(sensing.channel) - {-1})
+    fits = {c: _fits(stretches, c, float(sensing.sigma[c])) for c in channels}
+    made = []
+    for k, stretch in enumerate(stretches):
+        start, variance = _start_state({c: fits[c][k] for c in channels}, sensing)
+        made.append(replace(stretch, start=start, start_variance=variance))
+    return made
+
+
+def _start_state(fits: Mapping[int, _Fit], sensing: Sensing) -> tuple[Array, Array]:
     """The state at the first row, and the variance of each entry."""
     count = len(sensing.channel)
     x, variance = np.zeros(count), np.zeros(count)
-    fits = {c: _fit(stretch.times, stretch.samples[:, c], float(sensing.sigma[c])) for c in set(sensing.channel) - {-1}}
     for state, (channel, order) in enumerate(zip(sensing.channel, sensing.order, strict=True)):
         if channel < 0:
             x[state], spread = sensing.guess[state]
@@ -67,34 +88,53 @@ def start_state(stretch: Stretch, sensing: Sensing) -> tuple[Array, Array]:
     return x, variance
 
 
-def _fit(times: Array, column: Array, sigma: float) -> tuple[Array, float, float]:
-    """The longest polynomial at the beginning whose misfit is noise: coefficients, half width, misfit / sigma."""
-    good = np.flatnonzero(np.isfinite(column[: LENGTHS[-1] * 2]))
-    best: tuple[Array, float, float] | None = None
+def _fits(stretches: Sequence[Stretch], channel: int, sigma: float) -> list[_Fit]:
+    """For each stretch the longest polynomial at the beginning of a channel whose misfit is noise."""
+    times, values = zip(*(_first_rows(stretch, channel) for stretch in stretches), strict=True)
+    best = [NOTHING] * len(stretches)
+    for count in range(1, LENGTHS[0]):  # hardly any samples
+        for k, fit in _polynomials(times, values, [k for k, t in enumerate(times) if len(t) == count], count, sigma):
+            best[k] = fit
+    going = [k for k, t in enumerate(times) if len(t) >= LENGTHS[0]]
     for length in LENGTHS:
-        rows = good[:length]
-        if best is not None and len(rows) < length:
-            break
-        order = min(ORDER if len(rows) >= 7 else 2, max(len(rows) - 2, 0))
-        if len(rows) == 0:
-            return np.zeros(1), 1.0, 1e3
-        t = times[rows] - times[0]
-        reach = max(float(t[-1]), 1e-12)
-        design = (t[:, None] / reach) ** np.arange(order + 1)
-        found, *_ = np.linalg.lstsq(design, column[rows], rcond=None)
-        freedom = max(len(rows) - order - 1, 1)
-        misfit = float(np.sqrt(np.sum((column[rows] - design @ found) ** 2) / freedom) / sigma)
-        if best is not None and misfit**2 > 1.0 + 4.0 / np.sqrt(2.0 * freedom):
-            break
-        best = found / reach ** np.arange(order + 1), 0.5 * reach, misfit
-    assert best is not None
+        going = [k for k in going if len(times[k]) >= length]
+        fits = _polynomials(times, values, going, length, sigma)
+        most = 1.0 + 4.0 / np.sqrt(2.0 * _freedom(length))
+        going = []
+        for k, fit in fits:
+            if best[k] is NOTHING or fit.misfit**2 <= most:
+                best[k] = fit
+                going.append(k)
     return best
 
 
-def with_starts(stretches: Sequence[Stretch], sensing: Sensing) -> list[Stretch]:
-    """The stretches, each starting from its own first rows."""
-    made = []
-    for stretch in stretches:
-        start, variance = start_state(stretch, sensing)
-        made.append(replace(stretch, start=start, start_variance=variance))
-    return made
+def _first_rows(stretch: Stretch, channel: int) -> tuple[Array, Array]:
+    """Times since the beginning and values of a channel's first samples."""
+    column = stretch.samples[: LENGTHS[-1] * 2, channel]
+    rows = np.flatnonzero(np.isfinite(column))[: LENGTHS[-1]]
+    return stretch.times[rows] - stretch.times[0], column[rows]
+
+
+def _order(rows: int) -> int:
+    return min(ORDER if rows >= 7 else 2, max(rows - 2, 0))
+
+
+def _freedom(rows: int) -> int:
+    return max(rows - _order(rows) - 1, 1)
+
+
+def _polynomials(
+    times: Sequence[Array], values: Sequence[Array], which: Sequence[int], rows: int, sigma: float
+) -> list[tuple[int, _Fit]]:
+    """Polynomials through the first rows of those stretches, all at once."""
+    if not which:
+        return []
+    t, y = (np.stack([column[k][:rows] for k in which]) for column in (times, values))
+    reach = np.maximum(t[:, -1], 1e-12)
+    powers = np.arange(_order(rows) + 1)
+    design = (t / reach[:, None])[..., None] ** powers
+    across = np.swapaxes(design, 1, 2)
+    found = np.linalg.solve(across @ design, across @ y[..., None])
+    misfit = np.sqrt(np.sum((y - (design @ found)[..., 0]) ** 2, axis=1) / _freedom(rows)) / sigma
+    coefficients = found[..., 0] / reach[:, None] ** powers
+    return [(k, _Fit(coefficients[j], 0.5 * float(reach[j]), float(misfit[j]))) for j, k in enumerate(which)]

@@ -130,11 +130,8 @@ def _floor(observed: Observed, targets: Targets, model: Model) -> Array:
     with np.errstate(all="ignore"):
         slopes = program_numpy(program_derivative(model_program(model), range(states)), point)
     slopes = np.nan_to_num(slopes.reshape(len(point), states, states))[targets.owner]
-    columns = []
-    for state in range(states):
-        rows = noise_rows(targets, observed.lengths, observed.noise.sigma, state, slopes[:, state])
-        columns.append(np.sqrt(np.add.reduceat(rows.weights**2, rows.begin)))
-    return np.stack(columns, axis=-1)
+    rows = noise_rows(targets, observed.lengths, observed.noise.sigma, {i: slopes[:, i] for i in range(states)})
+    return np.sqrt(rows.variance()).reshape(-1, states)
 
 
 def _room(observed: Observed, run: Array, centre: Array, half: Array, excess: Array) -> Array:

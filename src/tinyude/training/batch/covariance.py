@@ -6,7 +6,7 @@ of a state is known, banded, and can be whitened exactly.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -41,6 +41,13 @@ class NoiseRows:
     length: Array  # (rows,)
     weights: Array
 
+    def variance(self) -> Array:
+        """Of each row."""
+        order = np.argsort(self.begin)
+        answer = np.empty(len(order))
+        answer[order] = np.add.reduceat(self.weights**2, self.begin[order])
+        return answer
+
     def covariance(self) -> Array:
         """Of rows j + d and j at [d, j]: the lower band."""
         earliest = np.minimum.accumulate(self.first[::-1])[::-1]  # of this row and all after it
@@ -62,33 +69,29 @@ def band_covariance(first: Array, begin: Array, length: Array, weights: Array, w
     return band
 
 
-def interleaved(parts: Sequence[NoiseRows]) -> NoiseRows:
-    """Rows of several states, window by window."""
-    shift = np.cumsum([0] + [len(part.weights) for part in parts[:-1]])
-    first, length = (np.stack([getattr(part, name) for part in parts], axis=1).ravel() for name in ("first", "length"))
-    begin = np.stack([part.begin + s for part, s in zip(parts, shift, strict=True)], axis=1).ravel()
-    return NoiseRows(first, begin, length, np.concatenate([part.weights for part in parts]))
+def noise_rows(targets: Targets, lengths: Sequence[int], sigma: Array, slopes: Mapping[int, Array]) -> NoiseRows:
+    """How the targets of some states in each window weigh unit noise of the samples, window by window.
 
-
-def noise_rows(targets: Targets, lengths: Sequence[int], sigma: Array, state: int, slopes: Array) -> NoiseRows:
-    """How the target of a state in each window weighs unit noise of the samples.
-
-    lengths: samples of each run. slopes: df_i/dx at the nodes (nodes, states).
+    lengths: samples of each run. slopes: of each state asked for, df_i/dx at the nodes (nodes, states).
     """
-    channels = len(sigma)
+    channels, states = len(sigma), len(slopes)
     starts = np.concatenate([[0], np.cumsum(lengths)])
     length = (2 * targets.half + 1) * channels
-    begin = np.cumsum(length) - length
-    weights = np.empty(int(np.sum(length)))
-    first_node = np.searchsorted(targets.owner, np.arange(targets.count + 1))
+    begin = np.empty((targets.count, states), dtype=np.int64)
+    weights = np.empty(states * int(np.sum(length)))
+    first_node, filled = targets.first_nodes, 0
     for batch, place in zip(targets.batches, targets.place, strict=True):
         nodes = first_node[place][:, None] + np.arange(first_node[place[0] + 1] - first_node[place[0]])
-        effect = _effects(targets, batch, nodes, state, slopes)  # (windows, channels, poly + 1)
-        noise = sigma * np.sqrt(batch.excess)
-        rows = (effect @ batch.window.rows * noise[:, :, None]).swapaxes(1, 2).reshape(len(place), -1)
-        weights[begin[place][:, None] + np.arange(rows.shape[1])] = rows
+        noise, shape = sigma * np.sqrt(batch.excess), (len(place), 2 * batch.window.half + 1, channels)
+        size = shape[1] * channels
+        for k, (state, slope) in enumerate(slopes.items()):
+            effect = _effects(targets, batch, nodes, state, slope)  # (windows, channels, poly + 1)
+            rows = weights[filled : filled + len(place) * size].reshape(shape).swapaxes(1, 2)
+            np.multiply(effect @ batch.window.rows, noise[:, :, None], out=rows)
+            begin[place, k] = filled + size * np.arange(len(place))
+            filled += len(place) * size
     first = (starts[targets.run] + targets.centre - targets.half) * channels
-    return NoiseRows(first, begin, length, weights)
+    return NoiseRows(np.repeat(first, states), begin.ravel(), np.repeat(length, states), weights)
 
 
 def _effects(targets: Targets, batch: Batch, nodes: Array, state: int, slopes: Array) -> Array:
@@ -122,10 +125,10 @@ class Whitener:
     that what is known exactly of them sharpens the last one.
     """
 
-    def __init__(self, parts: Sequence[NoiseRows]) -> None:
-        self.interleaved = len(parts)
-        self.band = interleaved(parts).covariance()
-        self.variance = self.band[0].reshape(-1, len(parts)).copy()  # (windows, states)
+    def __init__(self, rows: NoiseRows, states: int = 1) -> None:
+        self.interleaved = states
+        self.band = rows.covariance()
+        self.variance = self.band[0].reshape(-1, states).copy()  # (windows, states)
         self.band[0] *= 1.0 + NUGGET
         self.band[0] += 1e-300
         self.factor = cholesky_banded(self.band, lower=True, check_finite=False)

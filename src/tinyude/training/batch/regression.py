@@ -135,8 +135,8 @@ class Regression:
         """
         found = []
         for i in self.helpers if self.options.on is None else ():
-            rows = noise_rows(self.targets, self.lengths, self.noise.sigma, i, self.slopes[:, i])
-            problem = Problem(self.targets, i, self.known_targets[i], [], Whitener([rows]))
+            rows = noise_rows(self.targets, self.lengths, self.noise.sigma, {i: self.slopes[:, i]})
+            problem = Problem(self.targets, i, self.known_targets[i], [], Whitener(rows))
             differs = float(np.mean(problem.y**2)) > CONTRADICTION * problem.whitener.expected
             if differs and problem.size > NOT_A_RATE * float(np.sqrt(np.mean(self.field[:, i] ** 2))):
                 found.append(i)
@@ -271,8 +271,8 @@ class Regression:
         """The regression of one state; learned: slopes (nodes, states) of what was found in a first pass."""
         targets, sigma = self.targets, self.noise.sigma
         own = self.slopes[:, state] if learned is None else self.slopes[:, state] + learned
-        rows = [noise_rows(targets, self.lengths, sigma, i, self.slopes[:, i]) for i in self.helpers]
-        whitener = Whitener([*rows, noise_rows(targets, self.lengths, sigma, state, own)])
+        slopes = {i: self.slopes[:, i] for i in self.helpers} | {state: own}
+        whitener = Whitener(noise_rows(targets, self.lengths, sigma, slopes), len(slopes))
         known = self.known_targets
         return Problem(targets, state, known[state], [known[i] for i in self.helpers], whitener, self.prior)
 

@@ -72,7 +72,7 @@ class Targets:
     @cached_property
     def node_time(self) -> Array:
         """Where each node lies in its run, in samples."""
-        first = self._starts
+        first = self.first_nodes
         time = np.empty(len(self.owner))
         for batch, place in zip(self.batches, self.place, strict=True):
             count = int(first[place[0] + 1] - first[place[0]])
@@ -87,7 +87,7 @@ class Targets:
 
     def filtered_functions(self, functions: Callable[[Array], Array], count: int, state: int) -> Array:
         """Functions of the columns, (nodes, columns) to (nodes, count), as the windows see them (windows, count)."""
-        answer, starts = np.empty((self.count, count)), self._starts
+        answer, starts = np.empty((self.count, count)), self.first_nodes
         bounds = np.searchsorted(starts[:-1], np.arange(0, len(self.owner), AT_ONCE))
         for first, last in zip(bounds, [*bounds[1:], self.count], strict=True):
             nodes = slice(starts[first], starts[last])
@@ -96,7 +96,7 @@ class Targets:
         return answer
 
     @cached_property
-    def _starts(self) -> Array:
+    def first_nodes(self) -> Array:
         """The first node of each window, and how many there are (windows + 1,)."""
         return np.searchsorted(self.owner, np.arange(self.count + 1))
 
@@ -104,7 +104,9 @@ class Targets:
     def _filters(self) -> list[sparse.csr_matrix]:
         shape = (self.count, len(self.owner))
         nodes = np.arange(len(self.owner))
-        return [sparse.csr_matrix((self.weights[:, i], nodes, self._starts), shape) for i in range(self.layout.states)]
+        return [
+            sparse.csr_matrix((self.weights[:, i], nodes, self.first_nodes), shape) for i in range(self.layout.states)
+        ]
 
 
 def make_targets(layout: Layout, batches: Sequence[Batch], inputs: Sequence[Array]) -> Targets:
@@ -152,7 +154,7 @@ def corrected(targets: Targets, field: Callable[[Array], Array]) -> Targets:
         last = _steps(targets, before, now, scale)
     away = _steps(targets, begin, now, scale)
     finite = np.isfinite(field(now)).all(axis=1)
-    defined = np.minimum.reduceat(finite, targets._starts[:-1])
+    defined = np.minimum.reduceat(finite, targets.first_nodes[:-1])
     settled = defined & (last < SETTLED * first) & (away <= 1.0)
     return replace(targets, columns=np.where(settled[targets.owner, None], now, begin))
 
@@ -161,7 +163,7 @@ def _steps(targets: Targets, before: Array, now: Array, scale: Array) -> Array:
     """How far the states of each window moved at most, in units of their range (windows,)."""
     states = len(scale)
     moved = np.abs(now[:, :states] - before[:, :states]) / np.where(scale > 0.0, scale, 1.0)
-    return np.asarray(np.maximum.reduceat(moved.max(axis=1), targets._starts[:-1]))
+    return np.asarray(np.maximum.reduceat(moved.max(axis=1), targets.first_nodes[:-1]))
 
 
 def _moved(targets: Targets, field: Array) -> Array:
@@ -172,32 +174,39 @@ def _moved(targets: Targets, field: Array) -> Array:
     """
     columns = targets.columns.copy()
     layout = targets.layout
-    first_node = np.searchsorted(targets.owner, np.arange(targets.count + 1))
+    first_node = targets.first_nodes
     for batch, place in zip(targets.batches, targets.place, strict=True):
         window, count = batch.window, int(first_node[place[0] + 1] - first_node[place[0]])
         nodes = first_node[place][:, None] + np.arange(count)
-        tau, gauss = node_places(window, layout, count)
-        degree = min(count, DEGREES)
-        basis = legendre(tau, degree + 2)
-        expand = (basis[:, :degree] * gauss[:, None]) * (np.arange(degree) + 0.5)
+        expand = _expansion(window.half, count, bool(layout.inputs))
         for state, (channel, order) in enumerate(zip(layout.channel, layout.order, strict=True)):
             top = _highest(layout, channel)
             series = field[nodes, top] @ expand
             for _ in range(layout.order[top] + 1):
                 series = integral(series) * window.seconds
-            moved = series @ _beyond(window, tau, series.shape[1], order).T
-            columns[nodes.ravel(), state] += moved.ravel()
+            moved = series @ _beyond(window.half, window.poly, count, bool(layout.inputs), series.shape[1], order).T
+            columns[nodes.ravel(), state] += moved.ravel() / window.seconds**order
     return columns
 
 
-def _beyond(window: Window, tau: Array, degrees: int, order: int) -> Array:
-    """A derivative of L_0, L_1, ... at tau less that of the polynomial which a window fits to samples of it.
+@cache
+def _expansion(half: int, count: int, held: bool) -> Array:
+    """Legendre coefficients of a function from its values at a window's nodes (nodes, degrees)."""
+    tau, gauss = _places(half, count, held)
+    degree = min(count, DEGREES)
+    return np.asarray((legendre(tau, degree) * gauss[:, None]) * (np.arange(degree) + 0.5))
+
+
+@cache
+def _beyond(half: int, poly: int, count: int, held: bool, degrees: int, order: int) -> Array:
+    """A derivative by tau of L_0, L_1, ... at the nodes less that of the polynomial which a window fits to samples.
 
     Between few samples a polynomial of lower degree takes up much of a higher one: the window's coefficients hold it.
     """
-    taps = np.arange(-window.half, window.half + 1) / window.half
-    fitted = legendre(tau, window.poly + 1, order) @ (window.rows @ legendre(taps, degrees))
-    return np.asarray((legendre(tau, degrees, order) - fitted) / window.seconds**order)
+    tau, _ = _places(half, count, held)
+    taps = np.arange(-half, half + 1) / half
+    fitted = legendre(tau, poly + 1, order) @ (window_make(half, 1, poly, 1.0).rows @ legendre(taps, degrees))
+    return np.asarray(legendre(tau, degrees, order) - fitted)
 
 
 def _highest(layout: Layout, channel: int) -> int:
@@ -218,10 +227,16 @@ def integral(series: Array) -> Array:
 
 def node_places(window: Window, layout: Layout, count: int) -> tuple[Array, Array]:
     """Where a window's nodes lie in [-1, 1], and the weights of a quadrature over them."""
-    if not layout.inputs:
-        return _gauss(count)
-    bounds = np.arange(count + 1) * 2 * window.half // count
-    return (bounds[:-1] + bounds[1:]) / (2.0 * window.half) - 1.0, np.diff(bounds) / window.half
+    return _places(window.half, count, bool(layout.inputs))
+
+
+@cache
+def _places(half: int, count: int, held: bool) -> tuple[Array, Array]:
+    """The same; held: inputs are, between samples."""
+    if not held:
+        return np.polynomial.legendre.leggauss(count)
+    bounds = np.arange(count + 1) * 2 * half // count
+    return (bounds[:-1] + bounds[1:]) / (2.0 * half) - 1.0, np.diff(bounds) / half
 
 
 def _jets(batch: Batch, layout: Layout, derivative: int) -> Array:
@@ -262,11 +277,6 @@ def _rule(half: int, seconds: float, poly: int, orders: tuple[int, ...], held: b
     if held:
         return nodes_held(window, orders, tau)[0]
     return nodes_gauss(window, next(count for most, count in NODES if half <= most), orders, tau)
-
-
-@cache
-def _gauss(count: int) -> tuple[Array, Array]:
-    return np.polynomial.legendre.leggauss(count)
 
 
 def nodes_held(window: Window, orders: tuple[int, ...], at: float = 0.0) -> tuple[Nodes, Array]:

@@ -7,7 +7,7 @@ from tinyude.data.streams import as_stream
 from tinyude.experiments.zoo import plant_named
 from tinyude.physics import Parameter, Physics
 from tinyude.systems import pendulum
-from tinyude.training.batch.covariance import NoiseRows, Whitener, band_covariance, interleaved, noise_rows
+from tinyude.training.batch.covariance import NoiseRows, Whitener, band_covariance, noise_rows
 from tinyude.training.batch.evidence import posterior
 from tinyude.training.batch.fit import BatchResult, batch_fit
 from tinyude.training.batch.kernel_fit import _missing, _Search, honest_covariance, make_inputs
@@ -72,8 +72,8 @@ def test_local_windows_never_touch_missing_samples() -> None:
         assert not np.any((lowest < 410) & (highest >= 400))
 
 
-def targets_of_noise(seed: int) -> tuple[Problem, NoiseRows]:
-    """A rotation known in full: what the windows leave is noise alone."""
+def targets_of_noise(seed: int, states: int = 1) -> tuple[Problem, NoiseRows]:
+    """A rotation known in full: what the windows leave is noise alone; the noise of so many states."""
     rng = np.random.default_rng(seed)
     physics = Physics(["x", "y"], ["3*y", "-3*x"])
     t = np.arange(3000) * 2e-3
@@ -82,15 +82,17 @@ def targets_of_noise(seed: int) -> tuple[Problem, NoiseRows]:
     batches, _ = local_windows([samples], noise, 2e-3)
     targets = make_targets(Layout((0, 1), (0, 0), 2e-3, ("x", "y")), batches, [np.zeros((3000, 0))])
     field, slopes = physics.field(targets.columns), physics.jacobian(targets.columns)
-    rows = noise_rows(targets, [3000], noise.sigma, 0, slopes[:, 0])
+    rows = noise_rows(targets, [3000], noise.sigma, {i: slopes[:, i] for i in range(states)})
     target = targets.dx[:, 0] - targets.filtered(field[:, 0], 0)
-    return Problem(targets, 0, target, [], Whitener([rows])), rows
+    return Problem(targets, 0, target, [], Whitener(rows, states)), rows
 
 
 def test_whitener_makes_noise_white() -> None:
     problem, rows = targets_of_noise(1)
     assert np.mean(problem.y**2) == pytest.approx(problem.whitener.expected, rel=0.15)
-    assert np.allclose(problem.whitener.variance[:, 0], np.add.reduceat(rows.weights**2, rows.begin))
+    squares = [np.sum(rows.weights[b : b + n] ** 2) for b, n in zip(rows.begin, rows.length, strict=True)]
+    assert np.allclose(problem.whitener.variance[:, 0], squares)
+    assert np.allclose(rows.variance(), squares)
 
 
 def test_problem_columns_are_designs_of_their_values() -> None:
@@ -112,8 +114,7 @@ def test_whitener_expects_what_drawn_noise_gives() -> None:
 
 
 def test_band_covariance_is_that_of_the_rows_in_both_engines() -> None:
-    _, first = targets_of_noise(4)
-    rows = interleaved([first, NoiseRows(first.first, first.begin, first.length, np.cos(first.weights))])
+    _, rows = targets_of_noise(4, states=2)
     band, count = rows.covariance(), len(rows.first)
     dense = np.zeros((count, int(np.max(rows.first + rows.length))))
     for j in range(count):
