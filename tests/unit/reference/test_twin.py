@@ -10,6 +10,14 @@ ROOT = Path(__file__).parents[3]
 CORE, REFERENCE = ROOT / "core" / "src", ROOT / "src" / "tinyude" / "reference"
 PUBLIC = ROOT / "core" / "include" / "tinyude.h"
 LEARNER_FILES = ("learner", "acceptance", "calibration", "training", "start", "view", "state")  # of tu_learner_*
+# Sources beyond the one that has a header's name: the twin of their functions is in the header's module.
+FURTHER_SOURCES = {
+    "regression/library_solve.c": "regression/library.h",
+    "regression/targets_solve.c": "regression/targets.h",
+    "signal/window_fit.c": "signal/window.h",
+    "signal/window_make.c": "signal/window.h",
+    "network/dense_gradient.c": "network/dense.h",
+}
 
 # C functions without a namesake, by what their names contain, and why.
 NO_TWIN = {
@@ -51,6 +59,17 @@ def declared(header: Path) -> list[str]:
     return re.findall(r"^[A-Za-z_][\w \*]*?\b(tu_\w+)\(", text, flags=re.MULTILINE)
 
 
+def implemented(source: Path) -> list[str]:
+    """Names of the functions that a C source defines for others."""
+    text = re.sub(r"/\*.*?\*/|^#.*?$", "", source.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    return re.findall(r"^(?!static)[A-Za-z_][\w \*]*?\b(tu_\w+)\([^;{]*\)\s*\{", text, flags=re.MULTILINE)
+
+
+def sources() -> list[str]:
+    paths = (path.relative_to(CORE) for path in CORE.rglob("*.c"))
+    return sorted(path.as_posix() for path in paths if path.parts[0] != "service")
+
+
 def defined(module: Path) -> set[str]:
     """Functions of a module, and for each of its classes `<class>_<method>`."""
     names = set()
@@ -82,6 +101,16 @@ def test_twin_every_function_of_a_header_has_its_namesake(header: str) -> None:
     assert not missing
 
 
+@pytest.mark.parametrize("source", sources())
+def test_twin_of_a_function_is_in_the_file_of_the_same_name(source: str) -> None:
+    header = FURTHER_SOURCES.get(source, source.removesuffix(".c") + ".h")
+    if header in (*NO_MODULE, NUMPY_HAS):
+        return
+    names = defined((REFERENCE / header).with_suffix(".py"))
+    wanted = [name for name in implemented(CORE / source) if needs_twin(name)]
+    assert not [name for name in wanted if name.removeprefix("tu_") not in names]
+
+
 def test_twin_every_operation_of_a_learner_has_its_namesake() -> None:
     names = set().union(*(defined(REFERENCE / f"{file}.py") for file in LEARNER_FILES))
     operations = [name for name in declared(PUBLIC) if name.startswith("tu_learner_")]
@@ -100,6 +129,8 @@ def test_twin_exceptions_are_used() -> None:
     for pattern in NO_TWIN:
         assert any(re.search(pattern, name) for name in every), pattern
     assert set(NO_MODULE) <= set(headers())
+    assert set(FURTHER_SOURCES) <= set(sources()) and set(FURTHER_SOURCES.values()) <= set(headers())
+    assert sum(len(implemented(CORE / source)) for source in sources()) > 100  # the pattern finds them
 
 
 def test_core_has_at_most_sixteen_entries() -> None:
