@@ -4,13 +4,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from engines import both_engines, needs_core, states_after
 
-from tinyude import native
 from tinyude.boards.memory_presets import board_config
 from tinyude.physics.library import default_terms, linear_terms
 from tinyude.systems import pendulum
-from tinyude.training.engines import ReferenceLearner
-from tinyude.training.known import known_functions, known_programs
 from tinyude.training.restart import restart
 
 CLOSE = 1e-9
@@ -25,7 +23,7 @@ RUNS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-@pytest.mark.skipif(not native.available(), reason="the core is not compiled")
+@needs_core
 @pytest.mark.parametrize("name", RUNS)
 def test_engines_agree_after_a_run(name: str) -> None:
     preset, settings = RUNS[name]
@@ -33,8 +31,7 @@ def test_engines_agree_after_a_run(name: str) -> None:
     terms = default_terms(PLANT.physics, {}) if preset == "default" else []
     settings = {"calibration": 1500, "updates": UPDATES, "train_every": 0, **settings}
     config = board_config(PLANT.physics, preset, samples=len(samples), terms=terms, **settings)
-    core = native.NativeLearner(config, known_programs(PLANT.physics, terms, config.on), "float64")
-    reference = ReferenceLearner(config, known_functions(PLANT.physics, terms, config.on))
+    core, reference = both_engines(config, PLANT.physics, terms)
     for learner in (core, reference):
         learner.push(samples)
         learner.finish()
@@ -46,7 +43,7 @@ def test_engines_agree_after_a_run(name: str) -> None:
         assert np.abs(found[part] - expected[part]).max(initial=0.0) <= CLOSE * size, part
 
 
-@pytest.mark.skipif(not native.available(), reason="the core is not compiled")
+@needs_core
 @pytest.mark.parametrize(("residual", "taken"), [("cogging", True), ("linear", False)])
 def test_engines_agree_on_a_second_start(residual: str, taken: bool) -> None:
     """Cogging is learned from the second start alone; where the library holds all there is, neither is of use."""
@@ -57,8 +54,7 @@ def test_engines_agree_on_a_second_start(residual: str, taken: bool) -> None:
         plant.physics, samples=len(samples), period=0.004, terms=library, network_nodes=3, stride=4, max_half=60,
         calibration=2000, block=20, train_every=0, holdout=200, updates=800,
     )  # fmt: skip
-    core = native.NativeLearner(config, known_programs(plant.physics, library, config.on), "float64")
-    reference = ReferenceLearner(config, known_functions(plant.physics, library, config.on))
+    core, reference = both_engines(config, plant.physics, library)
     first = []
     for learner in (core, reference):
         learner.push(samples)
@@ -72,7 +68,7 @@ def test_engines_agree_on_a_second_start(residual: str, taken: bool) -> None:
         assert np.array_equal(before, after["average"][:WEIGHTS]) is not taken
 
 
-@pytest.mark.skipif(not native.available(), reason="the core is not compiled")
+@needs_core
 @pytest.mark.parametrize("recalibrate", [True, False])
 def test_engines_agree_on_a_recalibration(recalibrate: bool) -> None:
     """The sensor gets eight times as noisy: both engines calibrate once more at the same moment, unless told not to."""
@@ -83,17 +79,13 @@ def test_engines_agree_on_a_recalibration(recalibrate: bool) -> None:
     config = board_config(
         PLANT.physics, samples=len(samples), terms=terms, calibration=1500, stride=5, hidden=(), recalibrate=recalibrate
     )
-    core = native.NativeLearner(config, known_programs(PLANT.physics, terms, config.on), "float64")
-    reference = ReferenceLearner(config, known_functions(PLANT.physics, terms, config.on))
-    for learner in (core, reference):
-        learner.push(samples)
-    found, expected = core.state(), reference.state()
+    found, expected = states_after(samples, config, PLANT.physics, terms)
     assert found["recalibrations"] == expected["recalibrations"] == int(recalibrate)
     assert found["window_half"] == expected["window_half"] and found["accepted"] == expected["accepted"]
     np.testing.assert_allclose(found["sigma"], expected["sigma"], rtol=CLOSE)
 
 
-@pytest.mark.skipif(not native.available(), reason="the core is not compiled")
+@needs_core
 @pytest.mark.parametrize("hidden", [(), (4,)])
 def test_engines_agree_when_the_dynamics_change(hidden: tuple[int, ...]) -> None:
     changing = pendulum(damping_change=(12.0, 1.6))
@@ -103,16 +95,12 @@ def test_engines_agree_when_the_dynamics_change(hidden: tuple[int, ...]) -> None
         changing.physics, samples=len(samples), period=0.005, terms=terms, hidden=hidden, network_nodes=3,
         stride=2, max_half=40, calibration=400, block=40, train_every=200,
     )  # fmt: skip
-    core = native.NativeLearner(config, known_programs(changing.physics, terms, config.on), "float64")
-    reference = ReferenceLearner(config, known_functions(changing.physics, terms, config.on))
-    for learner in (core, reference):
-        learner.push(samples)
-    found, expected = core.state(), reference.state()
+    found, expected = states_after(samples, config, changing.physics, terms)
     assert list(found["changed_at"]) == list(expected["changed_at"]) and found["changes"] == 1
     np.testing.assert_allclose(found["coefficients"], expected["coefficients"], rtol=CLOSE, atol=CLOSE)
 
 
-@pytest.mark.skipif(not native.available(), reason="the core is not compiled")
+@needs_core
 @pytest.mark.parametrize("needed", [True, False])
 def test_engines_agree_on_a_network_that_is_judged_in_the_stream(needed: bool) -> None:
     samples = PLANT.stream(noise=0.01, seed=2, seconds=24.0)[1][::5]
@@ -121,11 +109,7 @@ def test_engines_agree_on_a_network_that_is_judged_in_the_stream(needed: bool) -
         PLANT.physics, samples=len(samples), period=0.005, terms=terms, hidden=(6,), network_nodes=1, stride=2,
         max_half=40, calibration=400, block=10, train_every=4, holdout=64, updates=300, judged=True,
     )  # fmt: skip
-    core = native.NativeLearner(config, known_programs(PLANT.physics, terms, config.on), "float64")
-    reference = ReferenceLearner(config, known_functions(PLANT.physics, terms, config.on))
-    for learner in (core, reference):
-        learner.push(samples)
-    found, expected = core.state(), reference.state()
+    found, expected = states_after(samples, config, PLANT.physics, terms)
     assert bool(found["network_on"][0]) == bool(expected["network_on"][0]) == needed
     assert found["rolled_back"] == expected["rolled_back"]
     np.testing.assert_allclose(found["average"], expected["average"], atol=1e-7)

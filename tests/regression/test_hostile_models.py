@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,31 +30,20 @@ def parts(fitted: tu.UDE, tmp_path_factory: pytest.TempPathFactory) -> tuple[str
         return file.metadata()["tinyude"], arrays
 
 
-def setting(name: str, value: Any) -> Callable[[dict, dict], None]:
+def entry(part: str, name: str, value: Any) -> Callable[[dict, dict], None]:
     def change(header: dict, arrays: dict) -> None:
-        header["config"][name] = value
+        header[part][name] = value
 
     return change
+
+
+setting, finding, argument = (partial(entry, part) for part in ("config", "diagnostics", "estimator"))
 
 
 def numbers(name: str, value: float) -> Callable[[dict, dict], None]:
     def change(header: dict, arrays: dict) -> None:
         arrays[name] = arrays[name].copy()
         arrays[name].flat[0] = value
-
-    return change
-
-
-def finding(name: str, value: Any) -> Callable[[dict, dict], None]:
-    def change(header: dict, arrays: dict) -> None:
-        header["diagnostics"][name] = value
-
-    return change
-
-
-def argument(name: str, value: Any) -> Callable[[dict, dict], None]:
-    def change(header: dict, arrays: dict) -> None:
-        header["estimator"][name] = value
 
     return change
 

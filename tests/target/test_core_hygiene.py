@@ -2,12 +2,11 @@
 
 import json
 import re
-import shutil
-import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+from tool_calls import call
 
 import tinyude as tu
 from tinyude.boards.memory_presets import board_config
@@ -29,15 +28,6 @@ ARM = ["-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16"]
 HOSTILE_SAMPLES = 1_000_000
 LEAST_LINES, LEAST_BRANCHES = 95.0, 90.0
 Record = Callable[[str, object], None]
-
-
-def call(command: Sequence[str | Path], folder: Path) -> str:
-    """Output of a tool that must be there and succeed."""
-    if shutil.which(str(command[0])) is None:
-        pytest.skip(f"{command[0]} is not installed; tools/install_emulators.sh installs it")
-    done = subprocess.run([str(part) for part in command], cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"{command[0]} failed:\n{(done.stdout + done.stderr)[-4000:]}"
-    return done.stdout
 
 
 def build_drivers(folder: Path, flags: Sequence[str]) -> list[Path]:

@@ -3,13 +3,14 @@
 import re
 import shutil
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tool_calls import call
 
 import tinyude as tu
 from tinyude import native
@@ -37,15 +38,6 @@ EXAMPLES = {
 }
 Record = Callable[[str, object], None]
 pytestmark = pytest.mark.skipif(not native.available(), reason="an arena's size needs the compiled core")
-
-
-def call(command: Sequence[str | Path], folder: Path) -> str:
-    """Output of a tool that must be there and succeed."""
-    if shutil.which(str(command[0])) is None:
-        pytest.skip(f"{command[0]} is not installed")
-    done = subprocess.run([str(part) for part in command], cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"{command[0]} failed:\n{(done.stdout + done.stderr)[-4000:]}"
-    return done.stdout
 
 
 def heater(seconds: float) -> tuple[np.ndarray, np.ndarray]:

@@ -95,4 +95,13 @@ static void push_stream(board *b, plant *p, int samples)
     }
 }
 
+/* Two boards alike; the first has learned from a stream. */
+static void start_pair(board *first, board *second, const tu_config *config, plant *p, uint32_t seed, int samples)
+{
+    board_start(first, config);
+    board_start(second, config);
+    plant_start(p, config->states, seed);
+    push_stream(first, p, samples);
+}
+
 #endif

@@ -57,10 +57,7 @@ static void forged_states_stay_in_the_arena(const setup *tried, int *taken, int 
     board first, second;
     flash f;
     plant p;
-    board_start(&first, &config);
-    board_start(&second, &config);
-    plant_start(&p, config.states, 3);
-    push_stream(&first, &p, LEARNED);
+    start_pair(&first, &second, &config, &p, 3, LEARNED);
     tu_storage storage = storage_of(&f, tu_service_save_bytes(first.service));
     CHECK(tu_service_save(first.service, &storage) == TU_OK);
     run_all(&first);
@@ -87,10 +84,7 @@ static void a_reset_ends_the_save(void)
     board b, other;
     flash f;
     plant p;
-    board_start(&b, &config);
-    board_start(&other, &config);
-    plant_start(&p, config.states, 5);
-    push_stream(&b, &p, LEARNED);
+    start_pair(&b, &other, &config, &p, 5, LEARNED);
     tu_storage storage = storage_of(&f, tu_service_save_bytes(b.service));
     CHECK(tu_service_save(b.service, &storage) == TU_OK);
     run_all(&b);

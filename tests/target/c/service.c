@@ -68,10 +68,7 @@ static void loading_is_a_gap(const setup *tried, int samples)
     board first, second;
     flash f;
     plant p;
-    board_start(&first, &config);
-    board_start(&second, &config);
-    plant_start(&p, config.states, 3);
-    push_stream(&first, &p, samples);
+    start_pair(&first, &second, &config, &p, 3, samples);
     tu_storage storage = storage_of(&f, tu_service_save_bytes(first.service));
     CHECK(tu_service_load(second.service, &storage) == TU_NOTHING_SAVED);
     CHECK(tu_service_save(first.service, &storage) == TU_OK);
@@ -107,10 +104,7 @@ static void every_power_cut_leaves_a_whole_state(void)
     config.reservoir = 20;
     config.holdout = 4;
     config.batch = 4;
-    board_start(&b, &config);
-    board_start(&cut, &config);
-    plant_start(&p, config.states, 4);
-    push_stream(&b, &p, 1500);
+    start_pair(&b, &cut, &config, &p, 4, 1500);
     uint32_t bytes = tu_service_save_bytes(b.service);
     tu_storage storage = storage_of(&f, bytes);
     CHECK(tu_service_save(b.service, &storage) == TU_OK);

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import distributed
 import fsspec
@@ -68,6 +69,10 @@ def template(plant: Path) -> str:
     return f"{plant}/logs/{{machine}}/{{date}}.parquet"
 
 
+def fit_plant(plant: Path, **options: Any) -> tu.fleet.FleetResult:
+    return tu.fleet.fit(template(plant), plant / "rig.toml", terms=TERMS, options=QUICK, **options)
+
+
 def results(out: Path) -> dict[str, int]:
     """Result files with their time of change in nanoseconds."""
     return {str(path): path.stat().st_mtime_ns for path in (out / "units").rglob("*.parquet")}
@@ -83,7 +88,7 @@ def until(condition: Callable[[], bool], what: str) -> None:
 @pytest.fixture(scope="module")
 def fitted(plant: Path, threads: distributed.Client, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("fitted")
-    tu.fleet.fit(template(plant), plant / "rig.toml", out=out, terms=TERMS, options=QUICK, client=threads)
+    fit_plant(plant, out=out, client=threads)
     return out
 
 
@@ -110,15 +115,7 @@ def test_fit_flags_the_machine_that_changed(fitted: Path) -> None:
 def test_fit_resumes_without_computing_anything_again(plant: Path, fitted: Path, threads: distributed.Client) -> None:
     before = results(fitted)
     calls: list[object] = []
-    again = tu.fleet.fit(
-        template(plant),
-        plant / "rig.toml",
-        out=fitted,
-        terms=TERMS,
-        options=QUICK,
-        client=threads,
-        started=calls.append,
-    )
+    again = fit_plant(plant, out=fitted, client=threads, started=calls.append)
     assert results(fitted) == before and len(again.rows) == MACHINES * WEEKS + 3
     assert not calls  # not even a cluster was needed
 
@@ -129,7 +126,7 @@ def test_fit_knows_the_same_content_under_another_time_of_change(
     models = {path: path.stat().st_mtime_ns for path in (fitted / "models").rglob("*.tinyude")}
     log = plant / "logs" / "arm-0001" / "2026-01-05.parquet"
     os.utime(log, (1, 1))
-    tu.fleet.fit(template(plant), plant / "rig.toml", out=fitted, terms=TERMS, options=QUICK, client=threads)
+    fit_plant(plant, out=fitted, client=threads)
     assert {path: path.stat().st_mtime_ns for path in (fitted / "models").rglob("*.tinyude")} == models
 
 
@@ -235,9 +232,7 @@ def test_killed_worker_loses_nothing_and_repeats_nothing(plant: Path, tmp_path: 
                 killed.append(next(iter(cluster.workers.values())).pid)
                 os.kill(killed[0], signal.SIGKILL)
 
-        found = tu.fleet.fit(
-            template(plant), plant / "rig.toml", out=tmp_path, terms=TERMS, options=QUICK, client=client, progress=kill
-        )
+        found = fit_plant(plant, out=tmp_path, client=client, progress=kill)
     assert killed
     assert found.units.height == MACHINES * WEEKS + 3 == len(results(tmp_path))
     assert found.units.filter(pl.col("status") == "ok").height == MACHINES * WEEKS
@@ -297,15 +292,7 @@ def test_scheduler_by_hand_that_dies_is_told_and_the_run_resumes(
                 scheduler.kill()
 
         with pytest.raises(tu.TinyUDEError, match="scheduler is gone"):
-            tu.fleet.fit(
-                template(plant),
-                plant / "rig.toml",
-                out=out,
-                terms=TERMS,
-                options=QUICK,
-                scheduler=address,
-                progress=kill,
-            )
+            fit_plant(plant, out=out, scheduler=address, progress=kill)
     assert "Traceback" not in capfd.readouterr().err  # it is told once, in one line
     kept = {path: stamp for path, stamp in results(out).items() if "arm-9" not in path}
     assert 3 <= len(kept) < MACHINES * WEEKS + 3
@@ -326,7 +313,7 @@ def test_scheduler_by_hand_that_dies_is_told_and_the_run_resumes(
 def test_fit_says_that_no_scheduler_answers(plant: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tinyude.fleet.cluster.CONNECT", "1s")
     with pytest.raises(tu.TinyUDEError, match=r"No scheduler answers at tcp://127.0.0.1:9 .*dask scheduler"):
-        tu.fleet.fit(template(plant), plant / "rig.toml", terms=TERMS, options=QUICK, scheduler="tcp://127.0.0.1:9")
+        fit_plant(plant, scheduler="tcp://127.0.0.1:9")
 
 
 def test_fit_refuses_wrong_terms_and_addresses_before_any_work(plant: Path) -> None:

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import sympy as sp
+from engines import both_engines, needs_core
 
 from tinyude import native
 from tinyude.errors import TinyUDEError
@@ -14,13 +15,10 @@ from tinyude.model.simulation import free_run
 from tinyude.physics import Physics
 from tinyude.physics.holds import Hold, learner_holds
 from tinyude.reference.config import Config
-from tinyude.reference.learner import learner_push_many
-from tinyude.reference.state import learner_init
-from tinyude.reference.training import learner_solve
-from tinyude.training.known import known_functions, known_programs
+from tinyude.training.known import known_programs
 from tinyude.ude import UDE
 
-pytestmark = pytest.mark.skipif(not native.available(), reason="the core is not compiled")
+pytestmark = needs_core
 PERIOD, DAMPING = 0.01, 0.4
 PHYSICS = Physics(["theta", "omega"], ["omega", "-9.81*sin(theta) + 6*u"], ["u"])
 TRUTH = Physics(["theta", "omega"], ["omega", f"-9.81*sin(theta) + 6*u - {DAMPING}*omega"], ["u"])
@@ -45,13 +43,11 @@ def record(hold: Hold, rows: int, seed: int = 0) -> np.ndarray:
 def test_engines_agree_on_inputs_that_are_linear_or_shifted(name: str) -> None:
     config = replace(CONFIG, **learner_holds([RIGHT[name]]))
     rows = record(RIGHT[name], 3000)
-    core = native.NativeLearner(config, known_programs(PHYSICS, TERMS, config.on), "float64")
-    core.push(rows)
-    core.call("solve")
-    reference = learner_init(config, known_functions(PHYSICS, TERMS, config.on))
-    learner_push_many(reference, rows)
-    learner_solve(reference)
-    np.testing.assert_allclose(core.state()["coefficients"], reference.library.coefficients, rtol=1e-9)
+    core, reference = both_engines(config, PHYSICS, TERMS)
+    for learner in (core, reference):
+        learner.push(rows)
+        learner.call("solve")
+    np.testing.assert_allclose(core.state()["coefficients"], reference.state()["coefficients"], rtol=1e-9)
 
 
 @pytest.mark.parametrize("name", RIGHT)

@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import sympy as sp
+from engines import needs_core, states_after
 
 from tinyude import native
 from tinyude.physics import Physics
 from tinyude.reference.config import Config
-from tinyude.reference.learner import learner_push_many
 from tinyude.reference.regression.last_good import LOOK, MOST_CREDIT, last_good_end_block
 from tinyude.reference.start import StartModel, learner_start
 from tinyude.reference.state import Learner, learner_init
@@ -75,7 +75,7 @@ def relative_error(coefficients: np.ndarray) -> float:
     return float(np.linalg.norm(found - truth) / np.linalg.norm(truth))
 
 
-@pytest.mark.skipif(not native.available(), reason="the core is not compiled")
+@needs_core
 @pytest.mark.parametrize("fault", ["frozen", "gain drifts", "offset drifts", "swapped"])
 def test_last_good_model_comes_back_when_the_sensor_is_whole(fault: str) -> None:
     """The fault leads the model astray; after it the residual is within 10 % of the truth, and that is counted."""
@@ -89,7 +89,7 @@ def test_last_good_model_comes_back_when_the_sensor_is_whole(fault: str) -> None
     assert learner.state()["returned"] + learner.state()["changes"] >= 1
 
 
-@pytest.mark.skipif(not native.available(), reason="the core is not compiled")
+@needs_core
 def test_last_good_model_stays_beside_one_that_is_as_good() -> None:
     learner = native.NativeLearner(CONFIG, known_programs(PHYSICS, TERMS, CONFIG.on), "float32")
     learner.start(model(CONFIG))
@@ -98,7 +98,7 @@ def test_last_good_model_stays_beside_one_that_is_as_good() -> None:
     assert learner.state()["returned"] == 0
 
 
-@pytest.mark.skipif(not native.available(), reason="the core is not compiled")
+@needs_core
 @pytest.mark.parametrize(
     ("wrong", "error", "held"), [(0.0, 1e-5, True), (0.05, 1e-5, False), (0.0, 1e-2, False)],
     ids=["right and sure", "contradicted", "unsure"],
@@ -107,36 +107,24 @@ def test_model_started_from_is_held_unless_contradicted_or_less_sure(wrong: floa
     """In both engines alike. A solution of the stream's own windows replaces a model that is not held."""
     start = replace(model(CONFIG), coefficients=TRUTH * (1.0 + wrong), errors=np.full(4, error))
     rows = failing("none")[:6000]
-    core = native.NativeLearner(CONFIG, known_programs(PHYSICS, TERMS, CONFIG.on), "float64")
-    core.start(start)
-    core.push(rows)
-    reference = learner_init(CONFIG, known_functions(PHYSICS, TERMS, CONFIG.on))
-    assert learner_start(reference, start)
-    learner_push_many(reference, rows)
-    found = core.state()["coefficients"]
-    np.testing.assert_allclose(found, reference.library.coefficients, rtol=1e-8, atol=1e-10)
+    found, expected = (state["coefficients"] for state in states_after(rows, CONFIG, PHYSICS, TERMS, start))
+    np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-10)
     assert np.array_equal(found, start.coefficients) == held
     assert relative_error(found) < 0.01
 
 
-@pytest.mark.skipif(not native.available(), reason="the core is not compiled")
+@needs_core
 @pytest.mark.parametrize("config", [CONFIG, NETWORK], ids=["terms", "network"])
 def test_engines_agree_on_the_return_to_the_last_good_model(config: Config) -> None:
     rows = failing("swapped")
     rows = np.concatenate([rows[:500], rows[GOOD : GOOD + 3500], rows[-3500:]])
-    core = native.NativeLearner(config, known_programs(PHYSICS, TERMS, config.on), "float64")
-    core.start(model(config))
-    core.push(rows)
-    reference = learner_init(config, known_functions(PHYSICS, TERMS, config.on))
-    assert learner_start(reference, model(config))
-    learner_push_many(reference, rows)
-    state = core.state()
-    assert state["rolled_back"] == reference.counters.rolled_back
-    assert state["returned"] == reference.counters.returned == 1
-    np.testing.assert_allclose(state["coefficients"], reference.library.coefficients, rtol=1e-8, atol=1e-10)
+    found, expected = states_after(rows, config, PHYSICS, TERMS, model(config))
+    assert found["rolled_back"] == expected["rolled_back"]
+    assert found["returned"] == expected["returned"] == 1
+    np.testing.assert_allclose(found["coefficients"], expected["coefficients"], rtol=1e-8, atol=1e-10)
 
 
-@pytest.mark.skipif(not native.available(), reason="the core is not compiled")
+@needs_core
 @pytest.mark.parametrize("wrong", [0.0, 0.25], ids=["stays", "follows"])
 def test_library_learns_beside_a_network_that_is_on(wrong: float) -> None:
     """The network makes up for an offset that the physics has wrong; the terms are right, or off by a quarter."""
@@ -145,17 +133,11 @@ def test_library_learns_beside_a_network_that_is_on(wrong: float) -> None:
     start.weights[-2] = 1.0 / start.dx_scale[0]  # the answer's offset for a
     start = replace(start, network_on=np.array([1, 0]), coefficients=TRUTH * (1.0 + wrong))
     rows = failing("none")[:6000]
-    core = native.NativeLearner(NETWORK, known_programs(physics, TERMS, NETWORK.on), "float64")
-    core.start(start)
-    core.push(rows)
-    reference = learner_init(NETWORK, known_functions(physics, TERMS, NETWORK.on))
-    assert learner_start(reference, start)
-    learner_push_many(reference, rows)
-    state = core.state()
-    np.testing.assert_allclose(state["coefficients"], reference.library.coefficients, rtol=1e-8, atol=1e-10)
-    assert state["network_on"].tolist() == [1, 0] == reference.network_on.astype(int).tolist()
-    assert relative_error(state["coefficients"]) < 0.03
-    assert np.array_equal(state["coefficients"], TRUTH) == (wrong == 0.0)
+    found, expected = states_after(rows, NETWORK, physics, TERMS, start)
+    np.testing.assert_allclose(found["coefficients"], expected["coefficients"], rtol=1e-8, atol=1e-10)
+    assert found["network_on"].tolist() == [1, 0] == np.asarray(expected["network_on"]).astype(int).tolist()
+    assert relative_error(found["coefficients"]) < 0.03
+    assert np.array_equal(found["coefficients"], TRUTH) == (wrong == 0.0)
 
 
 def looked(learner: Learner, gains: list[float]) -> bool:

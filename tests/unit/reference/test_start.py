@@ -5,6 +5,7 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 import sympy as sp
+from engines import needs_core
 
 from tinyude import native
 from tinyude.errors import TinyUDEError
@@ -26,7 +27,6 @@ CONFIG = Config(
 )  # fmt: skip
 STATES = np.array([[0.3, 1.0], [-0.5, 0.2], [0.0, -2.0]])
 
-needs_core = pytest.mark.skipif(not native.available(), reason="the core is not compiled")
 Stream = tuple[float, np.ndarray]
 
 
@@ -44,6 +44,10 @@ def fresh(pendulum: System) -> Learner:
     return learner_init(CONFIG, known_functions(pendulum.physics, TERMS, CONFIG.on))
 
 
+def compiled(pendulum: System, precision: str) -> native.NativeLearner:
+    return native.NativeLearner(CONFIG, known_programs(pendulum.physics, TERMS, CONFIG.on), precision)
+
+
 def test_learner_start_predicts_as_the_model(pendulum: System, taught: tuple[ReferenceLearner, StartModel]) -> None:
     learner = fresh(pendulum)
     assert learner_start(learner, taught[1])
@@ -58,7 +62,7 @@ def test_native_start_agrees_with_the_reference(
     """At once and after more of the stream."""
     learner = fresh(pendulum)
     learner_start(learner, taught[1])
-    core = native.NativeLearner(CONFIG, known_programs(pendulum.physics, TERMS, CONFIG.on), "float64")
+    core = compiled(pendulum, "float64")
     core.start(taught[1])
     nothing = np.zeros((len(STATES), 0))
     np.testing.assert_allclose(core.residual(STATES), learner_residual(learner, STATES, nothing), rtol=1e-12)
@@ -78,7 +82,7 @@ def test_native_start_agrees_with_the_reference(
 def test_native_start_keeps_the_bits_of_the_model(
     pendulum: System, taught: tuple[ReferenceLearner, StartModel]
 ) -> None:
-    core = native.NativeLearner(CONFIG, known_programs(pendulum.physics, TERMS, CONFIG.on), "float32")
+    core = compiled(pendulum, "float32")
     core.start(taught[1])
     state = core.state()
     assert state["calibrated"] and not state["samples"]
@@ -97,7 +101,7 @@ def test_start_refuses_a_model_that_does_not_fit(
 ) -> None:
     model = replace(taught[1], **wrong)
     assert not learner_start(fresh(pendulum), model)
-    core = native.NativeLearner(CONFIG, known_programs(pendulum.physics, TERMS, CONFIG.on), "float32")
+    core = compiled(pendulum, "float32")
     with pytest.raises(TinyUDEError, match="does not fit"):
         core.start(model)
 
@@ -106,7 +110,7 @@ def test_start_refuses_a_model_that_does_not_fit(
 def test_start_keeps_the_terms_while_the_stream_stands_still(
     pendulum: System, taught: tuple[ReferenceLearner, StartModel]
 ) -> None:
-    core = native.NativeLearner(CONFIG, known_programs(pendulum.physics, TERMS, CONFIG.on), "float64")
+    core = compiled(pendulum, "float64")
     core.start(taught[1])
     core.push(0.01 * np.random.default_rng(0).standard_normal((8000, 2)))
     state = core.state()
