@@ -1,4 +1,4 @@
-"""Checks of the arguments of `Physics`: names, and right-hand sides given as SymPy expressions or numbers."""
+"""Checks of the arguments of `Physics`: names, right-hand sides as text, SymPy expressions or numbers, arrays."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from tinyude.errors import TinyUDEError
 from tinyude.physics.expressions import (
     NON_SMOOTH_FUNCTIONS,
     SMOOTH_FUNCTIONS,
+    Array,
     expression_text,
     in_basic_functions,
     is_finite_real,
@@ -55,7 +56,41 @@ def refuse_shared_names(states: tuple[str, ...], inputs: tuple[str, ...], parame
             role[name] = kind
 
 
-def right_hand_side(item: sp.Expr | str | float, known: Sequence[str]) -> str:
+def right_hand_sides(
+    rhs: Sequence[sp.Expr | str | float], states: tuple[str, ...], others: tuple[str, ...]
+) -> tuple[str, ...]:
+    """The right-hand side of each state as text; they may contain states, inputs and parameters."""
+    if callable(rhs) or (isinstance(rhs, Sequence) and any(map(_is_function, rhs))):
+        raise TinyUDEError(
+            "rhs is a Python function, which cannot be differentiated or put on a board; write the rates as text "
+            "or SymPy expressions, e.g. rhs=['omega', '-9.81*sin(theta)']."
+        )
+    if isinstance(rhs, str | sp.Basic):
+        raise TinyUDEError(f"rhs is {rhs!r}; give a list with one right-hand side for each state.")
+    texts = tuple(_right_hand_side(item, (*states, *others)) for item in rhs)
+    if len(texts) != len(states):
+        raise TinyUDEError(
+            f"{len(texts)} right-hand sides for {len(states)} states ({', '.join(states)}); "
+            "give dx/dt of each state, in the same order."
+        )
+    return texts
+
+
+def columns_of(values: Array, names: tuple[str, ...], what: str) -> Array:
+    """Values whose last axis has one entry for each name."""
+    array = np.asarray(values)
+    if array.ndim == 0 or array.shape[-1] != len(names):
+        raise TinyUDEError(
+            f"{what} has shape {array.shape}; its last axis must be {len(names)} ({', '.join(names) or 'none'})."
+        )
+    return array
+
+
+def _is_function(item: object) -> bool:
+    return callable(item) and not isinstance(item, sp.Basic)
+
+
+def _right_hand_side(item: sp.Expr | str | float, known: Sequence[str]) -> str:
     """A right-hand side as text, after the checks that only a SymPy expression allows."""
     if isinstance(item, str):
         return item

@@ -183,3 +183,12 @@ def is_finite_real(number: sp.Expr) -> bool:
         return math.isfinite(float(number))
     except (TypeError, OverflowError):
         return False
+
+
+def enters_as_angle(symbol: sp.Symbol, rhs: Sequence[sp.Expr]) -> bool:
+    """Whether the symbol occurs, and only as a whole multiple inside sin, cos or tan: 2 pi more changes nothing."""
+    waves = {w for expr in rhs for w in expr.atoms(sp.sin, sp.cos, sp.tan) if w.has(symbol)}
+    if not waves or not all(sp.diff(wave.args[0], symbol).is_Integer for wave in waves):
+        return False
+    hidden = {wave: sp.Dummy() for wave in waves}
+    return not any(expr.xreplace(hidden).has(symbol) for expr in rhs)

@@ -11,13 +11,9 @@ import numpy as np
 import sympy as sp
 
 from tinyude.errors import TinyUDEError
-from tinyude.physics.arguments import name_of, names, refuse_shared_names, right_hand_side
+from tinyude.physics.arguments import columns_of, name_of, names, refuse_shared_names, right_hand_sides
 from tinyude.physics.budget import within
-from tinyude.physics.expressions import (
-    Array,
-    derivative,
-    numpy_function,
-)
+from tinyude.physics.expressions import Array, derivative, enters_as_angle, numpy_function
 from tinyude.physics.parameter import Parameter, parameter_dict
 from tinyude.physics.parsing import MAX_SECONDS, parse_expression
 from tinyude.physics.programs import Program, program
@@ -77,26 +73,17 @@ class Physics:
         refuse_shared_names(self.states, self.inputs, tuple(self.parameters))
         if not self.states:
             raise TinyUDEError("Physics needs at least one state, e.g. states=['theta', 'omega'].")
-        if callable(rhs) or (isinstance(rhs, Sequence) and any(map(_is_function, rhs))):
-            raise TinyUDEError(
-                "rhs is a Python function, which cannot be differentiated or put on a board; write the rates as text "
-                "or SymPy expressions, e.g. rhs=['omega', '-9.81*sin(theta)']."
-            )
-        if isinstance(rhs, str | sp.Basic):
-            raise TinyUDEError(f"rhs is {rhs!r}; give a list with one right-hand side for each state.")
-        known = (*self.states, *self.inputs, *self.parameters)
-        self.texts = tuple(right_hand_side(item, known) for item in rhs)
-        if len(self.texts) != len(self.states):
-            raise TinyUDEError(
-                f"{len(self.texts)} right-hand sides for {len(self.states)} states ({', '.join(self.states)}); "
-                "give dx/dt of each state, in the same order."
-            )
+        self.texts = right_hand_sides(rhs, self.states, (*self.inputs, *self.parameters))
         self.rhs = tuple(parse_expression(text, self._symbols, smooth=False) for text in self.texts)
         self.texts = tuple(map(canonical_text, self.texts))  # what is shown and written into generated code
         self.learned = tuple(name for name, parameter in self.parameters.items() if parameter.learn)
         self._refuse_unused()
         within(MAX_SECONDS, "The physics with its parameters' values", self._refuse_values)
-        self.angles = self._detected_angles() if angles is None else names(angles, "angle")
+        self.angles = (
+            tuple(name for name in self.states if enters_as_angle(self._symbols[name], self.rhs))
+            if angles is None
+            else names(angles, "angle")
+        )
         for name in self.angles:
             if name not in self.states:
                 raise TinyUDEError(f"The angle {name} is not a state; the states are {', '.join(self.states)}.")
@@ -372,11 +359,11 @@ class Physics:
             p = np.array([self.parameters[name].value for name in self.learned])
         if u is None and self.inputs:
             raise TinyUDEError(f"This physics has inputs ({', '.join(self.inputs)}); pass their values as u.")
-        parts = [_columns(x, self.states, "x")]
+        parts = [columns_of(x, self.states, "x")]
         if u is not None:
-            parts.append(_columns(u, self.inputs, "u"))
+            parts.append(columns_of(u, self.inputs, "u"))
         if p is not None:
-            parts.append(_columns(p, self.learned, "p"))
+            parts.append(columns_of(p, self.learned, "p"))
         if len(parts) == 1:
             return parts[0]
         lead = np.broadcast_shapes(*(part.shape[:-1] for part in parts))
@@ -396,28 +383,3 @@ class Physics:
         for state, expr in self._equations if values else ():
             if expr.xreplace(values).has(sp.zoo, sp.nan, sp.oo, -sp.oo):
                 raise TinyUDEError(f"d({state})/dt is not finite with these values of the parameters; change them.")
-
-    def _detected_angles(self) -> tuple[str, ...]:
-        return tuple(name for name in self.states if _enters_as_angle(self._symbols[name], self.rhs))
-
-
-def _is_function(item: object) -> bool:
-    return callable(item) and not isinstance(item, sp.Basic)
-
-
-def _enters_as_angle(symbol: sp.Symbol, rhs: Sequence[sp.Expr]) -> bool:
-    """Whether the symbol occurs, and only as a whole multiple inside sin, cos or tan: 2 pi more changes nothing."""
-    waves = {w for expr in rhs for w in expr.atoms(sp.sin, sp.cos, sp.tan) if w.has(symbol)}
-    if not waves or not all(sp.diff(wave.args[0], symbol).is_Integer for wave in waves):
-        return False
-    hidden = {wave: sp.Dummy() for wave in waves}
-    return not any(expr.xreplace(hidden).has(symbol) for expr in rhs)
-
-
-def _columns(values: Array, names: tuple[str, ...], what: str) -> Array:
-    array = np.asarray(values)
-    if array.ndim == 0 or array.shape[-1] != len(names):
-        raise TinyUDEError(
-            f"{what} has shape {array.shape}; its last axis must be {len(names)} ({', '.join(names) or 'none'})."
-        )
-    return array
