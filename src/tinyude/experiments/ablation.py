@@ -6,7 +6,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from tinyude.experiments.drawing import LOOKS, bars, caption_of, panels, styled
+from tinyude.experiments.drawing import LOOKS, bars, panels
 from tinyude.experiments.experiment import (
     Outcome,
     Summary,
@@ -19,7 +19,7 @@ from tinyude.experiments.experiment import (
     stats,
 )
 from tinyude.experiments.fits import QUICK_ITERATIONS, jet_unit, solver_unit
-from tinyude.report.figures import BLUE, ORANGE
+from tinyude.report.figures import BLUE, ORANGE, styled
 
 NAME = "ablation"
 TITLE = "What each mechanism brings"
@@ -91,7 +91,7 @@ def summarise(outcomes: list[Outcome], quick: bool) -> Summary:
 @styled
 def figure(summary: Summary) -> Figure:
     drawn, (left, right) = panels(
-        2, 3.9, caption_of(summary, "Pendulum, 60 s at 1 kHz. Left: 1 % noise; hollow: the paper. Right: no noise.")
+        2, 3.9, summary, "Pendulum, 60 s at 1 kHz. Left: 1 % noise; hollow: the paper. Right: no noise."
     )
     colours = [ORANGE] * 5 + [BLUE] * 3
     names = [row["what"].replace(", ", ",\n", 1) for row in summary["rows"]]

@@ -15,7 +15,7 @@ from tinyude.boards.memory_presets import SMALL
 from tinyude.experiments import emulator
 from tinyude.experiments.board_run import CORE, run_device, size_bytes
 from tinyude.experiments.cycles import MICROAMPERE_A_MEGAHERTZ, MICROJOULE_A_CYCLE, VOLT, run_cycles
-from tinyude.experiments.drawing import LOOKS, bars, caption_of, curve, noise_ticks, panels, styled
+from tinyude.experiments.drawing import LOOKS, bars, curve, noise_ticks, panels
 from tinyude.experiments.experiment import (
     Outcome,
     Result,
@@ -31,7 +31,7 @@ from tinyude.experiments.experiment import (
     stats,
 )
 from tinyude.experiments.fits import NOISES
-from tinyude.report.figures import BLUE, GREY, INK, ORANGE
+from tinyude.report.figures import BLUE, GREY, INK, ORANGE, styled
 
 NAME = "device"
 TITLE = "The learner on a board"
@@ -206,7 +206,7 @@ def _figure(summary: Summary) -> Figure:
         "Emulated Cortex-M4F, float32, B = 2048, 1 kHz, 25 Hz; rings: float64 on the host; star: the paper's ESP32. "
         "Right: learners with their error at 1 % noise, 'network alone' without a library."
     )
-    drawn, (left, middle, right) = panels(3, 4.1, caption_of(summary, caption))
+    drawn, (left, middle, right) = panels(3, 4.1, summary, caption)
     for axes, system in ((left, SYSTEMS[0]), (middle, SYSTEMS[1])):
         at = noise_ticks(axes, summary["noises"])
         for preset in PRESETS:

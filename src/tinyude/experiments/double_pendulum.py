@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from tinyude.experiments.drawing import LOOKS, caption_of, panels, styled
+from tinyude.experiments.drawing import LOOKS, panels
 from tinyude.experiments.experiment import Outcome, Summary, Table, Unit, against_paper, mean_text, number, select
 from tinyude.experiments.fits import QUICK_ITERATIONS, jet_unit, solver_unit
 from tinyude.experiments.headline import solver_caution
+from tinyude.report.figures import styled
 
 NAME = "double-pendulum"
 TITLE = "The chaotic double pendulum"
@@ -69,9 +70,7 @@ def summarise(outcomes: list[Outcome], quick: bool) -> Summary:
 
 @styled
 def figure(summary: Summary) -> Figure:
-    figure, (left, right) = panels(
-        2, 3.9, caption_of(summary, "20 s at 1 kHz, 1 % noise; hollow: the paper; bar: median.")
-    )
+    figure, (left, right) = panels(2, 3.9, summary, "20 s at 1 kHz, 1 % noise; hollow: the paper; bar: median.")
     for place, key in enumerate(METHODS):
         _, colour, marker = LOOKS[key]
         entry = summary["methods"][key]

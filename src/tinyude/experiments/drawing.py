@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
+from collections.abc import Mapping, Sequence
 from textwrap import fill
 from typing import Any
 
 import numpy as np
-from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from tinyude.experiments.experiment import percent
-from tinyude.report.figures import BLUE, GREEN, GREY, INK, ORANGE, STYLE, WIDTH
+from tinyude.report.figures import BLUE, GREEN, GREY, INK, ORANGE, WIDTH, styled
 
 SKY, PINK, YELLOW, PURPLE = "#56B4E9", "#CC79A7", "#E69F00", "#7b61a8"  # with the report's colours, Okabe and Ito's set
 SMALLEST = 1e-17  # error of a gradient that is drawn
@@ -33,35 +31,27 @@ LOOKS = {  # label, colour, marker
 }
 
 
-def styled(draw: Callable[..., Figure]) -> Callable[..., Figure]:
-    @wraps(draw)
-    def drawn(*args: Any, **kwargs: Any) -> Figure:
-        with rc_context(STYLE):
-            return draw(*args, **kwargs)
-
-    return drawn
-
-
-def panels(columns: int, height: float, caption: str, rows: int = 1) -> tuple[Figure, list[Axes]]:
-    """Panels in a row (or several), and below them in small print how they came about."""
+def panels(
+    columns: int, height: float, summary: Mapping[str, Any], text: str, rows: int = 1
+) -> tuple[Figure, list[Axes]]:
+    """Panels in a row (or several), and below them a caption with the seeds and what a quick run left out."""
     figure = Figure(figsize=(WIDTH, height), layout="constrained")
     axes = list(figure.subplots(rows, columns, squeeze=False).flat)
-    figure.supxlabel(fill(caption, CAPTION_WIDTH), x=0.005, ha="left", fontsize=8.0, color="#5f6670")
+    figure.supxlabel(fill(_caption(summary, text), CAPTION_WIDTH), x=0.005, ha="left", fontsize=8.0, color="#5f6670")
     return figure, axes
 
 
-def caption_of(summary: Mapping[str, Any], text: str) -> str:
-    """The caption, with seeds and what a quick run leaves out."""
+def _caption(summary: Mapping[str, Any], text: str) -> str:
     seeds = summary.get("seeds", [])
     words = f"{text} {'Seeds' if len(seeds) > 1 else 'Seed'} {', '.join(map(str, seeds))}." if seeds else text
     return f"{words} Quick run: {summary['quick_words']}." if summary.get("quick") else words
 
 
-def curve(axes: Axes, look: str, x: Sequence[float], entries: Sequence[Mapping[str, Any]], label: str = "") -> None:
+def curve(axes: Axes, look: str, x: Sequence[float], entries: Sequence[Mapping[str, Any]]) -> None:
     """Means over seeds joined by a line, single seeds as small dots."""
     name, colour, marker = LOOKS[look]
     means = [np.nan if entry["mean"] is None else entry["mean"] for entry in entries]
-    axes.plot(x, means, color=colour, marker=marker, markersize=5.5, label=label or name)
+    axes.plot(x, means, color=colour, marker=marker, markersize=5.5, label=name)
     for at, entry in zip(x, entries, strict=True):
         axes.plot([at] * len(entry["values"]), entry["values"], ".", color=colour, markersize=3, alpha=0.5)
 
@@ -97,7 +87,7 @@ def bars(axes: Axes, names: Sequence[str], values: Sequence[float | None], colou
 def gradient_checks(summary: Mapping[str, Any]) -> Figure:
     """The relative error of each check of a gradient against complex step."""
     names = [row["name"] for row in summary["rows"]]
-    figure, (axes,) = panels(1, 0.9 + 0.21 * len(names), caption_of(summary, "Every parameter by complex step."))
+    figure, (axes,) = panels(1, 0.9 + 0.21 * len(names), summary, "Every parameter by complex step.")
     errors = [max(row["relative_error"], SMALLEST) for row in summary["rows"]]
     colours = [BLUE if row["pass"] else ORANGE for row in summary["rows"]]
     axes.hlines(range(len(names)), SMALLEST, errors, color="#d5dae0", linewidth=1.0)

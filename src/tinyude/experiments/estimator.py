@@ -7,11 +7,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from tinyude.experiments.drawing import caption_of, panels, styled
+from tinyude.experiments.drawing import panels
 from tinyude.experiments.experiment import Config, Outcome, Result, Summary, Table, Unit, number, percent, select
 from tinyude.experiments.fits import jet_unit, make_system
 from tinyude.experiments.targets import centres, corrected_targets, plain_targets
 from tinyude.reference.signal.window import Window, window_make
+from tinyude.report.figures import styled
 
 Array = NDArray[np.float64]
 NAME = "estimator"
@@ -104,11 +105,9 @@ def figure(summary: Summary) -> Figure:
     drawn, (left, right) = panels(
         2,
         3.8,
-        caption_of(
-            summary,
-            "Target of dω/dt relative to its RMS, windows between kicks. Rings: the scale that the method chooses by "
-            "itself.",
-        ),
+        summary,
+        "Target of dω/dt relative to its RMS, windows between kicks. Rings: the scale that the method chooses by "
+        "itself.",
     )
     for row, colour in zip(summary["rows"], COLOURS, strict=True):
         _draw(left, SPACINGS, row["plain"], row["chosen_spacing"], colour, percent(row["noise"]))

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure
 
-from tinyude.experiments.drawing import PINK, caption_of, panels, styled
+from tinyude.experiments.drawing import PINK, panels
 from tinyude.experiments.experiment import Outcome, Summary, Table, Unit, number, stats
 from tinyude.experiments.fits import jet_unit
-from tinyude.report.figures import BLUE, INK, ORANGE
+from tinyude.report.figures import BLUE, INK, ORANGE, styled
 
 NAME = "failure"
 TITLE = "High-velocity outliers, and what the gates catch"
@@ -68,9 +68,8 @@ def figure(summary: Summary) -> Figure:
     drawn, (left, right) = panels(
         2,
         3.7,
-        caption_of(
-            summary, "Double pendulum, 20 s at 1 % noise; the worst seed of each, by eighths of the visited states."
-        ),
+        summary,
+        "Double pendulum, 20 s at 1 % noise; the worst seed of each, by eighths of the visited states.",
     )
     for name, entry in summary["found"].items():
         colour = VARIANTS[name][2]

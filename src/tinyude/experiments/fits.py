@@ -161,13 +161,13 @@ def measure(config: Config, system: System, model: Any) -> Result:
     return dict(plain(result))
 
 
-def error_by_speed(system: System, model: Any, visited: Array, bins: int = 8) -> Result:
-    """RMS of the field's error relative to the RMS of the field over all visited states, by rising speed."""
+def error_by_speed(system: System, model: Any, visited: Array) -> Result:
+    """RMS of the field's error over the RMS of the field on all visited states, by eighths of rising speed."""
     speed = np.linalg.norm(visited[:, list(system.velocities)], axis=1)
     truth = system.truth(visited)
     miss = np.sum((model.predict(visited) - truth) ** 2, axis=1)
     scale = np.sum(truth**2, axis=1).mean()
-    parts = np.array_split(np.argsort(speed), bins)
+    parts = np.array_split(np.argsort(speed), 8)
     return {
         "speed": [float(speed[part].mean()) for part in parts],
         "error": [float(np.sqrt(miss[part].mean() / scale)) for part in parts],

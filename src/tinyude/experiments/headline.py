@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from tinyude.experiments.drawing import caption_of, curve, noise_ticks, panels, paper_marks, styled
+from tinyude.experiments.drawing import curve, noise_ticks, panels, paper_marks
 from tinyude.experiments.experiment import (
     Outcome,
     Summary,
@@ -24,6 +24,7 @@ from tinyude.experiments.experiment import (
     stats,
 )
 from tinyude.experiments.fits import NOISES, QUICK_ITERATIONS, jet_unit, solver_unit
+from tinyude.report.figures import styled
 
 NAME = "headline"
 TITLE = "Accuracy across sensor noise levels"
@@ -138,7 +139,7 @@ def solver_caution() -> str:
 @styled
 def figure(summary: Summary) -> Figure:
     drawn, (left, right) = panels(
-        2, 4.4, caption_of(summary, "Pendulum, case A, 60 s at 1 kHz; hollow marks: the paper's figures.")
+        2, 4.4, summary, "Pendulum, case A, 60 s at 1 kHz; hollow marks: the paper's figures."
     )
     x = noise_ticks(left, summary["noises"])
     for key in METHODS:

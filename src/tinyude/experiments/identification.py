@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure
 
-from tinyude.experiments.drawing import LOOKS, caption_of, panels, styled
+from tinyude.experiments.drawing import LOOKS, panels
 from tinyude.experiments.experiment import Outcome, Summary, Table, Unit, damping_stats, number, select, stats
 from tinyude.experiments.fits import jet_unit, make_system
+from tinyude.report.figures import styled
 
 NAME = "identification"
 TITLE = "System identification in three cases"
@@ -64,10 +65,8 @@ def figure(summary: Summary) -> Figure:
     drawn, axes = panels(
         3,
         3.9,
-        caption_of(
-            summary,
-            "Residual of the acceleration, 1 % noise, left and middle of seed 0. Dashed: truth. Hollow: the paper.",
-        ),
+        summary,
+        "Residual of the acceleration, 1 % noise, left and middle of seed 0. Dashed: truth. Hollow: the paper.",
     )
     views = ((axes[0], 1, "A", "ω [rad/s], θ = 0"), (axes[1], 0, "C", "θ [rad], ω = 0"))
     for panel, axis, case, label in views:

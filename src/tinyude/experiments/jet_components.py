@@ -8,13 +8,13 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import tinyude as tu
-from tinyude.experiments.drawing import caption_of, panels, styled
+from tinyude.experiments.drawing import panels
 from tinyude.experiments.experiment import Config, Outcome, Result, Summary, Table, Unit, against_paper, number, stats
 from tinyude.experiments.fits import make_system
 from tinyude.model.model import Model
 from tinyude.reference.config import Config as LearnerConfig
 from tinyude.reference.paper.second_order import SecondOrder, second_order_loss
-from tinyude.report.figures import BLUE, ORANGE
+from tinyude.report.figures import BLUE, ORANGE, styled
 from tinyude.systems import System
 from tinyude.training.engines import make_engine
 
@@ -132,7 +132,8 @@ def figure(summary: Summary) -> Figure:
     drawn, (left, right) = panels(
         2,
         3.6,
-        caption_of(summary, "v2 at 1 % noise, loss over the whole reservoir, seed 0. Dotted: levels in the paper."),
+        summary,
+        "v2 at 1 % noise, loss over the whole reservoir, seed 0. Dotted: levels in the paper.",
     )
     for key, style in (("with", "-"), ("without", "--")):
         history = np.array(summary["found"][key]["history"])

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tinyude import native
 from tinyude.boards.memory_presets import board_config
-from tinyude.experiments.drawing import caption_of, panels, styled
+from tinyude.experiments.drawing import panels
 from tinyude.experiments.experiment import (
     Config,
     Outcome,
@@ -26,6 +26,7 @@ from tinyude.experiments.experiment import (
     select,
 )
 from tinyude.physics.library import default_terms
+from tinyude.report.figures import styled
 from tinyude.systems import System, double_pendulum, pendulum
 from tinyude.training.known import known_programs
 from tinyude.training.restart import restart
@@ -176,7 +177,7 @@ def _worth(overall: float | None, means: list[float | None], records: list[str])
 
 @styled
 def figure(summary: Summary) -> Figure:
-    drawn, axes = panels(1, 3.2, caption_of(summary, "Error without a mechanism over error with it; above 1 it pays."))
+    drawn, axes = panels(1, 3.2, summary, "Error without a mechanism over error with it; above 1 it pays.")
     places = np.arange(len(OFF))
     for record, column in zip(summary["records"], np.arange(len(summary["records"])), strict=True):
         values = [summary["means"][name][column] or np.nan for name in OFF]

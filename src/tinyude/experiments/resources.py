@@ -8,10 +8,10 @@ from matplotlib.figure import Figure
 
 from tinyude import native
 from tinyude.experiments.accounting import paper_arrays, projected_ms, work
-from tinyude.experiments.drawing import PINK, SKY, YELLOW, bars, caption_of, panels, styled
+from tinyude.experiments.drawing import PINK, SKY, YELLOW, bars, panels
 from tinyude.experiments.experiment import Config, Outcome, Result, Summary, Table, Unit, select
 from tinyude.experiments.fits import QUICK_ITERATIONS, jet_unit, solver_unit, train
-from tinyude.report.figures import BLUE, GREEN, GREY, INK, ORANGE
+from tinyude.report.figures import BLUE, GREEN, GREY, INK, ORANGE, styled
 from tinyude.training.presets import chip_config
 
 NAME = "resources"
@@ -100,9 +100,7 @@ def _parts(memory: dict[str, int]) -> dict[str, int]:
 
 @styled
 def figure(summary: Summary) -> Figure:
-    drawn, (left, right) = panels(
-        2, 3.7, caption_of(summary, "Single pendulum, 2-16-16-2 network, single precision, batch 64.")
-    )
+    drawn, (left, right) = panels(2, 3.7, summary, "Single pendulum, 2-16-16-2 network, single precision, batch 64.")
     stacks = {"paper, B = 2048": _paper_parts(summary["paper_arrays"]["2048"])}
     stacks |= {name: parts for name, parts in summary["arenas"].items() if parts}
     for row, parts in enumerate(stacks.values()):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from tinyude.experiments.drawing import LOOKS, caption_of, curve, noise_ticks, panels, styled
+from tinyude.experiments.drawing import LOOKS, curve, noise_ticks, panels
 from tinyude.experiments.experiment import (
     Outcome,
     Summary,
@@ -29,6 +29,7 @@ from tinyude.experiments.fits import PLANTS, QUICK_ITERATIONS, SENSORS, jet_unit
 from tinyude.experiments.floor import run_floor
 from tinyude.experiments.headline import solver_caution
 from tinyude.experiments.weak_sindy import available
+from tinyude.report.figures import styled
 
 NAME = "robustness"
 TITLE = "Other residuals, other noise, bad sensors"
@@ -158,7 +159,7 @@ def figure(summary: Summary) -> Figure:
     words = (
         "Pendulum, 60 s at 1 kHz. Sensors: linear residual, 1 % noise. Dotted: Cramer-Rao bound of the damping alone."
     )
-    drawn, grid = panels(3, 7.6, caption_of(summary, words), rows=2)
+    drawn, grid = panels(3, 7.6, summary, words, rows=2)
     for axes, residual in zip(grid, RESIDUALS, strict=False):
         x = noise_ticks(axes, summary["noises"])
         for key in METHODS:

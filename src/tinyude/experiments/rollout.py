@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from tinyude.errors import TinyUDEError
-from tinyude.experiments.drawing import LOOKS, caption_of, panels, styled
+from tinyude.experiments.drawing import LOOKS, panels
 from tinyude.experiments.experiment import (
     Config,
     Outcome,
@@ -25,6 +25,7 @@ from tinyude.experiments.experiment import (
 )
 from tinyude.experiments.fits import jet_unit, make_system, train
 from tinyude.model.simulation import rollout
+from tinyude.report.figures import styled
 
 NAME = "rollout"
 TITLE = "Free runs over 8 seconds"
@@ -103,7 +104,7 @@ def summarise(outcomes: list[Outcome], quick: bool) -> Summary:
 @styled
 def figure(summary: Summary) -> Figure:
     drawn, (left, middle, right) = panels(
-        3, 3.9, caption_of(summary, "Trained on 60 s at 1 % noise. Left and right: start (1.2, 0). Grey: truth.")
+        3, 3.9, summary, "Trained on 60 s at 1 % noise. Left and right: start (1.2, 0). Grey: truth."
     )
     times = TIMES[::4]
     truths = [np.array(truth) for truth in summary["truths"]]

@@ -6,11 +6,12 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from tinyude.experiments.drawing import LOOKS, caption_of, panels, styled
+from tinyude.experiments.drawing import LOOKS, panels
 from tinyude.experiments.experiment import Config, Outcome, Result, Summary, Table, Unit, number
 from tinyude.experiments.fits import make_system
 from tinyude.experiments.targets import plain_targets
 from tinyude.reference.signal.window import Window, window_make
+from tinyude.report.figures import styled
 
 NAME = "sampling"
 TITLE = "Decimated and full-rate sampling of targets"
@@ -90,11 +91,8 @@ def figure(summary: Summary) -> Figure:
     drawn, (left, right) = panels(
         2,
         3.6,
-        caption_of(
-            summary,
-            f"Targets of dω/dt at 1 % noise; windows of 11 taps, {SPACING} ms apart, and dense ones of the same "
-            "length.",
-        ),
+        summary,
+        f"Targets of dω/dt at 1 % noise; windows of 11 taps, {SPACING} ms apart, and dense ones of the same length.",
     )
     for kind, entry in summary["found"].items():
         _, colour, marker = LOOKS[LOOK[kind]]

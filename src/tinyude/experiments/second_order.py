@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure
 
-from tinyude.experiments.drawing import SKY, caption_of, panels, styled
+from tinyude.experiments.drawing import SKY, panels
 from tinyude.experiments.experiment import Outcome, Summary, Table, Unit, number, percent, ratio, select, stats
 from tinyude.experiments.fits import jet_unit
-from tinyude.report.figures import BLUE, GREEN, ORANGE
+from tinyude.report.figures import BLUE, GREEN, ORANGE, styled
 
 NAME = "second-order"
 TITLE = "When the second-order term helps"
@@ -70,9 +70,7 @@ def summarise(outcomes: list[Outcome], quick: bool) -> Summary:
 
 @styled
 def figure(summary: Summary) -> Figure:
-    drawn, (left, right) = panels(
-        2, 3.8, caption_of(summary, "v2 with fixed tap spacing m; second-order weight 0.1 against 0.")
-    )
+    drawn, (left, right) = panels(2, 3.8, summary, "v2 with fixed tap spacing m; second-order weight 0.1 against 0.")
     spacings = sorted({row["spacing"] for row in summary["rows"]})
     for spacing, colour in zip(spacings, (BLUE, SKY, GREEN, ORANGE), strict=False):
         rows = [row for row in summary["rows"] if row["spacing"] == spacing]

@@ -7,7 +7,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from tinyude.experiments import headline
-from tinyude.experiments.drawing import caption_of, curve, noise_ticks, panels, paper_marks, styled
+from tinyude.experiments.drawing import curve, noise_ticks, panels, paper_marks
 from tinyude.experiments.experiment import (
     Outcome,
     Summary,
@@ -21,7 +21,7 @@ from tinyude.experiments.experiment import (
     stats,
 )
 from tinyude.experiments.fits import NOISES, QUICK_ITERATIONS, solver_unit
-from tinyude.report.figures import BLUE, ORANGE
+from tinyude.report.figures import BLUE, ORANGE, styled
 
 NAME = "shooting"
 TITLE = "The solver baseline: noise, window length, cost"
@@ -76,7 +76,7 @@ def summarise(outcomes: list[Outcome], quick: bool) -> Summary:
 @styled
 def figure(summary: Summary) -> Figure:
     drawn, (left, middle, right) = panels(
-        3, 3.7, caption_of(summary, "128 windows at 50 Hz, full-batch Adam; hollow: the paper. Shorter K: seed 0.")
+        3, 3.7, summary, "128 windows at 50 Hz, full-batch Adam; hollow: the paper. Shorter K: seed 0."
     )
     x = noise_ticks(left, summary["noises"])
     curve(left, "k40", x, summary["by_noise"])

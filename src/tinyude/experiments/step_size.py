@@ -7,11 +7,11 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from tinyude.experiments.drawing import caption_of, panels, styled
+from tinyude.experiments.drawing import panels
 from tinyude.experiments.experiment import Outcome, Summary, Table, Unit, against_paper, number, select, spread, stats
 from tinyude.experiments.fits import QUICK_ITERATIONS, solver_unit
 from tinyude.experiments.headline import solver_caution
-from tinyude.report.figures import BLUE, INK, ORANGE
+from tinyude.report.figures import BLUE, INK, ORANGE, styled
 
 NAME = "step-size"
 TITLE = "The solver baseline by observation rate"
@@ -61,9 +61,7 @@ def summarise(outcomes: list[Outcome], quick: bool) -> Summary:
 
 @styled
 def figure(summary: Summary) -> Figure:
-    drawn, (axes,) = panels(
-        1, 3.6, caption_of(summary, "Pendulum at 1 % noise, 128 windows. Hollow: the paper (K = 40).")
-    )
+    drawn, (axes,) = panels(1, 3.6, summary, "Pendulum at 1 % noise, 128 windows. Hollow: the paper (K = 40).")
     for kind, colour in zip(KINDS, (INK, BLUE), strict=True):
         rows = [r for r in summary["rows"] if r["kind"] == kind and r["error"]["mean"] is not None]
         axes.plot([r["rate"] for r in rows], [r["error"]["mean"] for r in rows], "o-", color=colour, label=kind)

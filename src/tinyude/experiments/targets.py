@@ -7,6 +7,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from tinyude.physics import Physics
+from tinyude.reference.config import Config
 from tinyude.reference.signal.nodes import nodes_gauss
 from tinyude.reference.signal.window import Window, legendre
 
@@ -20,10 +21,10 @@ def plain_targets(window: Window, samples: Array, stride: int = 1) -> tuple[Arra
     return coefficients @ rows[0], coefficients @ rows[1]
 
 
-def corrected_targets(physics: Physics, window: Window, samples: Array, stride: int = 1, nodes: int = 9) -> Array:
+def corrected_targets(physics: Physics, window: Window, samples: Array, stride: int = 1) -> Array:
     """dx_hat less the known physics as the filter sees it: what is left for the residual."""
     coefficients = _coefficients(window, samples, stride)
-    rule = nodes_gauss(window, nodes, (0,) * samples.shape[1])
+    rule = nodes_gauss(window, Config.physics_nodes, (0,) * samples.shape[1])
     states = np.einsum("wcp,qp->wqc", coefficients, rule.values[0])
     flow = np.einsum("qi,wqi->wi", rule.weights, physics.field(states))
     return np.asarray(plain_targets(window, samples, stride)[1] - flow)

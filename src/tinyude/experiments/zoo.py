@@ -10,10 +10,11 @@ from matplotlib.figure import Figure
 
 import tinyude as tu
 from tinyude.errors import TinyUDEError
-from tinyude.experiments.drawing import caption_of, panels, styled
+from tinyude.experiments.drawing import panels
 from tinyude.experiments.experiment import Config, Outcome, Result, Summary, Table, Unit, number, percent, select
 from tinyude.experiments.weak_sindy import available
 from tinyude.experiments.zoo_peer import TunedWeakSindy
+from tinyude.report.figures import styled
 from tinyude.systems.zoo import Plant
 from tinyude.systems.zoo_plants import PLANTS, REPORTING
 
@@ -125,9 +126,7 @@ def _diagnosis(result: Result) -> str:
 
 @styled
 def figure(summary: Summary) -> Figure:
-    drawn, axes = panels(
-        1, 0.9 + 0.16 * len(summary["plants"]), caption_of(summary, "Error of the missing terms, 1 % noise.")
-    )
+    drawn, axes = panels(1, 0.9 + 0.16 * len(summary["plants"]), summary, "Error of the missing terms, 1 % noise.")
     noise = 0.01 if 0.01 in summary["noises"] else summary["noises"][0]
     places = np.arange(len(summary["plants"]))
     for method, colour in COLOURS.items():

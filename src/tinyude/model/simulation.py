@@ -16,7 +16,6 @@ from tinyude.physics.holds import as_holds, interval_coefficients
 from tinyude.reference.numeric.elementary import angle_wrap
 
 Array = NDArray[Any]
-Progress = Callable[[int, int], None]
 
 RUNAWAY = 1e3  # times the scale of the training data
 MARGIN = 0.1  # of a visited range, by which a state may leave it unmentioned
@@ -49,7 +48,6 @@ def free_runs(
     u: Any = None,
     *,
     hold: str | Mapping[str, Any] = "held",
-    progress: Progress | None = None,
     most_steps: int = MOST_STEPS,
 ) -> FreeRuns:
     """Simulate from every start, with steps as long as the dynamics allow.
@@ -69,8 +67,6 @@ def free_runs(
     hold : {"held", "linear", "cubic"} or mapping
         What inputs do between two times, all of them or by name: constant from each time to the next, straight lines,
         or a spline.
-    progress : callable, optional
-        Called with (runs done, runs).
     most_steps : int
         Steps of one run, after which it counts as diverged: the field is too stiff for the times asked for.
 
@@ -97,7 +93,6 @@ def free_runs(
         scale=scale,
         shortest=SHORTEST * float(np.min(np.diff(instants))),
         most_steps=most_steps,
-        progress=progress,
     )
     return FreeRuns(states, diverged)
 

@@ -78,10 +78,10 @@ def memory(config: Config, precision: str = "float32") -> dict[str, int]:
     return {name: int(getattr(parts, name)) for name, _ in core.ffi.typeof("tu_memory").fields if name != "host"}
 
 
-def host_bytes(config: Config, precision: str = "float32") -> int:
-    """What the arena takes here beyond a board's."""
-    core = loaded(precision)
-    return int(core.lib.tu_learner_bytes(_native_config(core, config))) - memory(config, precision)["total"]
+def host_bytes(config: Config) -> int:
+    """What the arena of a float32 learner takes here beyond a board's."""
+    core = loaded("float32")
+    return int(core.lib.tu_learner_bytes(_native_config(core, config))) - memory(config, "float32")["total"]
 
 
 def service_bytes(config: Config, fifo_depth: int, on_chip: bool = True) -> int:

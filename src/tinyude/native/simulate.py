@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -59,7 +59,6 @@ class NativeSimulation:
         scale: Array,
         shortest: float,
         most_steps: int,
-        progress: Callable[[int, int], None] | None = None,
     ) -> tuple[Array, Array]:
         """States (runs, rows, states), NaN from where a run diverged, and when it did (runs,), NaN where it did not.
 
@@ -86,8 +85,6 @@ class NativeSimulation:
             ends[index] = self._one(
                 simulation, index, starts[index], limits[index], out[index], workspace, times, most_steps
             )
-            if progress:
-                progress(index + 1, runs)
         return out, ends
 
     def _one(

@@ -46,11 +46,6 @@ class Innovations:
     states: Array
     state_variances: Array
 
-    @property
-    def standardised(self) -> Array:
-        """Values over their standard deviation: white, with variance 1, if the model explains the rows."""
-        return np.asarray(self.values / np.sqrt(self.variances))
-
 
 def innovations(
     model: Model,

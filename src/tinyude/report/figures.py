@@ -94,7 +94,9 @@ _GREEK = [
 ]
 
 
-def _styled(draw: Callable[..., Figure]) -> Callable[..., Figure]:
+def styled(draw: Callable[..., Figure]) -> Callable[..., Figure]:
+    """Draw in the style of the reports."""
+
     @wraps(draw)
     def drawn(*args: Any, **kwargs: Any) -> Figure:
         with rc_context(STYLE):
@@ -142,7 +144,7 @@ def _shared_legend(figure: Figure, axes: Axes) -> None:
     figure.legend(handles, names, loc="outside upper left", ncols=len(names), borderaxespad=0.2)
 
 
-@_styled
+@styled
 def signals(part: Part) -> Figure:
     """Measured samples with the states estimated from them, beside the estimated derivatives and the model's."""
     shown = list(part["states"])[:MOST_PANELS]
@@ -177,7 +179,7 @@ def _broken(times: Array, values: Array) -> tuple[Array, Array]:
     return np.insert(times, holes, np.nan), np.insert(values, holes, np.nan)
 
 
-@_styled
+@styled
 def history(part: Part) -> Figure:
     """The loss over the updates."""
     figure, grid = _panels(1, 1, 2.6)
@@ -193,7 +195,7 @@ def history(part: Part) -> Figure:
     return figure
 
 
-@_styled
+@styled
 def residuals(parts: Sequence[Part], units: Mapping[str, str] | None = None) -> Figure:
     """What the model adds to the known physics, one panel a state, against the state that it depends on most."""
     shown = parts[:MOST_PANELS]
@@ -227,7 +229,7 @@ def _view(cloud: Array, line: Array) -> tuple[float, float]:
     return low - margin, high + margin
 
 
-@_styled
+@styled
 def portrait(part: Part) -> Figure:
     """The learned field over the plane of two states with the visited states; of a single state, the field itself."""
     units = part.get("units", {})
@@ -288,7 +290,7 @@ def _run_view(reference: Array, *runs: Array) -> tuple[float, float]:
     return low - 0.1 * span, high + 0.1 * span
 
 
-@_styled
+@styled
 def summary(data: Part) -> Figure:
     """The first residual, the field and the free run in one picture; of a report with at least two states."""
     units = data.get("units", {})
