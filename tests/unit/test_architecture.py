@@ -1,10 +1,20 @@
 """ARCHITECTURE.md names functions and folders that are there, in walks of at most twelve hops."""
 
-import importlib
 import re
+import sys
+from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 
+import numpy as np
 import pytest
+
+import tinyude as tu
+from tinyude.boards.memory_presets import board_config
+from tinyude.cli.fit import fit
+from tinyude.physics.library import linear_terms
+from tinyude.training.engines import ReferenceLearner
+from tinyude.training.known import known_functions
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
@@ -33,13 +43,49 @@ def test_walk_of_a_sample_names_functions_of_both_engines() -> None:
         )
 
 
-def test_walk_of_a_log_names_what_is_there() -> None:
-    for name, _ in walk("The walk of one CSV"):
-        module, _, attribute = name.rpartition(".")
-        try:
-            importlib.import_module(f"tinyude.{name}")
-        except ModuleNotFoundError:
-            assert hasattr(importlib.import_module(f"tinyude.{module}"), attribute), name
+def first_calls(work: Callable[[], object], hops: list[str]) -> list[str]:
+    """Those of the functions `module.name` that the work calls, in the order of their first call."""
+    found: dict[str, None] = {}
+
+    def watch(frame: FrameType, event: str, _: object) -> None:
+        name = f"{frame.f_globals.get('__name__', '')}.{frame.f_code.co_name}"
+        if event == "call" and name in hops:
+            found[name] = None
+
+    sys.setprofile(watch)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return list(found)
+
+
+@pytest.mark.slow
+def test_walk_of_a_sample_is_followed_in_its_order() -> None:
+    plant = tu.systems.pendulum()
+    _, samples = plant.stream(noise=0.01, seconds=3.0)
+    terms = linear_terms(plant.physics)
+    config = board_config(
+        plant.physics, samples=len(samples), terms=terms, hidden=(4,), calibration=1500, stride=10, network_nodes=1,
+        train_every=1000, updates=5, batch=8,
+    )  # fmt: skip
+    learner = ReferenceLearner(config, known_functions(plant.physics, terms, config.on))
+    hops = [
+        f"tinyude.reference.{file.replace('/', '.')}.{function}" for function, file, _ in walk("The walk of one sample")
+    ]
+    learner.push(samples[:1600])  # the calibration tries windows before any is used
+    assert first_calls(lambda: (learner.push(samples[1600:]), learner.call("finish")), hops) == hops
+
+
+@pytest.mark.slow
+def test_walk_of_a_log_is_followed_in_its_order(tmp_path: Path) -> None:
+    t, samples = tu.systems.pendulum("A").stream(noise=0.01, seconds=8.0)
+    log, physics = tmp_path / "log.csv", tmp_path / "rig.toml"
+    np.savetxt(log, np.column_stack([t, samples])[::10], delimiter=",", header="time,theta,omega", comments="")
+    physics.write_text('[states]\ntheta = "omega"\nomega = "-9.81*sin(theta)"\n', encoding="utf-8")
+    hops = [f"tinyude.{name}" for name, _ in walk("The walk of one CSV")]
+    model, page = tmp_path / "a.tinyude", tmp_path / "a.html"
+    assert first_calls(lambda: fit([log], physics, out=model, report=page), hops) == hops
 
 
 def test_rooms_are_those_that_stand_there() -> None:
