@@ -12,35 +12,16 @@ from tinyude.errors import TinyUDEError, printable
 from tinyude.model.model import Model
 from tinyude.physics.holds import as_holds
 from tinyude.physics.syntax import MAX_LENGTH
-from tinyude.reference.config import Config
+from tinyude.reference.config import BOUNDS, Config
 
 LARGEST = 1e30  # of any number of a model: squares of more overflow in float32's range of exponents
 _SCALES = ("x_scale", "u_scale", "dx_scale")
 _NOT_NEGATIVE = ("errors", "parameter_errors")
-_BOUNDS: dict[str, tuple[float, float]] = {  # lowest and highest value of a setting
+_BOUNDS = BOUNDS | {  # lowest and highest value of a setting; a batch fit may be larger than a learner
     "sample_period": (SHORTEST_PERIOD, LONGEST_PERIOD),
     "channels": (1, 64),
-    "taps": (1, 1_000),
-    "poly": (1, 8),
-    "stride": (1, 10**6),
-    "max_half": (1, 10**6),
-    "spacing": (1, 10**6),
-    "physics_nodes": (1, 1_000),
-    "network_nodes": (1, 1_000),
-    "calibration": (1, 10**9),
-    "reservoir": (1, 10**8),
-    "holdout": (0, 10**8),
-    "batch": (1, 10**6),
-    "updates": (0, 10**9),
-    "train_every": (0, 10**9),
-    "rate": (0.0, 10.0),
-    "rate_floor": (0.0, 10.0),
-    "decay": (0.0, 1.0),
-    "groups": (2, 10_000),
-    "block": (1, 10**6),
     "library_terms": (0, 10_000),
     "forced": (0, 10_000),
-    "seed": (0, 2**64 - 1),
 }
 
 

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from tinyude.errors import TinyUDEError
 from tinyude.native.tape import tape_arrays
 from tinyude.physics.programs import Program
-from tinyude.reference.config import Config
+from tinyude.reference.config import BOUNDS, Config, config_refusal
 from tinyude.reference.start import StartModel
 from tinyude.training.known import KnownPrograms
 from tinyude.training.operations import START_REFUSED, Operations
@@ -74,7 +74,7 @@ def memory(config: Config, precision: str = "float32") -> dict[str, int]:
     core = loaded(precision)
     parts = core.ffi.new("tu_memory *")
     if core.lib.tu_learner_memory(_native_config(core, config), parts) != core.lib.TU_OK:
-        raise TinyUDEError(f"The compiled core does not take {config}; core/include/tinyude.h has its limits.")
+        raise _refused(config)
     return {name: int(getattr(parts, name)) for name, _ in core.ffi.typeof("tu_memory").fields if name != "host"}
 
 
@@ -153,7 +153,7 @@ class NativeLearner(Operations):
             )
         self.bytes: int = core.lib.tu_learner_bytes(self._config)
         if not self.bytes:
-            raise TinyUDEError(f"The compiled core does not take {config}; core/include/tinyude.h has its limits.")
+            raise _refused(config)
         self._arena = core.ffi.from_buffer(np.zeros(-(-self.bytes // 8), np.uint64))  # aligned to 8 bytes
         handle = core.ffi.new("tu_learner **")
         status = core.lib.tu_learner_init(handle, self._config, self._known.functions, self._arena, self.bytes)
@@ -250,6 +250,12 @@ class NativeLearner(Operations):
         if not count:
             return np.zeros(0, dtype)
         return np.frombuffer(self._ffi.buffer(pointer, count * dtype.itemsize), dtype).copy()
+
+
+def _refused(config: Config) -> TinyUDEError:
+    refusals = filter(None, (config_refusal(name, getattr(config, name)) for name in BOUNDS))
+    together = f"The compiled core does not take these settings together: {config}; tinyude.h has the limits of each."
+    return TinyUDEError(next(refusals, together))
 
 
 def _native_config(core: Any, config: Config) -> Any:

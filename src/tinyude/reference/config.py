@@ -3,6 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from numbers import Real
+from typing import Any
+
+from tinyude.reference.signal.ring import LIMIT
+
+# Least and most of the settings that a user may override, as the core checks them.
+BOUNDS: dict[str, tuple[float, float]] = {
+    "taps": (1, 8192),
+    "poly": (1, 6),
+    "stride": (1, 10**9),
+    "max_half": (5, 8192),
+    "spacing": (1, 8192),
+    "physics_nodes": (1, 9),
+    "network_nodes": (1, 9),
+    "calibration": (1, 10**9),
+    "reservoir": (0, 10**6),
+    "holdout": (0, 10**6),
+    "batch": (1, 65_536),
+    "updates": (1, 10**9),
+    "train_every": (0, 10**9),
+    "rate_floor": (0.0, 1.0),
+    "decay": (0.0, 1.0),
+    "groups": (6, 64),
+    "block": (1, 10**6),
+    "forget": (0, 10**9),
+    "seed": (0, 2**64 - 1),
+    **dict.fromkeys(("second_order", "snr_gate", "rate", "threshold"), (0.0, LIMIT)),
+}
 
 
 @dataclass(frozen=True)
@@ -110,3 +138,15 @@ class Config:
         """Columns of a reservoir entry: node states and inputs, targets, second derivatives (paper)."""
         nodes = self.network_nodes * (self.states + self.inputs)
         return nodes + len(self.on) + (self.states if self.second_order else 0)
+
+
+def config_refusal(name: str, value: Any) -> str:
+    """What is wrong with a setting by itself, and what to give instead; "" where it is within its bounds."""
+    if name not in BOUNDS:
+        return ""
+    low, high = BOUNDS[name]
+    whole = isinstance(low, int)
+    number: Any = value if isinstance(value, Real) else float("nan")
+    if low <= number <= high and (not whole or number == int(number)):
+        return ""
+    return f"{name} is {value!r}; give a {'whole ' if whole else ''}number from {low:g} to {high:g}."

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from tinyude.errors import TinyUDEError
-from tinyude.reference.config import Config
+from tinyude.reference.config import Config, config_refusal
 
 TRAINING_RATE = 25.0  # updates a second while streaming
 WINDOWS_WANTED = 4000  # windows overlap less where a record is long enough to give this many
@@ -40,6 +40,9 @@ def make_config(
     """
     if clash := system.keys() & overrides.keys():
         raise TinyUDEError(f"settings names {', '.join(sorted(clash))}, which follow from the rest; leave them out.")
+    for name, value in overrides.items():
+        if value is not None and (refusal := config_refusal(name, value)):
+            raise TinyUDEError(refusal)
     settings = PRESETS[preset] | (
         _default_sizes(samples)
         if preset == "default"

@@ -14,7 +14,7 @@ from tinyude.export.codegen.c_source import API_VERSION
 from tinyude.native import core as native
 from tinyude.native.tape import in_runs
 from tinyude.physics.programs import program as make_program
-from tinyude.reference.config import Config
+from tinyude.reference.config import BOUNDS, Config, config_refusal
 from tinyude.systems import pendulum
 from tinyude.training.known import known_programs
 
@@ -97,13 +97,30 @@ def test_config_arrives_unchanged() -> None:
     [
         ({"hidden": (8, 8, 8, 8)}, "hidden has 4 entries and the compiled core takes 3"),
         ({"updates": 2**40}, "updates is 1099511627776"),
-        ({"poly": -1}, "does not take"),
+        ({"poly": -1}, "poly is -1; give a whole number from 1 to 6"),
+        ({"forced": 9}, "does not take these settings together"),
         ({"inputs": 1}, "0 inputs, the configuration 2 and 1"),
     ],
 )
 def test_learner_refuses_what_the_core_cannot_hold(changed: dict[str, Any], message: str) -> None:
     with pytest.raises(TinyUDEError, match=message):
         native.NativeLearner(replace(CONFIG, **changed), PROGRAMS)
+
+
+@needs_core
+@pytest.mark.parametrize("name", BOUNDS)
+def test_bounds_are_those_of_the_core(name: str) -> None:
+    """Both ends are taken, what is beyond them is not."""
+    low, high = BOUNDS[name]
+    whole = isinstance(low, int)
+    spaced = {"dense": False, "taps": 1, "spacing": 1, "poly": 1} if name in ("taps", "spacing") else {}
+    base = replace(CONFIG, hidden=(), on=(0, 1), sees=(0, 1), network_nodes=1, max_half=8192, block=1, **spaced)
+    for value in (low, high):
+        assert native.memory(replace(base, **{name: value}))["total"] > 0 and not config_refusal(name, value)
+    for value in (low - 1, high + 1 if whole else 1.001 * high + 1.0, float("nan") if not whole else low + 0.5, "7"):
+        assert f"{name} is {value!r}" in config_refusal(name, value)
+        with pytest.raises(TinyUDEError):
+            native.memory(replace(base, **{name: value}))
 
 
 @needs_core

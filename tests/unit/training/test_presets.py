@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 
 from tinyude.errors import TinyUDEError
@@ -12,6 +13,7 @@ from tinyude.physics.kinematics import (
 from tinyude.reference.config import Config
 from tinyude.systems import double_pendulum, pendulum
 from tinyude.training.presets import PRESETS, make_config
+from tinyude.ude import UDE
 
 CHAIN = Physics(["p", "v", "a"], ["v", "a", "-p - a"])
 SYSTEM = {"channels": 2, "channel": (0, 1), "order": (0, 0), "on": (1,), "sees": (0, 1)}
@@ -128,3 +130,11 @@ def test_config_counts_columns_and_layers() -> None:
     assert made.sizes == (2, 5, 4, 2)
     assert made.columns == 2 + 3 * 2
     assert made.span == 2 * made.max_half + 1
+
+
+@pytest.mark.parametrize("engine", ["native", "reference"])
+def test_settings_out_of_their_bounds_are_named_with_their_limits(engine: str) -> None:
+    physics = Physics(["x"], ["-x"])
+    ude = UDE(physics, network="mlp", engine=engine, settings={"poly": 99})
+    with pytest.raises(TinyUDEError, match=r"^poly is 99; give a whole number from 1 to 6\.$"):
+        ude.fit(np.sin(np.arange(400.0))[:, None], t=0.1)
