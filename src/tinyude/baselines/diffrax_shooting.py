@@ -80,7 +80,7 @@ class DiffraxShooting(MultipleShooting):
         self.params_ = np.asarray(params, dtype=float)
         self.history_ = {"update": np.arange(1, self.iterations + 1), "loss": np.array(losses)}
         if not np.isfinite(self.params_).all():
-            raise TinyUDEError(f"the integration diverged with learning_rate {self.learning_rate}: lower it")
+            raise TinyUDEError(f"The integration diverged with learning_rate {self.learning_rate}; lower it.")
         return shooting
 
 

@@ -206,7 +206,7 @@ class MultipleShooting(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "params_")
         start, at = self._states(x0), np.asarray(times, dtype=float)
         if start.ndim != 1 or at.ndim != 1 or len(at) < 2 or not (np.diff(at) > 0).all():
-            raise TinyUDEError("simulate needs one start state and at least two increasing times")
+            raise TinyUDEError("simulate needs one start state and at least two increasing times.")
         held = None if u is None else np.asarray(u, dtype=float).reshape(len(at), -1)
         usual = self.in_scale_[: len(start)]
 
@@ -226,17 +226,17 @@ class MultipleShooting(BaseEstimator):  # type: ignore[misc]
             when, worst = path.t_events[0][0], int(np.argmax(np.abs(path.y_events[0][0]) / usual))
             why = f"{self.physics.states[worst]} reached {DIVERGED:g} times its RMS in the record"
         raise TinyUDEError(
-            f"the simulation diverged at t = {when:.6g} s of {at[-1]:.6g} s: {why}; "
-            "start nearer the states of the record, simulate for a shorter time, or train on more data"
+            f"The simulation diverged at t = {when:.6g} s of {at[-1]:.6g} s: {why}; "
+            "start nearer the states of the record, simulate for a shorter time, or train on more data."
         )
 
     def _check_settings(self) -> None:
         for name in ("steps", "iterations", "windows", "rate", "learning_rate"):
             value, whole = getattr(self, name), name not in ("rate", "learning_rate")
             if not value > 0 or (whole and not isinstance(value, Integral)):
-                raise TinyUDEError(f"{name} is {value!r}: give a positive {'whole ' if whole else ''}number")
+                raise TinyUDEError(f"{name} is {value!r}; give a positive {'whole ' if whole else ''}number.")
         if not self.hidden or min(self.hidden) < 1:
-            raise TinyUDEError(f"hidden is {self.hidden!r}: give at least one layer of one unit, such as (16, 16)")
+            raise TinyUDEError(f"hidden is {self.hidden!r}; give at least one layer of one unit, such as (16, 16).")
         names = list(self.physics.states)
         on = range(len(names)) if self.on is None else self.on
         try:
@@ -244,20 +244,20 @@ class MultipleShooting(BaseEstimator):  # type: ignore[misc]
         except (ValueError, IndexError):
             chosen = []
         if not chosen or len(set(chosen)) < len(chosen):
-            raise TinyUDEError(f"on is {self.on!r}: name states of {names} once each, by name or index")
+            raise TinyUDEError(f"on is {self.on!r}; name states of {names} once each, by name or index.")
         self.on_ = tuple(chosen)
 
     def _states(self, X: ArrayLike) -> Floats:
         x = np.asarray(X, dtype=float)
         if x.shape[-1:] != (self.physics.n_states,):
-            raise TinyUDEError(f"states have shape {x.shape}: the last axis must be {self.physics.states}")
+            raise TinyUDEError(f"X has shape {x.shape}; the last axis must be {self.physics.states}.")
         return x
 
     def _network_rows(self, X: ArrayLike, u: ArrayLike | None) -> Floats:
         """States and inputs side by side, as the network takes them."""
         x, given = self._states(X), np.asarray([] if u is None else u, dtype=float)
         if given.shape[-1:] != (self.physics.n_inputs,):
-            raise TinyUDEError(f"inputs u have shape {given.shape}: the last axis must be {self.physics.inputs}")
+            raise TinyUDEError(f"u has shape {given.shape}; the last axis must be {self.physics.inputs}.")
         return np.concatenate([x, np.broadcast_to(given, (*x.shape[:-1], given.shape[-1]))], axis=-1)
 
     def _set_scales(self, windows: Windows, slope_rms: Floats) -> None:
@@ -281,8 +281,8 @@ class MultipleShooting(BaseEstimator):  # type: ignore[misc]
             losses[done] = loss.real
             if not (np.isfinite(loss) and np.isfinite(grad).all()):
                 raise TinyUDEError(
-                    f"the integration diverged at iteration {done + 1} with learning_rate {self.learning_rate} and "
-                    f"{self.steps} steps: lower either, or check the known physics"
+                    f"The integration diverged at iteration {done + 1} with learning_rate {self.learning_rate} and "
+                    f"{self.steps} steps; lower either, or check the known physics."
                 )
             adam_step(adam, params, clip(grad), cosine_rate(done, self.iterations, self.learning_rate, RATE_FLOOR))
             if progress is not None:

@@ -72,21 +72,21 @@ def as_runs(physics: Physics, Y: Any, t: Any, u: Any) -> list[Record]:
     ts = list(t) if several and not np.isscalar(t) else [t] * len(ys)
     us = list(u) if several and u is not None else [u] * len(ys)
     if not len(ys) == len(ts) == len(us):
-        raise TinyUDEError(f"{len(ys)} runs but {len(ts)} time records and {len(us)} of inputs: give one for each")
+        raise TinyUDEError(f"{len(ys)} runs but {len(ts)} time records and {len(us)} of inputs; give one for each.")
     runs = []
     for number, (y, stamp, given) in enumerate(zip(ys, ts, us, strict=True)):
         y = _columns(f"run {number}", y, physics.states)
         controls = np.zeros((len(y), 0)) if given is None else given
         controls = _columns(f"inputs of run {number}", controls, physics.inputs)
         if len(controls) != len(y):
-            raise TinyUDEError(f"run {number} has {len(y)} samples but {len(controls)} inputs: give one for each")
+            raise TinyUDEError(f"Run {number} has {len(y)} samples but {len(controls)} inputs; give one for each.")
         for name, still in zip(physics.states, np.ptp(y, axis=0) == 0, strict=True):
             if still:
-                raise TinyUDEError(f"{name} never changes in run {number}: check its sensor, or leave the state out")
+                raise TinyUDEError(f"{name} never changes in run {number}; check its sensor, or leave the state out.")
         runs.append(Record(y, controls, _sample_period(number, stamp, len(y))))
     periods = [run.period for run in runs]
     if max(periods) > (1.0 + JITTER_LIMIT) * min(periods):
-        raise TinyUDEError(f"runs differ in sample period, {min(periods):g} to {max(periods):g} s: resample to one")
+        raise TinyUDEError(f"Runs differ in sample period, {min(periods):g} to {max(periods):g} s; resample to one.")
     return runs
 
 
@@ -95,12 +95,12 @@ def _columns(what: str, values: Any, names: Sequence[str]) -> Floats:
     if table.ndim == 1 and len(names) == 1:
         table = table[:, None]
     if table.ndim != 2 or table.shape[1] != len(names):
-        raise TinyUDEError(f"{what} has shape {table.shape}: give (samples, {len(names)}), columns {tuple(names)}")
+        raise TinyUDEError(f"{what} has shape {table.shape}; give (samples, {len(names)}), columns {tuple(names)}.")
     if len(table) < 4 * JUMP_REACH_SAMPLES:
-        raise TinyUDEError(f"{what} has {len(table)} samples, too few: give at least {4 * JUMP_REACH_SAMPLES}")
+        raise TinyUDEError(f"{what} has {len(table)} samples, too few; give at least {4 * JUMP_REACH_SAMPLES}.")
     bad = np.flatnonzero(~np.isfinite(table).all(axis=1))
     if len(bad):
-        raise TinyUDEError(f"{what} has {len(bad)} rows that are not finite, the first at {bad[0]}: split it there")
+        raise TinyUDEError(f"{what} has {len(bad)} rows that are not finite, the first at {bad[0]}; split it there.")
     return table
 
 
@@ -108,20 +108,22 @@ def _sample_period(number: int, t: Any, samples: int) -> float:
     stamps = np.asarray(t, dtype=float)
     if stamps.ndim == 0:
         if not 0.0 < float(stamps) < np.inf:
-            raise TinyUDEError(f"the sample period is {float(stamps):g} s: give a positive number of seconds")
+            raise TinyUDEError(f"The sample period is {float(stamps):g} s; give a positive number of seconds.")
         return float(stamps)
     if stamps.shape != (samples,):
-        raise TinyUDEError(f"run {number} has {samples} samples but time stamps of shape {stamps.shape}")
+        raise TinyUDEError(
+            f"Run {number} has {samples} samples but time stamps of shape {stamps.shape}; give one for each."
+        )
     ticks = np.diff(stamps)
     if not (ticks > 0).all():
         where = int(np.argmin(ticks > 0))
-        raise TinyUDEError(f"time does not increase after sample {where} of run {number}: sort it, or split it there")
+        raise TinyUDEError(f"Time does not increase after sample {where} of run {number}; sort it, or split it there.")
     period = float(np.median(ticks))
     if np.abs(ticks - period).max() > JITTER_LIMIT * period:
         where = int(np.argmax(np.abs(ticks - period)))
         raise TinyUDEError(
-            f"sample {where} of run {number} lasts {ticks[where]:g} s where {period:g} s is usual "
-            f"(limit {JITTER_LIMIT:.0%} off): split the run at gaps, or resample it to a steady rate"
+            f"Sample {where} of run {number} lasts {ticks[where]:g} s where {period:g} s is usual "
+            f"(limit {JITTER_LIMIT:.0%} off); split the run at gaps, or resample it to a steady rate."
         )
     return float(stamps[-1] - stamps[0]) / len(ticks)
 
@@ -172,8 +174,8 @@ def make_windows(runs: list[Record], flags: list[Flags], rate: float, steps: int
     if not len(starts):
         longest = max(len(flag) for flag in flags) * runs[0].period
         raise TinyUDEError(
-            f"no window of {steps} steps ({span * runs[0].period:.3g} s) fits between jumps in runs of at most "
-            f"{longest:.3g} s: lower steps, raise rate, or give a longer record"
+            f"No window of {steps} steps ({span * runs[0].period:.3g} s) fits between jumps in runs of at most "
+            f"{longest:.3g} s; lower steps, raise rate, or give a longer record."
         )
     y, u = (np.concatenate(part) for part in ([run.y for run in runs], [run.u for run in runs]))
     return Windows(y, u, runs[0].period, starts, every, steps)

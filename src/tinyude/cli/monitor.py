@@ -74,7 +74,10 @@ def _wait_for_board(link: BoardLink, seconds: float = 10.0) -> None:
     while not link.history.complete():
         link.poll(0.1)
         if time.monotonic() > until or link.ended:
-            raise TinyUDEError(f"{link.source}: no board has said who it is within {seconds:g} s.")
+            raise TinyUDEError(
+                f"{link.source}: no board introduced itself within {seconds:g} s; check the port, its baud "
+                "rate, and that the firmware runs."
+            )
 
 
 def _fetch(link: BoardLink, path: Path) -> None:

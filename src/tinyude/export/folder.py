@@ -41,7 +41,7 @@ def write_folder(folder: Path, files: Mapping[str, str], made_of: Mapping[str, o
             write_whole(folder / path, text)
     except OSError as error:
         raise TinyUDEError(
-            f"Cannot write the export to {folder}: {error.strerror or error}; mend that, and export again."
+            f"Cannot write the export to {folder}: {error.strerror or error}; correct that and export again."
         ) from None
     write_whole(folder / MANIFEST, _manifest({**made_of, "files": sums}))
 

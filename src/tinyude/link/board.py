@@ -121,13 +121,13 @@ class BoardLink:
                 raise TinyUDEError("The board's model has numbers that are not finite; reset the board, or flash it.")
             if model is not None:
                 return model
-        raise TinyUDEError("The board's model did not come over whole; is the line very noisy?")
+        raise TinyUDEError("The board's model did not arrive complete; check the cable and the baud rate.")
 
     def send_model(self, numbers: Array, fingerprint: int) -> None:
         """Have the board go on from this model, without flashing it anew."""
         hello = self.history.hello
         if hello is None:
-            raise TinyUDEError("The board has not said who it is yet; wait for its first telemetry.")
+            raise TinyUDEError("The board has not introduced itself yet; wait for its first telemetry.")
         if fingerprint != hello.fingerprint or len(numbers) != hello.model_numbers:
             raise TinyUDEError(
                 f"The model is not this board's (fingerprint {fingerprint:08x}, {len(numbers)} numbers; the board has "
@@ -202,7 +202,7 @@ class BoardLink:
 
     def _send(self, kind: Type, body: bytes) -> int:
         if self._transport is None:
-            raise LinkLost(f"{self.source}: the line is gone.")
+            raise LinkLost(f"{self.source}: the connection is lost; check the cable.")
         self._sequence = (self._sequence + 1) % 65536
         self._transport.write(encode_frame(Frame(kind, self._sequence, body)))
         return self._sequence
@@ -220,7 +220,7 @@ class BoardLink:
                     if status != 0:
                         raise TinyUDEError(f"The board does not {what}: {_REASONS.get(status, f'status {status}')}.")
                     return
-        raise TinyUDEError(f"The board did not answer when asked to {what}; {_TRIES} attempts.")
+        raise TinyUDEError(f"The board did not answer {_TRIES} requests to {what}; check the cable and the baud rate.")
 
     def _collect_model(self) -> Array | None:
         until = time.monotonic() + 4 * _PATIENCE

@@ -16,11 +16,11 @@ _CHUNK = 4096
 
 
 class LinkLost(TinyUDEError):
-    """The line is gone; it may come back."""
+    """The connection is lost; it may come back."""
 
 
 class NoAnswer(TinyUDEError):
-    """Nobody is there to be asked: the line is a recording."""
+    """A command cannot be sent: the source is a recording."""
 
 
 class Transport(Protocol):
@@ -85,7 +85,7 @@ class TcpTransport:
         except OSError as error:
             raise LinkLost(f"{self.name}: {_words(error)}.") from None
         if not data:
-            raise LinkLost(f"{self.name}: the other side closed the line.")
+            raise LinkLost(f"{self.name}: the other side closed the connection.")
         return data
 
     def write(self, data: bytes) -> None:

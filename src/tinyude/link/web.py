@@ -168,7 +168,7 @@ async def _answer(
     except TinyUDEError as error:
         return JSONResponse({"error": str(error)}, 409)
     except TimeoutError:
-        return JSONResponse({"error": "The board did not answer within 30 s."}, 504)
+        return JSONResponse({"error": "The board did not answer within 30 s; check the cable."}, 504)
     return JSONResponse(result if result is not None else {"done": True}, headers=headers)
 
 

@@ -175,8 +175,8 @@ def _innovations(evidence: Evidence) -> Iterator[Reason]:
     (crossed, channel, name), (coloured, own) = found.cross, found.auto
     if crossed > max(CROSSED, 2.0 * found.bound):
         yield Reason(
-            CAUTION, f"What one step ahead misses of {channel} follows the input {name} (r = {crossed:.2f}; white "
-            f"noise stays below {found.bound:.2f}).", f"{name} acts later or earlier than logged, through "
+            CAUTION, f"The one-step prediction error of {channel} correlates with the input {name} (r = {crossed:.2f}; "
+            f"white noise stays below {found.bound:.2f}).", f"{name} acts later or earlier than logged, through "
             "something that is missing, or otherwise between samples than hold says.", "input",
         )  # fmt: skip
     elif coloured > max(COLOURED, 3.0 * found.bound):
@@ -185,8 +185,8 @@ def _innovations(evidence: Evidence) -> Iterator[Reason]:
         missing = off or any(left.over_noise > 1.5 for left in evidence.unexplained.values())
         yield Reason(
             CAUTION if missing else NOTE,
-            f"What one step ahead misses of {own} is not white noise (r = {coloured:.2f}, which stays below "
-            f"{found.bound:.2f}).", "A state, a delay or a filter is missing in the physics, "
+            f"The one-step prediction error of {own} is not white noise (autocorrelation {coloured:.2f}; white noise "
+            f"stays below {found.bound:.2f}).", "A state, a delay or a filter is missing in the physics, "
             "or the sensor is filtered: log raw data.", "innovations",
         )  # fmt: skip
 

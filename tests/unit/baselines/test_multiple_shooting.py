@@ -211,10 +211,10 @@ def test_fit_says_when_training_diverges(record):
     [
         (lambda y, t: (y[:, :1], t), r"shape \(12000, 1\)"),
         (lambda y, t: (y[:0], t[:0]), "0 samples, too few"),
-        (lambda y, t: (y[:150], t[:150]), "no window of 10 steps"),
+        (lambda y, t: (y[:150], t[:150]), "No window of 10 steps"),
         (lambda y, t: (np.where(np.arange(len(y))[:, None] == 7, np.nan, y), t), "not finite, the first at 7"),
         (lambda y, t: (y * [1.0, 0.0], t), "omega never changes"),
-        (lambda y, t: (y, t[::-1]), "time does not increase"),
+        (lambda y, t: (y, t[::-1]), "Time does not increase"),
         (lambda y, t: (y, np.where(t > 5.0, t + 1.0, t)), "split the run at gaps"),
         (lambda y, t: (y, t[:-1]), "time stamps of shape"),
         (lambda y, t: (y, 0.0), "sample period is 0"),
