@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tinyude.data.frames import column_named, computed, has_columns, numbers, seconds
 from tinyude.data.grid import MOSTLY_BAD, RECORD_MORE, SHORTEST, Faults, Piece, Run, find_period, on_grid
+from tinyude.data.sentinels import without_sentinels
 from tinyude.errors import TinyUDEError
 from tinyude.reference.numeric.elementary import TWO_PI
 from tinyude.reference.signal.ring import LIMIT, usable
@@ -46,7 +47,7 @@ class Stream:
     unstamped: int = 0  # rows without a time, left out
     missing: int = 0  # rows filled in as NaN
     jitter: float = 0.0  # RMS of time stamps around the grid, in periods
-    bad: int = 0  # values given that are not finite, or beyond all measure
+    bad: int = 0  # values given that are not finite, beyond all measure, or sentinels
     count: int = 0  # rows
     longest: Run = field(default_factory=lambda: Run(0.0, np.empty((0, 0)), np.empty((0, 0))))
     jumps: list[float] = field(default_factory=list)  # the turn by which a channel seems to wrap, 0 for none
@@ -102,7 +103,8 @@ def as_stream(
         stamps = column_named(record, time) if isinstance(time, str) else time
         if isinstance(time, str) and stamps is None:
             raise TinyUDEError(f"t is {time!r}, and Y has no such column; give {TIMES}.")
-        sources.append(_array_source(samples, held, stamps, [(wraps or {}).get(name, 0.0) for name in channels]))
+        by_turn = [(wraps or {}).get(name, 0.0) for name in channels]
+        sources.append(_array_source(samples, held, stamps, by_turn, live=shortest is not None))
     return make_stream(sources, channels, live=shortest is not None, several_rates=several_rates)
 
 
@@ -126,20 +128,25 @@ def turns(wraps: Sequence[str] | Mapping[str, float] | None, channels: Sequence[
     return found
 
 
-def _array_source(samples: Array, held: Array, time: Any, turns: Sequence[float]) -> Source:
+def _array_source(samples: Array, held: Array, time: Any, turns: Sequence[float], live: bool) -> Source:
     if np.ndim(time) == 0:
-        return Source(lambda: prepared([Piece(samples, held)], turns), period=_period(time), in_memory=True)
+        return Source(lambda: prepared([Piece(samples, held)], turns, live), period=_period(time), in_memory=True)
     stamps = seconds(time)
     if stamps.shape != (len(samples),):
         raise TinyUDEError(f"t has shape {stamps.shape} and Y has {len(samples)} rows; give one time for each row.")
-    return Source(lambda: prepared([Piece(samples, held, stamps)], turns), lambda: iter([stamps]), in_memory=True)
+    pieces = [Piece(samples, held, stamps)]
+    return Source(lambda: prepared(pieces, turns, live), lambda: iter([stamps]), in_memory=True)
 
 
-def prepared(pieces: Iterable[Piece], turns: Sequence[float]) -> Iterator[Piece]:
-    """The pieces with NaN for values beyond all measure, and channels that jump by a turn (0: none) unwrapped."""
+def prepared(pieces: Iterable[Piece], turns: Sequence[float], live: bool = False) -> Iterator[Piece]:
+    """The pieces with NaN for values beyond all measure, and channels that jump by a turn (0: none) unwrapped.
+
+    Live: the learner judges every sample itself, as on a board, by those before it alone.
+    """
     last = [np.nan] * len(turns)
     for piece in pieces:
         samples = np.where(usable(piece.samples), piece.samples, np.nan)
+        samples = samples if live else without_sentinels(samples)
         for channel, turn in enumerate(turns):
             good = np.isfinite(samples[:, channel])
             if turn and good.any():

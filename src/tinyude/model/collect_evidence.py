@@ -75,7 +75,7 @@ def collect_evidence(
         "deficient": counters.deficient,
         "network": dict(found.get("network", {})),
         "faults": {
-            "values that were not finite numbers": stream.bad,
+            "values that were no numbers, or far beyond all others,": stream.bad,
             "repeated time stamps": stream.repeated,
             "rows without a time": stream.unstamped,
         },
