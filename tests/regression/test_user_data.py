@@ -10,6 +10,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 import xarray as xr
 from scipy.integrate import solve_ivp
@@ -34,6 +35,7 @@ def frames(names: tuple[str, ...], table: np.ndarray) -> dict[str, object]:
         "mapping": columns,
         "structured": np.array(list(map(tuple, table)), dtype=[(name, float) for name in names]),
     }
+    found["arrow"] = pa.table(columns)
     found["pandas"] = pd.DataFrame(columns)
     found["pandas nullable"] = pd.DataFrame(columns).astype("Float64")
     found["polars, lazy"] = pl.LazyFrame(columns)
@@ -55,6 +57,15 @@ def test_numbers_refuses_a_misspelt_column(names: tuple[str, str]) -> None:
     for frame in frames(names, TABLE).values():
         with pytest.raises(TinyUDEError, match=r"Y has no column '(theta|omega)'.*its columns are"):
             numbers(frame, NAMES, "Y")
+
+
+def test_numbers_takes_a_row_of_a_frame_by_its_names() -> None:
+    row = pd.DataFrame({"omega": [1.0], "time": [9.0], "theta": [0.0]}).iloc[0]
+    for named in (row, row.to_dict()):
+        assert numbers(named, NAMES, "x0").tolist() == [0.0, 1.0]
+    with pytest.raises(TinyUDEError, match=r"x0 has no column 'omega' \(did you mean 'omgea'"):
+        numbers(row.rename({"omega": "omgea"}), NAMES, "x0")
+    assert numbers(pd.Series([0.0, 1.0]), NAMES, "x0").tolist() == [0.0, 1.0]
 
 
 def test_numbers_refuses_columns_of_different_lengths() -> None:
@@ -141,7 +152,7 @@ def test_fit_takes_dates_and_a_span_as_the_period(
         np.testing.assert_allclose(other.predict(TABLE), fits[0].predict(TABLE), rtol=1e-6)
 
 
-@pytest.mark.parametrize("kind", ["pandas", "polars", "polars, lazy", "xarray Dataset", "mapping"])
+@pytest.mark.parametrize("kind", ["arrow", "pandas", "polars", "polars, lazy", "xarray Dataset", "mapping"])
 def test_a_frame_holds_its_times_and_inputs(kind: str) -> None:
     table = np.column_stack([np.arange(100) * 0.01, np.sin(np.arange(100.0)), np.ones(100)])
     frame = frames(("time", "x", "force"), table)[kind]

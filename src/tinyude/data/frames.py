@@ -1,4 +1,4 @@
-"""Tables and times as users have them (NumPy, masked, pandas, polars, xarray, dictionaries), as plain float64."""
+"""Tables and times as users have them (NumPy, masked, pandas, polars, Arrow, xarray, dictionaries), as plain float64."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ def numbers(values: Any, names: Sequence[str], what: str) -> Array:
 
 
 def _beside(columns: Sequence[Array], names: Sequence[str], what: str) -> Array:
-    """Columns as one table."""
+    """Columns as one table; single numbers as one row, without a table's second axis."""
     if len({column.shape for column in columns}) > 1:
         lengths = ", ".join(f"{name}: {column.shape}" for name, column in zip(names, columns, strict=True))
         raise TinyUDEError(f"{what} has columns of different shapes ({lengths}); give as many values in each.")
-    return np.column_stack(columns)
+    return np.column_stack(columns) if np.ndim(columns[0]) else np.array(columns)
 
 
 def plain(values: Any, what: str, remedy: str = "give a numeric array") -> Array:
@@ -143,9 +143,11 @@ def _naive(moment: Any) -> Any:
 
 def _column_names(values: Any) -> list[Any] | None:
     """The names of a table's columns; None for one that has none."""
-    for kind in ("columns", "data_vars"):  # data frames; xarray's Dataset
+    for kind in ("column_names", "columns", "data_vars"):  # Arrow's tables; data frames; xarray's Dataset
         if hasattr(values, kind):
             return list(getattr(values, kind))
+    if getattr(getattr(values, "index", None), "inferred_type", None) == "string":  # a row of a pandas frame
+        return list(values.index)
     if isinstance(values, Mapping):
         return list(values)
     names = getattr(getattr(values, "dtype", None), "names", None)

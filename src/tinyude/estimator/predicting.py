@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -152,8 +151,6 @@ class Predicting:
         """
         model = self._fitted()
         start = numbers(x0, model.physics.states, "x0")
-        if isinstance(x0, Mapping) and all(np.ndim(value) == 0 for value in x0.values()):
-            start = start[0]  # one number for each state: one run
         between = self.result_.diagnostics.get("holds", {}) if hold is None else hold
         instants = seconds(times, "times")
         if callable(u):
