@@ -1,4 +1,4 @@
-"""Tables and times as users have them (NumPy, masked, pandas, polars, Arrow, xarray, dictionaries), as plain float64."""
+"""Tables and times as users have them (NumPy, pandas, polars, Arrow, xarray, dictionaries), as plain float64."""
 
 from __future__ import annotations
 

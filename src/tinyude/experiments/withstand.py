@@ -158,15 +158,16 @@ def _physics(plant: Plant, rhs: tuple[str, ...]) -> Physics:
 def fitted(plant: Plant, network: bool) -> Chip:
     """A board's model of three good minutes, with a network beside its terms or without.
 
-    Without one it is the batch estimator's: a refined one may stand on a perceptron, and would not be a model without.
+    The fit is told what the board will have: a model that stands on a perceptron is none without it.
     """
     states, noise, u = _simulated(plant, 3.0, seed=1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        ude = UDE(_physics(plant, plant.known), measured=plant.measured, library=list(plant.terms), refine=network)
+        kind, terms = "auto" if network else "kernel", list(plant.terms)
+        ude = UDE(_physics(plant, plant.known), measured=plant.measured, library=terms, network=kind)
         ude.fit(states[:, plant.sensed] + noise, t=plant.period, u=u)
     if ude.model_.kernel is not None:
-        ude.result_ = with_terms(ude.result_, given_terms(ude.physics, list(plant.terms)))
+        ude.result_ = with_terms(ude.result_, given_terms(ude.physics, terms))
     chip = chip_of_model(ude)
     return chip if network else chip.without_network()
 
