@@ -16,7 +16,7 @@ from tinyude.errors import TinyUDEError
 from tinyude.estimator.options import FitOptions
 from tinyude.estimator.streaming import fit_streaming, learner_config
 from tinyude.model.collect_evidence import rates_over_noise
-from tinyude.model.diagnostics import diagnose, record_excerpt
+from tinyude.model.diagnostics import diagnose, record_excerpt, smoothed_excerpt
 from tinyude.model.model import Model
 from tinyude.model.result import FitResult
 from tinyude.model.windows import Windows
@@ -120,6 +120,7 @@ def _fit_hidden(options: FitOptions, stream: Stream) -> FitResult:
     values = result.states.values[:: max(1, len(result.states.values) // max(len(thin), 1))][: len(thin)]
     result.diagnostics |= hidden_figures(stream, values, thin[: len(values)], physics)
     result.diagnostics |= {"noise": noise, "noise_relative": noise / stream.rms}
+    result.record = smoothed_excerpt(stream, result.states.times, result.states.values, result.states.run)
     return result
 
 

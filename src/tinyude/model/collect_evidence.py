@@ -139,6 +139,7 @@ def hidden_evidence(result: FitResult, stream: Stream) -> Evidence:
         held_back=_held_back(found),
         following=list(refinement.get("following", ())),
         held_back_count=int(refinement["held_back_runs"]),
+        innovations=_innovations(found.get("innovations", {})),
     )
 
 

@@ -123,22 +123,47 @@ def record_excerpt(seen: Windows, stream: Stream, model: Model) -> dict[str, Arr
     What is left compares both as the same window sees them: a bend that is shorter than a window is no misfit. "u"
     has a row for every sample, so that a free run sees the inputs as they were; "t" and "Y" are thinned.
     """
+    index, signals = _longest_run(stream)
+    rows = len(signals["u"])
+    shown = seen.where((seen.run == index) & (seen.centre < rows) & (seen.half * CLEAR >= seen.usual))
+    pick = slice(None, None, max(1, len(shown) // PICTURED_WINDOWS))
+    return (
+        signals
+        | {
+            "window_t": shown.times[pick],
+            "steady": (shown.room * seen.period)[pick],  # seconds until the state jumps or the run ends
+            "x": shown.x[pick],
+            "window_u": shown.u[pick],
+            "dx": shown.dx[pick],
+            "left": (shown.dx - shown.view(model.field(shown.node_x, shown.inputs)))[pick],
+            "rejected": seen.rejected[seen.rejected[:, 0] == index, 1:],  # of the whole run: seconds and reason
+        }
+    )
+
+
+def smoothed_excerpt(stream: Stream, times: Array, values: Array, run: Array) -> dict[str, Array]:
+    """A stretch of a record that windows cannot look into, with the smoothed states (rows, states) of its runs."""
+    index, signals = _longest_run(stream)
+    mine = np.flatnonzero((run == index) & (times <= signals["t"][-1]))
+    mine = mine[:: max(1, len(mine) // PICTURED_WINDOWS)]
+    at = np.clip(np.round((times[mine] - signals["t"][0]) / stream.period).astype(int), 0, len(signals["u"]) - 1)
+    return signals | {
+        "window_t": times[mine],
+        "steady": signals["t"][-1] - times[mine],
+        "x": values[mine],
+        "window_u": signals["u"][at],
+    }
+
+
+def _longest_run(stream: Stream) -> tuple[int, dict[str, Array]]:
+    """The number of the longest run; its beginning, channels thinned, inputs with a row for every sample."""
     run = stream.longest
     rows = min(len(run.samples), 10 * EXCERPT)
     thin = max(1, rows // EXCERPT)
     runs = stream.runs if isinstance(stream.runs, list) else [run]
     index = next((k for k, each in enumerate(runs) if each is run), 0)
-    shown = seen.where((seen.run == index) & (seen.centre < rows) & (seen.half * CLEAR >= seen.usual))
-    pick = slice(None, None, max(1, len(shown) // PICTURED_WINDOWS))
-    return {
+    return index, {
         "t": run.start + np.arange(0, rows, thin) * stream.period,
         "Y": run.samples[:rows:thin],
         "u": run.inputs[:rows],
-        "window_t": shown.times[pick],
-        "steady": (shown.room * seen.period)[pick],  # seconds until the state jumps or the run ends
-        "x": shown.x[pick],
-        "window_u": shown.u[pick],
-        "dx": shown.dx[pick],
-        "left": (shown.dx - shown.view(model.field(shown.node_x, shown.inputs)))[pick],
-        "rejected": seen.rejected[seen.rejected[:, 0] == index, 1:],  # of the whole run: seconds and reason
     }

@@ -44,7 +44,7 @@ _NUMBERS = {"window_half": "half", "window_spacing": "spacing", "sigma_scale": "
 _SPREAD = ("terms", "network")
 _KERNEL = ("offset", "centres", "inverse_lengths", "weights", "linear")
 _RECORD = ("t", "Y", "u", "window_t", "steady", "x", "window_u", "dx", "left", "rejected")
-_RECORD_LATER = ("steady", "window_u", "left", "rejected")  # that older files do not hold
+_RECORD_LATER = ("steady", "window_u", "dx", "left", "rejected")  # that not every file holds
 _KINDS: dict[str, tuple[type, ...]] = {
     "int": (int,), "float": (int, float), "bool": (bool, int), "tuple[int, ...]": (tuple,),
 }  # fmt: skip

@@ -182,7 +182,8 @@ def _innovations(evidence: Evidence) -> Iterator[Reason]:
     elif coloured > max(COLOURED, 3.0 * found.bound):
         runs, index = evidence.runs, judged_horizon(evidence)
         off = runs is not None and bool(np.median(runs.model[index]) > 2.0 * np.median(runs.expected[index]))
-        missing = off or any(left.over_noise > 1.5 for left in evidence.unexplained.values())
+        alone = not evidence.unexplained  # no window sees all states: nothing else tells
+        missing = off or alone or any(left.over_noise > 1.5 for left in evidence.unexplained.values())
         yield Reason(
             CAUTION if missing else NOTE,
             f"The one-step prediction error of {own} is not white noise (autocorrelation {coloured:.2f}; white noise "

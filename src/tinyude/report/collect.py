@@ -57,7 +57,7 @@ def collect(
     history = getattr(ude, "history_", None)
     if history is not None and len(history["loss"]) > 1:
         data["history"] = history
-    if record is not None and len(record["x"]) > 1:
+    if record is not None and len(record["x"]) > 1 and "dx" in record:
         inputs = inputs_at_windows(record, len(physics.inputs))
         data["signals"] = _signals(ude, record, inputs, channels)
         data["residuals"] = _residuals(ude, record, inputs, truth)

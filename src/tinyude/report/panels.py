@@ -152,8 +152,9 @@ def slices(ude: Any, units: Mapping[str, str]) -> list[Data]:
 def _slice_svg(part: Data, units: Mapping[str, str], height: float) -> str:
     ends = [part[name] for name in ("learned", "low", "high") if name in part]
     low, high = float(np.min(ends)), float(np.max(ends))
-    cloud = np.quantile(part["data"], [0.02, 0.98])
-    low, high = min(low, float(cloud[0])), max(high, float(cloud[1]))
+    if len(part["data"]):
+        cloud = np.quantile(part["data"], [0.02, 0.98])
+        low, high = min(low, float(cloud[0])), max(high, float(cloud[1]))
     margin = 0.08 * (high - low or 1.0)
     unit = units.get(part["state"])
     chart = Chart(
@@ -183,7 +184,12 @@ def figure_cards(ude: Any, verdict: Mapping[str, Any]) -> list[Data]:
         state = max(left, key=lambda name: left[name]["share"])
         found = left[state]
         cards.append(_card(f"Unexplained share of d({state})/dt", found["noise"], found["share"], found["known"]))
+    if not run and "" in figures.get("held_back", {}):
+        held, noise = figures["held_back"], float(np.max(ude.diagnostics_["noise_relative"]))
+        cards.append(_card("Held-back free runs, share of the spread", noise, held[""], held.get("known", np.nan)))
     unseen = "fitted" in figures
+    if not unseen and not ude.diagnostics_["windows"]:
+        return cards
     share = 1.0 - figures["outside"] if unseen else figures["windows_passed"]
     title = f"Time in the recorded range, {figures['judged_on']}" if unseen else "Windows that pass the acceptance test"
     cards.append(

@@ -54,6 +54,8 @@ def _parameter_sentences(diagnostics: Diagnostics) -> list[str]:
     told = [(name, significant(values)) for name, *values in diagnostics.get("parameters", ())]
     return [
         f"The parameter {name} was found to be {value} ({INTERVAL} {low} to {high})."
+        if low != high
+        else f"The parameter {name} stays at {value}: the record does not identify it."
         for name, (value, low, high) in told
     ]
 
@@ -66,6 +68,8 @@ def _change_sentence(diagnostics: Diagnostics) -> list[str]:
 def data_sentence(diagnostics: Diagnostics) -> str:
     """The sensors' noise, the windows that it asked for, and how many of them were rejected."""
     window = diagnostics["window"]
+    if not diagnostics["windows"]:
+        return ""
     levels = np.atleast_1d(diagnostics["noise_relative"])
     low, high = percent(float(np.min(levels))), percent(float(np.max(levels)))
     noise = low if low == high else f"{low} to {high}"
@@ -98,8 +102,14 @@ def diagnostics_table(diagnostics: Diagnostics, channels: Sequence[str]) -> list
         ("engine", f"{diagnostics['engine']}, {diagnostics['precision']}"),
         *((f"noise of {name}", f"{sigma:.3g} ({percent(relative)} of its RMS)") for name, sigma, relative in noise),
         *((f"visited {name}", f"{low:.4g} to {high:.4g}") for name, (low, high) in diagnostics["visited"].items()),
-        ("window", f"± {window['half_width_seconds']:.4g} s, {window['samples']} samples"),
-        ("windows accepted", f"{diagnostics['accepted']:,} of {diagnostics['windows']:,}"),
+        *(
+            []
+            if not diagnostics["windows"]
+            else [
+                ("window", f"± {window['half_width_seconds']:.4g} s, {window['samples']} samples"),
+                ("windows accepted", f"{diagnostics['accepted']:,} of {diagnostics['windows']:,}"),
+            ]
+        ),
         *((f"rejected: {REASON_WORDS[r]}", f"{count:,}") for r, count in diagnostics["rejected"].items() if count),
         *((f"network's share in d({s})/dt", percent(share)) for s, share in diagnostics.get("network", {}).items()),
         *([("updates", f"{diagnostics['updates']:,}")] if diagnostics["updates"] else []),

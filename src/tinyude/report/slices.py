@@ -31,13 +31,15 @@ def slice_of(ude: Any, state: str | None = None, against: str | None = None) -> 
     axis = strongest(x, learned[:, index]) if against is None else physics.states.index(against)
     line, held = line_through(x, axis, SLICE_POINTS), typical(inputs, SLICE_POINTS)
     curve = ude.residual(line, held)[:, index]
-    # Partial residuals: what a window says beyond the model, added to the curve there.
-    left = (record["left"] if "left" in record else record["dx"] - ude.predict(x, inputs))[:, index]
+    if "left" in record:  # partial residuals: what a window says beyond the model, added to the curve there
+        at, data = x[:, axis], record["left"][:, index] + np.interp(x[:, axis], line[:, axis], curve)
+    else:
+        at = data = np.zeros(0)  # no window sees all states
     part = {
         "state": physics.states[index],
         "against": physics.states[axis],
-        "at": x[:, axis],
-        "data": left + np.interp(x[:, axis], line[:, axis], curve),
+        "at": at,
+        "data": data,
         "axis": line[:, axis],
         "learned": curve,
     }

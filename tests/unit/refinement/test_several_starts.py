@@ -1,10 +1,13 @@
 """A cascade of which the upper tank is not measured: slow and fast tank can nearly be swapped."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
 import tinyude as tu
+from tinyude.report import collect
 
 TRUE = {"a": 0.4, "b": 0.22, "c": 0.35}
 
@@ -38,3 +41,37 @@ def test_fit_finds_parameters_behind_an_unseen_state_from_guesses_three_times_of
     ude = tu.UDE(physics, measured=["lower"], unmeasured={"upper": (3.0, 2.0)}).fit(level, t=1.0, u=inflow)
     assert {name: value for name, value, _, _ in ude.parameters_} == pytest.approx(TRUE, rel=0.02)
     assert ude.verdict_.status == "good"
+
+
+@pytest.fixture(scope="module")
+def cascade() -> tu.UDE:
+    level, inflow = lower_level()
+    parameters = {name: tu.Parameter(v, learn=True, min=0.01, max=5.0) for name, v in TRUE.items()}
+    rhs = ["c*u - a*sqrt(abs(upper))", "a*sqrt(abs(upper)) - b*sqrt(abs(lower))"]
+    physics = tu.Physics(["upper", "lower"], rhs, inputs=["u"], parameters=parameters)
+    return tu.UDE(physics, measured=["lower"], unmeasured={"upper": (3.0, 2.0)}).fit(level, t=1.0, u=inflow)
+
+
+def test_report_of_an_unseen_state_shows_free_run_innovations_and_record(cascade: tu.UDE) -> None:
+    page = collect(cascade)["page"]
+    assert page["free_run"]["total_error"] < 0.03
+    assert page["analysis"][0]["title"] == "Innovations of lower: autocorrelation"
+    assert [card["title"] for card in page["cards"]] == ["Held-back free runs, share of the spread"]
+    assert len(page["record"]["signals"]) == 2
+    assert page["poles"] and page["coverage"]
+
+
+def test_report_of_an_unseen_state_survives_the_model_file(cascade: tu.UDE, tmp_path: Path) -> None:
+    cascade.save(tmp_path / "cascade.tinyude")
+    loaded = collect(tu.load(tmp_path / "cascade.tinyude"))["page"]["free_run"]
+    assert loaded["total_error"] == pytest.approx(collect(cascade)["page"]["free_run"]["total_error"], rel=1e-6)
+
+
+def test_verdict_doubts_an_unseen_state_whose_innovations_are_not_white() -> None:
+    level, inflow = lower_level()
+    physics = tu.Physics(["upper", "lower"], ["0.35*u - 0.4*upper", "0.4*upper - 0.22*lower"], inputs=["u"])
+    wrong = tu.UDE(physics, measured=["lower"], unmeasured={"upper": (3.0, 2.0)}, library=None)
+    with pytest.warns(tu.TinyUDEWarning):
+        wrong.fit(level, t=1.0, u=inflow)
+    doubts = [reason.kind for reason in wrong.verdict_.reasons if reason.severity != "note"]
+    assert "innovations" in doubts or "input" in doubts
