@@ -107,7 +107,7 @@ def log_stream(paths: Sequence[str | Path], columns: Columns, rows: int = ROWS) 
     Cells of a MATLAB file are runs too: theta = "theta" reads theta{1}, theta{2}, ...
     """
     sources = [_source(path, run, rows) for path in paths for run in _runs(path, columns)]
-    return make_stream(sources, list(columns.measured))
+    return make_stream(sources, list(columns.measured), list(columns.inputs))
 
 
 def _runs(path: str | Path, columns: Columns) -> list[Columns]:

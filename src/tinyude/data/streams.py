@@ -105,7 +105,7 @@ def as_stream(
             raise TinyUDEError(f"t is {time!r}, and Y has no such column; give {TIMES}.")
         by_turn = [(wraps or {}).get(name, 0.0) for name in channels]
         sources.append(_array_source(samples, held, stamps, by_turn, live=shortest is not None))
-    return make_stream(sources, channels, live=shortest is not None, several_rates=several_rates)
+    return make_stream(sources, channels, inputs, live=shortest is not None, several_rates=several_rates)
 
 
 def _several(Y: Any, channels: int) -> bool:
@@ -144,7 +144,7 @@ def prepared(pieces: Iterable[Piece], turns: Sequence[float], live: bool = False
     Live: the learner judges every sample itself, as on a board, by those before it alone.
     """
     last = [np.nan] * len(turns)
-    for piece in pieces:
+    for piece in pieces if live else _without_empty_end(pieces):
         samples = np.where(usable(piece.samples), piece.samples, np.nan)
         samples = samples if live else without_sentinels(samples)
         for channel, turn in enumerate(turns):
@@ -156,8 +156,30 @@ def prepared(pieces: Iterable[Piece], turns: Sequence[float], live: bool = False
         yield Piece(samples, piece.inputs, piece.stamps)
 
 
+def _without_empty_end(pieces: Iterable[Piece]) -> Iterator[Piece]:
+    """The pieces without the rows at their very end that hold no number at all, as spreadsheets leave them."""
+    held: list[Piece] = []
+    begun = False
+    for piece in pieces:
+        filled = np.isfinite(piece.samples).any(axis=1) | np.isfinite(piece.inputs).any(axis=1)
+        begun = begun or bool(filled.any())
+        if not begun:
+            yield piece  # a record without a number is told as such
+        elif not filled.any():
+            held.append(piece)
+        else:
+            yield from held
+            end = int(np.flatnonzero(filled)[-1]) + 1
+            yield piece[:end]
+            held = [piece[end:]] if end < len(piece.samples) else []
+
+
 def make_stream(
-    sources: Sequence[Source], names: Sequence[str], live: bool = False, several_rates: bool = False
+    sources: Sequence[Source],
+    names: Sequence[str],
+    inputs: Sequence[str] = (),
+    live: bool = False,
+    several_rates: bool = False,
 ) -> Stream:
     """Look through all the data once: the period, what is wrong with them, and the checks that they pass.
 
@@ -166,7 +188,7 @@ def make_stream(
     every = sources
     period, sources = _most_common_period(sources) if several_rates else (_common_period(sources), sources)
     stream = Stream(period, _Runs(sources, period), tuple(names), sources=every)
-    survey = _Survey(stream)
+    survey = _Survey(stream, inputs)
     kept: list[Run] = []
     for source in sources:
         faults = Faults()
@@ -215,13 +237,13 @@ def _common_period(sources: Sequence[Source]) -> float:
 class _Survey:
     """Running figures over all rows of a stream."""
 
-    def __init__(self, stream: Stream) -> None:
-        self.stream = stream
+    def __init__(self, stream: Stream, inputs: Sequence[str]) -> None:
+        self.stream, self.inputs = stream, inputs
         channels = len(stream.names)
         self.finite = np.zeros(channels, dtype=np.int64)
         self.squares = np.zeros(channels)
         self.low, self.high = np.full(channels, np.inf), np.full(channels, -np.inf)
-        self.steady = True  # inputs are numbers throughout
+        self.unknown = np.zeros(len(inputs), dtype=np.int64)  # values of each input that are no numbers
         self.turned = np.zeros((len(TURNS), channels), dtype=np.int64)  # steps of about a turn
 
     def sifted(self, pieces: Iterable[Piece]) -> Iterator[Piece]:
@@ -243,7 +265,7 @@ class _Survey:
         steps = np.abs(np.diff(samples, axis=0))
         for turn, count in zip(TURNS, self.turned, strict=True):
             count += np.sum(np.abs(steps - turn) < 0.1 * turn, axis=0)
-        self.steady &= bool(np.all(usable(run.inputs)))
+        self.unknown += np.sum(~usable(run.inputs), axis=0)
         stream.rms = np.sqrt(self.squares / np.maximum(self.finite, 1))
 
     def jumps(self) -> list[float]:
@@ -270,8 +292,12 @@ class _Survey:
                 raise TinyUDEError(
                     f"{name} moves by {high - low:g} in all, less than {LEAST_SPAN:g}; give it in a smaller unit."
                 )
-        if not self.steady:
-            raise TinyUDEError("The inputs hold non-finite values; fill them with what was really applied.")
+        for name, count in zip(self.inputs, self.unknown, strict=True):
+            if count:
+                raise TinyUDEError(
+                    f"The input {name} is not a number below {LIMIT:g} in {count:,} of {self.stream.count:,} rows; "
+                    "fill them with what was really applied."
+                )
 
 
 def _table(values: Any, names: Sequence[str], what: str, kind: str, shortest: int | None) -> Array:

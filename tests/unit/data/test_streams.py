@@ -216,7 +216,7 @@ BAD_INPUTS = {
     "none": (None, "u is missing; this physics has the inputs tau"),
     "too few rows": (np.ones(COUNT - 5), "they must be sampled together"),
     "two columns": (np.ones((COUNT, 2)), "one column for each input: tau"),
-    "NaN": (np.where(np.arange(COUNT) == 7, np.nan, 1.0), "fill them with what was really applied"),
+    "NaN": (np.where(np.arange(COUNT) == 7, np.nan, 1.0), "tau is not a number .* in 1 of .*; fill them"),
 }
 
 
@@ -225,6 +225,13 @@ def test_as_stream_refuses_bad_inputs_with_a_remedy(case: str) -> None:
     u, remedy = BAD_INPUTS[case]
     with pytest.raises(TinyUDEError, match=remedy):
         as_stream(SAMPLES, PERIOD, u, NAMES, ["tau"])
+
+
+def test_as_stream_leaves_empty_rows_at_the_end_out() -> None:
+    empty = np.full((3, len(NAMES)), np.nan)
+    inputs = np.concatenate([np.ones(COUNT), np.full(3, np.nan)])
+    stream = as_stream(np.concatenate([SAMPLES, empty]), PERIOD, inputs, NAMES, ["tau"])
+    assert stream.count == COUNT and stream.bad == 0
 
 
 def test_as_stream_refuses_a_record_of_holes() -> None:
