@@ -210,7 +210,9 @@ def test_figures_draw_twelve_states_and_a_diverging_run() -> None:
 
 
 def test_history_draws_a_loss_that_is_zero() -> None:
-    assert figures.history({"update": np.arange(3), "loss": np.zeros(3)}).axes
+    for loss, scale, drawn in (([0.0, 0.0, 0.0], "linear", []), ([2.0, 0.0, 1.0], "log", [0.0, 2.0])):
+        (axes,) = figures.history({"update": np.arange(3.0), "loss": loss}).axes
+        assert axes.get_yscale() == scale and axes.lines[0].get_xdata().tolist() == drawn
 
 
 def test_run_scores_measure_the_error_in_standard_deviations() -> None:

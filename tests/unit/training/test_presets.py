@@ -90,6 +90,15 @@ def test_make_config_holds_back_only_where_the_network_is_judged() -> None:
         assert (made.holdout, made.rate) == (1500, Config.rate)
 
 
+@pytest.mark.parametrize(
+    ("samples", "sizes"),
+    [(60_000, (5, 512, 30_000, 12_001, 200)), (2_000, (1, 125, 1_992, 2_001, 41)), (40, (1, 16, 32, 41, 20))],
+)
+def test_make_config_sizes_the_default_by_the_record(samples: int, sizes: tuple[int, ...]) -> None:
+    made = config("default", samples)
+    assert (made.stride, made.max_half, made.calibration, made.reservoir, made.block) == sizes
+
+
 def test_make_config_paper_v1_is_the_ablations_first_row() -> None:
     made = config("paper-v1")
     assert (made.reservoir, made.rolling, made.batch, made.adam, made.decay) == (32, True, 32, False, 0.0)
