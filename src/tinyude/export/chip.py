@@ -147,7 +147,7 @@ def _live_stride(period: float) -> int:
 
 
 def _wrapped(physics: Physics, ude: UDE, config: Config, start: StartModel | None) -> tuple[int, ...]:
-    """For each channel 1 where its angle is wrapped: a live one may go round, whether or not the record did."""
+    """For each channel 1 where its angle is wrapped: a live one may rotate, whether or not the record did."""
     wrap = list(wrapped_channels(physics, ude.measured))
     for state, (channel, order) in enumerate(zip(config.channel, config.order, strict=True)):
         unwrapped = order == 0 and not any(config.wrap[channel : channel + 1])

@@ -131,11 +131,11 @@ def rollout(field: Callable[[Array], Array], x0: Any, times: Any, scale: Array) 
 
 
 def extrapolation(
-    x: Array, names: Sequence[str], ranges: Mapping[str, Sequence[float]], turning: Sequence[str], times: Array | None
+    x: Array, names: Sequence[str], ranges: Mapping[str, Sequence[float]], angles: Sequence[str], times: Array | None
 ) -> list[str]:
-    """A sentence for every state that leaves the range visited in training; `turning` ones are angles."""
+    """A sentence for every state that leaves the range visited in training; `angles` are compared after wrapping."""
     said = []
-    for name, column, out in outside(x, names, ranges, turning):
+    for name, column, out in outside(x, names, ranges, angles):
         low, high = ranges[name]
         when = "" if times is None else f" from t = {times[out[0]]:.4g} s on"
         said.append(
@@ -146,7 +146,7 @@ def extrapolation(
 
 
 def outside(
-    x: Array, names: Sequence[str], ranges: Mapping[str, Sequence[float]], turning: Sequence[str]
+    x: Array, names: Sequence[str], ranges: Mapping[str, Sequence[float]], angles: Sequence[str]
 ) -> list[tuple[str, Array, Array]]:
     """Name, values and rows outside the visited range, of every column that leaves it."""
     found = []
@@ -154,7 +154,7 @@ def outside(
         low, high = ranges[name]
         middle, half = 0.5 * (low + high), (0.5 + MARGIN) * (high - low)
         distance = column - middle
-        if name in turning:
+        if name in angles:
             distance = angle_wrap(distance)
         out = np.flatnonzero(np.abs(distance) > half)
         if len(out):

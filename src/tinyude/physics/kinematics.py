@@ -57,14 +57,14 @@ def rate_channels(physics: Physics, measured: Sequence[str] | None, on: Sequence
 
 
 def wrapped_channels(
-    physics: Physics, measured: Sequence[str] | None, turning: Sequence[str] | None = None
+    physics: Physics, measured: Sequence[str] | None, rotating: Sequence[str] | None = None
 ) -> tuple[int, ...]:
     """For each channel 1 where it senses an angle that may be taken on any turn.
 
-    turning: channels that were seen to go round; None: any angle may.
+    rotating: channels that were seen to rotate; None: any angle may.
     """
     names, _, _ = measured_map(physics, measured)
-    angles = set(physics.angles) if turning is None else set(physics.angles) & set(turning)
+    angles = set(physics.angles) if rotating is None else set(physics.angles) & set(rotating)
     return tuple(int(name in angles) for name in names)
 
 

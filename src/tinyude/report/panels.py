@@ -268,10 +268,10 @@ def coverage_panel(ude: Any, run: Data | None, units: Mapping[str, str]) -> Data
     pairs = [(s, r) for s, r in enumerate(physics.kinematic) if r is not None and r != s]
     shown = list(pairs[0] if pairs else (0, 1))
     first, second = shown
-    turning = [k for k in (0, 1) if physics.states[shown[k]] in physics.angles]
-    x = angle_wrap_state(x[:, shown], turning)
+    angles = [k for k in (0, 1) if physics.states[shown[k]] in physics.angles]
+    x = angle_wrap_state(x[:, shown], angles)
     path = np.zeros((0, 2)) if run is None else run["states"][:: max(1, len(run["t"]) // 800), shown]
-    path = angle_wrap_state(np.array(path), turning)
+    path = angle_wrap_state(np.array(path), angles)
     counts, a, b = np.histogram2d(x[:, 0], x[:, 1], bins=BINS)
     (left, low), (right, high) = np.nanmin(np.vstack([x, path]), axis=0), np.nanmax(np.vstack([x, path]), axis=0)
     chart = Chart((left - 0.1 * (right - left), right + 0.1 * (right - left)),
@@ -284,7 +284,7 @@ def coverage_panel(ude: Any, run: Data | None, units: Mapping[str, str]) -> Data
     for i, j in zip(*np.nonzero(counts), strict=True):
         chart.box((a[i], a[i + 1]), (b[j], b[j + 1]), "cell", 0.15 + 0.85 * float(np.sqrt(counts[i, j] / most)))
     if run is not None:
-        again = np.any(np.abs(np.diff(path[:, turning], axis=0)) > np.pi, axis=1)  # a full turn: no line across
+        again = np.any(np.abs(np.diff(path[:, angles], axis=0)) > np.pi, axis=1)  # a full turn: no line across
         path[1:][again] = np.nan
         chart.line(path[:, 0], path[:, 1], "path")
         note = "Accepted windows, few to many; line: the free run. Outside, the model extrapolates"

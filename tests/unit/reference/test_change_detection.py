@@ -5,6 +5,8 @@ from tinyude.reference.network.reservoir import reservoir_init, reservoir_offer
 from tinyude.reference.numeric.rng import rng_seed
 from tinyude.reference.regression.change_detection import (
     ALARM_BLOCKS,
+    LEAST_PARTS,
+    STEADY,
     TRIAL_BLOCKS,
     Change,
     change_add,
@@ -109,6 +111,30 @@ def test_change_end_block_takes_one_odd_block_for_an_accident() -> None:
     fill(model, np.array([-0.4]), 0.1, rng, blocks=16)
     assert not any(fill(model, np.array([3.0]), 0.1, rng, blocks=1))
     assert not any(fill(model, np.array([-0.4]), 0.1, rng, blocks=10))
+
+
+def trial_ends(scores: np.ndarray, energies: np.ndarray) -> bool:
+    """Whether a trial of these parts, all of them at states that were seen before, ends with a change."""
+    change = change_init(1)
+    change.trial = change.matched = change.compared = 1
+    for score, energy in zip(scores, energies, strict=True):
+        change.score[:], change.part[:] = score, energy
+        change_end_part(change)
+    return change_end_block(change, solved=True)
+
+
+def test_change_end_block_wants_parts_that_agree_within_a_fifth() -> None:
+    """The sum of the scores against STEADY times the scatter of the parts around one change for all."""
+    energies = np.full(12, 2.0)
+    apart = np.tile([1.0, -1.0], 6) / np.sqrt(12.0)  # its squares add up to 1
+    limit = energies.sum() / STEADY
+    assert trial_ends(energies + 0.99 * limit * apart, energies)
+    assert not trial_ends(energies + 1.01 * limit * apart, energies)
+
+
+def test_change_end_block_wants_enough_parts() -> None:
+    few = int(LEAST_PARTS)
+    assert not trial_ends(np.ones(few), np.ones(few)) and trial_ends(np.ones(few + 1), np.ones(few + 1))
 
 
 def test_change_clear_forgets_what_was_usual() -> None:

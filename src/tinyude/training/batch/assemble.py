@@ -21,7 +21,7 @@ Array = NDArray[Any]
 
 
 def make_model(
-    physics: Physics, on: tuple[int, ...], sees: tuple[int, ...], circular: tuple[int, ...], targets: Targets,
+    physics: Physics, on: tuple[int, ...], sees: tuple[int, ...], rotating: tuple[int, ...], targets: Targets,
     fits: dict[int, StateFit], parameter_errors: Array,
 ) -> Model:  # fmt: skip
     """The model of these fits."""
@@ -42,7 +42,7 @@ def make_model(
         coefficients=library.coefficients,
         errors=np.zeros(library.coefficients.shape),
         parameter_errors=learned,
-        angles=circular,
+        angles=rotating,
         forms=library.forms if library.shapes else (),
         shapes=library.shapes,
         kernel=kernel,

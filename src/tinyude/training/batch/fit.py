@@ -125,7 +125,7 @@ def _fit(physics: Physics, stream: Stream, options: Options) -> BatchResult:
     chi2 = {i: work.left(i, fit) for i, fit in best.items()}
     candidates = []
     for name, states in combinations(found):
-        model = make_model(moved, work.on, work.sees, work.circular, work.targets, states, errors)
+        model = make_model(moved, work.on, work.sees, work.rotating, work.targets, states, errors)
         candidates.append(BatchCandidate(name, model, sum(fit.evidence for fit in states.values()), states))
     if not work.options.keep:  # else the first has the terms that were asked for
         candidates.sort(key=lambda candidate: -candidate.evidence)

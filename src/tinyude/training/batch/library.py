@@ -155,7 +155,7 @@ class Offer:
     rms: Array  # (columns,)
     low: Array
     high: Array
-    circular: tuple[int, ...] = ()  # angles that go round: they enter by harmonics alone
+    rotating: tuple[int, ...] = ()  # angles that rotate: they enter by harmonics alone
     followed: tuple[int, ...] = ()  # inputs that a controller made of the states: of these no shapes are offered
 
     @property
@@ -165,7 +165,7 @@ class Offer:
     @property
     def linear(self) -> list[int]:
         """Columns that may enter as they are."""
-        return [k for k in range(self.columns) if k not in self.circular]
+        return [k for k in range(self.columns) if k not in self.rotating]
 
     @property
     def straight(self) -> list[int]:

@@ -56,7 +56,7 @@ def evidence_of(fits: Mapping[int, StateFit]) -> float:
     return sum(fit.evidence for fit in fits.values())
 
 
-def _goes_round(angle: Array) -> bool:
+def _rotates(angle: Array) -> bool:
     """Whether an angle leaves one turn, and not just to and fro between the same two ends.
 
     What swings between two ends need be no angle: a state known to enter by its sine may enter as it is, too.
@@ -177,9 +177,9 @@ class Regression:
         return tuple(self.physics.states.index(name) for name in self.physics.angles)
 
     @cached_property
-    def circular(self) -> tuple[int, ...]:
-        """Angles that go round: only there does it matter that they live on a circle."""
-        return tuple(k for k in self.angles if _goes_round(self.targets.columns[:, k]))
+    def rotating(self) -> tuple[int, ...]:
+        """Angles that rotate: only there does angle wrapping matter."""
+        return tuple(k for k in self.angles if _rotates(self.targets.columns[:, k]))
 
     @cached_property
     def offer(self) -> Offer:
@@ -190,7 +190,7 @@ class Regression:
             rates = set(np.flatnonzero((forward > TWO_WAY) & (forward < 1.0 - TWO_WAY)).tolist()) - set(self.angles)
         rms = np.sqrt(np.mean(columns**2, axis=0)) + 1e-300
         return Offer(
-            self.states, self.angles, tuple(sorted(rates)), rms, columns.min(axis=0), columns.max(axis=0), self.circular
+            self.states, self.angles, tuple(sorted(rates)), rms, columns.min(axis=0), columns.max(axis=0), self.rotating
         )
 
     @cached_property
@@ -284,7 +284,7 @@ class Regression:
     def final(self, fits: dict[int, StateFit]) -> dict[int, list[StateFit]]:
         """Second pass: everything that may be offered, by evidence."""
         sees = tuple(k for k in self.sees if self.options.sees is not None or k not in self.followed)
-        inputs = make_inputs(self.targets.columns, sees, self.circular)
+        inputs = make_inputs(self.targets.columns, sees, self.rotating)
         offer = replace(self.offer, followed=self.followed)
         self.problems = {i: self.problem(i, fits[i].slopes(self.targets.columns, self.states)) for i in self.on}
         return {

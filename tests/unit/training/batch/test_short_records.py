@@ -97,13 +97,13 @@ def test_a_state_that_swings_beyond_one_turn_may_enter_as_it_is() -> None:
     runs = record(rates, [[2.4, 2.4, 3.6]], 0.04, 3000)
     physics = Physics(["x", "y", "z"], ["sin(y)", "sin(z) - 0.185*y", "sin(x) - 0.185*z"])
     work = regression(physics, runs, 0.04)
-    assert physics.angles == ("x",) and np.ptp(work.targets.columns[:, 0]) > 2.0 * np.pi and not work.circular
+    assert physics.angles == ("x",) and np.ptp(work.targets.columns[:, 0]) > 2.0 * np.pi and not work.rotating
     assert best(physics, runs, 0.04)[0].terms.coefficients == pytest.approx([-0.185], abs=2e-3)
 
 
-def test_a_shaft_that_turns_goes_round() -> None:
+def test_a_shaft_that_turns_rotates() -> None:
     runs = record(lambda t, x: [x[1], 2.0 - 0.5 * x[1] - 3.0 * np.sin(x[0])], [[0.0, 6.0]], 0.01, 2000)
-    assert regression(Physics(["q", "w"], ["w", "2 - 3*sin(q)"]), runs, 0.01).circular == (0,)
+    assert regression(Physics(["q", "w"], ["w", "2 - 3*sin(q)"]), runs, 0.01).rotating == (0,)
 
 
 def test_a_kernel_network_competes_with_no_perceptron() -> None:
