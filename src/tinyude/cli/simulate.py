@@ -11,9 +11,10 @@ import typer
 from tinyude.cli.console import print_lines, print_table, refuse_unwritable, write_json, write_text
 from tinyude.cli.options import JsonFile
 from tinyude.data.log import Log
-from tinyude.data.logs import Columns, read_log, state_at
+from tinyude.data.logs import Columns, read_log
 from tinyude.errors import TinyUDEError
 from tinyude.model.quantities import percent
+from tinyude.model.start_state import state_at
 from tinyude.model.validation import run_scores
 from tinyude.physics.file import load_physics_file
 from tinyude.ude import load

@@ -1,4 +1,4 @@
-"""A recorded log as the signals of a model: which column is what, and the state at a moment of it."""
+"""A recorded log as the signals of a model: which column is what."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.polynomial import Polynomial
 from numpy.typing import NDArray
 
 from tinyude.data.grid import Piece
@@ -16,11 +15,8 @@ from tinyude.data.log import Log
 from tinyude.data.streams import Source, Stream, make_stream, prepared
 from tinyude.data.tables import ROWS, Table, cell_columns, iter_table
 from tinyude.errors import TinyUDEError
-from tinyude.physics.kinematics import measured_map
 
 Array = NDArray[np.float64]
-
-DEGREE = 4  # of the polynomial through the samples around a moment
 
 
 @dataclass(frozen=True)
@@ -139,21 +135,3 @@ def _pieces(path: str | Path, columns: Columns, rows: int) -> Iterator[Piece]:
     time = stamps[0] if stamps else None
     tables = iter_table(path, [*stamps, *columns.signals], rows, time, set(columns.inputs.values()))
     return prepared((columns.piece(table) for table in tables), turns)
-
-
-def state_at(ude: Any, log: Log, time: float) -> Array:
-    """The full state at a moment of the log, by the polynomial through the samples of one window around it."""
-    first, last = float(log.t[0]), float(log.t[-1])
-    if not first <= time <= last:
-        raise TinyUDEError(f"{time:.10g} s is outside the log, which runs from {first:.10g} s to {last:.10g} s.")
-    half = float(ude.diagnostics_["window"]["half_width_seconds"])
-    centre = min(max(time, first + half), max(last - half, first))
-    near = np.abs(log.t - centre) <= half * (1.0 + 1e-9)
-    _, channel, order = measured_map(ude.physics, ude.measured)
-    fits = []
-    for name, samples in zip(ude.measured or ude.physics.states, log.Y[near].T, strict=True):
-        good = np.isfinite(samples)
-        if np.count_nonzero(good) <= DEGREE + 1:
-            raise TinyUDEError(f"There are too few samples of {name} around {time:.10g} s; choose another moment.")
-        fits.append(Polynomial.fit(log.t[near][good], samples[good], DEGREE))
-    return np.array([fits[c].deriv(k)(time) if k else fits[c](time) for c, k in zip(channel, order, strict=True)])

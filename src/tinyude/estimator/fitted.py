@@ -25,6 +25,7 @@ from tinyude.model.evidence import Evidence
 from tinyude.model.model import Model
 from tinyude.model.reason import GOOD
 from tinyude.model.result import FitResult
+from tinyude.model.start_state import seen_by
 from tinyude.model.uncertainty import Spread
 from tinyude.model.verdict import Verdict, combined, judge
 from tinyude.model.windows import Windows
@@ -325,7 +326,8 @@ class Fitted:
     ) -> Evidence:
         result = self.result_
         if result.config is None:
-            return hidden_evidence(result, stream)
+            own = {"given": self.physics, "seen_by": seen_by(self), "held_out": options.get("held_out", "")}
+            return hidden_evidence(result, stream, **own)
         seen = seen or self._windows(stream, observed)
         if not options.get("held_out"):
             result.diagnostics["term_shares"] = term_shares(result.model, seen)  # of the model after refinement

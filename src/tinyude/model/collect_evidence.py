@@ -13,7 +13,7 @@ from tinyude.model import jackknife
 from tinyude.model.evidence import Driver, Evidence, Innovations, Lag, Sensor, Unexplained
 from tinyude.model.jump import jumps
 from tinyude.model.model import Model
-from tinyude.model.probes import characteristic_seconds, run_errors
+from tinyude.model.probes import characteristic_seconds, run_errors, unseen_runs
 from tinyude.model.result import FitResult, learner_part
 from tinyude.model.simulation import outside
 from tinyude.model.windows import Windows
@@ -121,25 +121,36 @@ def collect_evidence(
     )
 
 
-def hidden_evidence(result: FitResult, stream: Stream) -> Evidence:
-    """Of a model with states that no channel sees: windows say nothing there, held-back free runs do."""
+def hidden_evidence(
+    result: FitResult, stream: Stream, *, given: Physics, seen_by: Mapping[str, Any], held_out: str = ""
+) -> Evidence:
+    """Of a model with states that no channel sees: windows say nothing there, held-back free runs do.
+
+    Of a record that the fit has not seen, free runs over its runs; seen_by: how states are seen, for `start_state`.
+    """
     model, found = result.model, result.diagnostics
+    errors, count = (_held_back(found), int(found["refinement"]["held_back_runs"]))
+    innovations = _innovations(found.get("innovations", {}))
+    if held_out:
+        errors, count = unseen_runs(model, given, stream, seen_by)
+        innovations = None
     refinement = found["refinement"]
     sigma, step = np.atleast_1d(found["noise"]), np.full(len(stream.names), np.nan)
     return Evidence(
         model.physics.states,
         model.physics.inputs,
+        held_out,
         samples=stream.count,
         seconds=stream.count * stream.period,
         period=stream.period,
-        windows=int(refinement["rows"]),
+        windows=stream.count if held_out else int(refinement["rows"]),
         sensors=_sensors(stream, sigma, step),
         parameters=_parameters(model, found),
         network=dict(found.get("network", {})),
-        held_back=_held_back(found),
+        held_back=errors,
         following=list(refinement.get("following", ())),
-        held_back_count=int(refinement["held_back_runs"]),
-        innovations=_innovations(found.get("innovations", {})),
+        held_back_count=count,
+        innovations=innovations,
     )
 
 

@@ -113,10 +113,16 @@ def _held_back(evidence: Evidence) -> Iterator[Reason]:
         beside = "" if known is None else f" (known physics alone: {percent(known)})"
         yield Reason(
             BAD if error > RUN_LOST else CAUTION,
-            f"{evidence.held_back_count} held-back free runs are off by {percent(error)} of the "
-            f"signals' spread{beside}.",
+            f"{held_back_runs(evidence)} off by {percent(error)} of the signals' spread{beside}.",
             "Look for a missing input or state, or record more motions.", "free run",
         )  # fmt: skip
+
+
+def held_back_runs(evidence: Evidence) -> str:
+    """The free runs of a model with unmeasured states, as the beginning of a sentence."""
+    count = evidence.held_back_count
+    runs = f"{count} {'' if evidence.held_out else 'held-back '}free run{'' if count == 1 else 's'}"
+    return f"{runs}{f' over {evidence.where}' if evidence.held_out else ''} {'is' if count == 1 else 'are'}"
 
 
 def _unexplained(evidence: Evidence) -> Iterator[Reason]:

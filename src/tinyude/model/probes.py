@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tinyude.data.log import Log
 from tinyude.data.streams import Stream
 from tinyude.model.dynamics import Dynamics, known_dynamics
 from tinyude.model.model import Model
 from tinyude.model.simulation import free_runs
+from tinyude.model.start_state import START_ROWS, start_state
 from tinyude.model.windows import Windows
 from tinyude.physics import Physics
 
@@ -22,6 +24,7 @@ STARTS, TWINS = 12, 3
 HORIZONS = (1.0, 3.0, 10.0, 30.0)  # in characteristic times
 MOST_ROWS = 3_000  # of one free run with inputs
 MOST_STEPS = 30_000  # of one free run: a field that takes more is too stiff to have been seen by the record
+FEWEST_ROWS = 30  # of a run that is worth a free run from a fitted start
 LOST = 3.0  # standard deviations: the error of a run that diverged
 
 
@@ -134,3 +137,28 @@ def _errors_until(states: Array, truth: Array, spread: Array, ends: Sequence[int
     square = np.where(np.isfinite(miss), np.minimum(np.abs(miss), LOST), LOST) ** 2
     sums = [(square[..., :end, :].sum(axis=(-2, -1)), known[..., :end, :].sum(axis=(-2, -1))) for end in ends]
     return np.stack([np.sqrt(total / np.maximum(count, 1)) for total, count in sums])
+
+
+def unseen_runs(
+    model: Model, given: Physics, stream: Stream, seen_by: Mapping[str, Any]
+) -> tuple[dict[str, float], int]:
+    """Mean free-run error over the runs of a record ("": model, "known"), and how many runs; states may go unmeasured.
+
+    A start is fitted to the first rows of its run, which do not count where enough others do.
+    """
+    errors: dict[str, list[float]] = {"": [], "known": []}
+    columns = [list(seen_by["channel"]).index(c) for c in range(len(stream.names))]
+    for run in stream.runs:
+        if len(run.samples) <= FEWEST_ROWS:
+            continue
+        t = run.start + np.arange(len(run.samples)) * stream.period
+        held = run.inputs if model.physics.n_inputs else None
+        judged = slice(START_ROWS if len(t) > 2 * START_ROWS else 0, None)
+        spread = np.nanstd(run.samples, axis=0)
+        for name, dynamics in (("", model.dynamics), ("known", known_dynamics(given))):
+            x0 = start_state(dynamics, Log(t, run.samples, held), model.x_scale, **seen_by)
+            states = free_runs(dynamics, x0[None], t, model.x_scale, held, hold=seen_by["hold"]).states[0]
+            miss = np.minimum(np.abs(np.nan_to_num(states[:, columns], nan=np.inf) - run.samples) / spread, LOST)
+            errors[name].append(float(np.sqrt(np.nanmean(miss[judged] ** 2))))
+    count = len(errors[""])
+    return {name: float(np.mean(values)) for name, values in errors.items() if values}, count

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from tinyude.data.grid import HOLE
 from tinyude.data.log import Log
-from tinyude.data.logs import state_at
 from tinyude.errors import TinyUDEError
 from tinyude.model.dynamics import known_dynamics
 from tinyude.model.simulation import free_runs
+from tinyude.model.start_state import state_at
 
 Array = NDArray[np.float64]
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tinyude.model.evidence import Evidence
-from tinyude.model.findings import judged_horizon, reasons
+from tinyude.model.findings import held_back_runs, judged_horizon, reasons
 from tinyude.model.quantities import percent, seconds
 from tinyude.model.reason import BAD, CAUTION, GOOD, NOTE, Reason
 
@@ -148,10 +148,7 @@ def _good_summary(evidence: Evidence) -> str:
             f"signals' spread (known physics alone: {percent(run['known'])})"
         )
     elif "" in evidence.held_back:
-        parts.append(
-            f"{evidence.held_back_count} held-back free runs are off by "
-            f"{percent(evidence.held_back[''])} of the signals' spread"
-        )
+        parts.append(f"{held_back_runs(evidence)} off by {percent(evidence.held_back[''])} of the signals' spread")
     worst = max(evidence.unexplained.values(), key=lambda u: u.share, default=None)
     if worst is not None:
         parts.append(

@@ -13,7 +13,6 @@ from tinyude.model.diagnostics import REASON_WORDS
 from tinyude.model.quantities import percent, seconds
 from tinyude.model.simulation import outside
 from tinyude.physics.typeset import term_mathml
-from tinyude.reference.signal.angle import angle_wrap_state
 from tinyude.report.control_panels import correlation_panels, poles_panel
 from tinyude.report.displays import record_run
 from tinyude.report.mathml import equation_mathml
@@ -269,9 +268,9 @@ def coverage_panel(ude: Any, run: Data | None, units: Mapping[str, str]) -> Data
     shown = list(pairs[0] if pairs else (0, 1))
     first, second = shown
     angles = [k for k in (0, 1) if physics.states[shown[k]] in physics.angles]
-    x = angle_wrap_state(x[:, shown], angles)
+    x = _within_a_turn(x[:, shown], angles)
     path = np.zeros((0, 2)) if run is None else run["states"][:: max(1, len(run["t"]) // 800), shown]
-    path = angle_wrap_state(np.array(path), angles)
+    path = _within_a_turn(path, angles)
     counts, a, b = np.histogram2d(x[:, 0], x[:, 1], bins=BINS)
     (left, low), (right, high) = np.nanmin(np.vstack([x, path]), axis=0), np.nanmax(np.vstack([x, path]), axis=0)
     chart = Chart((left - 0.1 * (right - left), right + 0.1 * (right - left)),
@@ -289,6 +288,13 @@ def coverage_panel(ude: Any, run: Data | None, units: Mapping[str, str]) -> Data
         chart.line(path[:, 0], path[:, 1], "path")
         note = "Accepted windows, few to many; line: the free run. Outside, the model extrapolates"
     return {"svg": chart.draw(), "note": note + excerpt(ude)}
+
+
+def _within_a_turn(values: Array, columns: list[int]) -> Array:
+    """The values with those columns, angles, between minus and plus half a turn."""
+    wrapped = np.array(values)
+    wrapped[:, columns] = np.angle(np.exp(1j * wrapped[:, columns]))
+    return wrapped
 
 
 def excerpt(ude: Any) -> str:

@@ -1,5 +1,6 @@
 """A cascade of which the upper tank is not measured: slow and fast tank can nearly be swapped."""
 
+import copy
 from pathlib import Path
 
 import numpy as np
@@ -8,13 +9,14 @@ from scipy.integrate import solve_ivp
 
 import tinyude as tu
 from tinyude.report import collect
+from tinyude.report.displays import record_run
 
 TRUE = {"a": 0.4, "b": 0.22, "c": 0.35}
 
 
-def lower_level() -> tuple[np.ndarray, np.ndarray]:
+def lower_level(seed: int = 6, start: tuple[float, float] = (2.0, 4.0)) -> tuple[np.ndarray, np.ndarray]:
     """Samples of the lower level, a second apart, and the inflow, straight from sample to sample."""
-    rng = np.random.default_rng(6)
+    rng = np.random.default_rng(seed)
     times = np.arange(360.0)
     inflow = np.interp(times, np.arange(0.0, 361.0, 18.0), rng.uniform(1.0, 2.5, 21))
 
@@ -23,7 +25,7 @@ def lower_level() -> tuple[np.ndarray, np.ndarray]:
         flow = TRUE["a"] * upper
         return [TRUE["c"] * float(np.interp(t, times, inflow)) - flow, flow - TRUE["b"] * lower]
 
-    states = solve_ivp(rate, (0.0, times[-1]), [2.0, 4.0], t_eval=times, rtol=1e-8, atol=1e-9, max_step=0.5).y.T
+    states = solve_ivp(rate, (0.0, times[-1]), start, t_eval=times, rtol=1e-8, atol=1e-9, max_step=0.5).y.T
     level = states[:, 1]
     return level + 0.01 * level.std() * rng.standard_normal(len(level)), inflow
 
@@ -65,6 +67,23 @@ def test_report_of_an_unseen_state_survives_the_model_file(cascade: tu.UDE, tmp_
     cascade.save(tmp_path / "cascade.tinyude")
     loaded = collect(tu.load(tmp_path / "cascade.tinyude"))["page"]["free_run"]
     assert loaded["total_error"] == pytest.approx(collect(cascade)["page"]["free_run"]["total_error"], rel=1e-6)
+
+
+def test_validate_judges_an_unseen_state_on_the_new_record(cascade: tu.UDE) -> None:
+    ude = copy.deepcopy(cascade)
+    level, inflow = lower_level(seed=9, start=(4.0, 2.0))
+    assert ude.validate(level, t=1.0, u=inflow).status == "good"
+    assert ude.verdict_.figures["judged_on"] == "held-out record"
+    assert ude.verdict_.figures["held_back"][""] < 0.03
+    doubted = ude.validate(level[::-1].copy(), t=1.0, u=inflow)
+    assert doubted.status == "bad" and "held-out record" in doubted.summary
+
+
+def test_plot_free_run_starts_an_unseen_state_from_the_record(cascade: tu.UDE) -> None:
+    level, inflow = lower_level(seed=9, start=(4.0, 2.0))
+    run = record_run(cascade, level, 1.0, inflow)
+    assert run["total_error"] < 0.03
+    assert run["states"][0, 0] == pytest.approx(4.0, rel=0.05)
 
 
 def test_verdict_doubts_an_unseen_state_whose_innovations_are_not_white() -> None:

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from tinyude.data.log import Log
-from tinyude.data.logs import state_at
 from tinyude.errors import TinyUDEError
 from tinyude.model.equations import CONFIDENCE
+from tinyude.model.start_state import state_at
 from tinyude.model.validation import free_run, longest_stretch, run_scores, validate
 from tinyude.physics import Physics
 from tinyude.report import collect, figures, render
