@@ -39,7 +39,7 @@ def write_whole(path: Path, content: bytes | str) -> None:
             with contextlib.suppress(OSError):
                 os.unlink(draft)
             raise
-        _settle(target.parent)
+        _sync_folder(target.parent)
     except OSError as error:
         raise TinyUDEError(
             f"Cannot write {path}: {error.strerror or error}; nothing was changed: choose a folder with room that you "
@@ -64,7 +64,7 @@ def _write_draft(draft: Path, data: bytes, mode: int | None) -> None:
         os.fsync(file.fileno())
 
 
-def _settle(folder: Path) -> None:
+def _sync_folder(folder: Path) -> None:
     """Have the new name itself on the disk, where the system knows how."""
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)

@@ -70,7 +70,7 @@ def choose_terms(client: Any, units: Sequence[Unit], recipe: Recipe, tell: Progr
     beside = [text for text in chosen if text == term or not _numbers(recipe.rig.physics, text)]
     columns = [*range(learned), *(learned + list(terms).index(text) for text in beside)]
     starts = [(unit, dict(zip(beside, sums.solve(columns)[learned:], strict=True))) for unit, sums in parts]
-    better = shapes.settled(client, starts, recipe, residual_states_of(recipe)[0], term)
+    better = shapes.with_fitted_numbers(client, starts, recipe, residual_states_of(recipe)[0], term)
     terms = {better if text == term else text: count for text, count in terms.items()}
     sets = [frozenset((state, better if text == term else text) for state, text in found) for found in sets]
     parts = _all_sums(client, plans, recipe, terms)

@@ -39,7 +39,7 @@ def form_text(form: sp.Expr, numbers: Sequence[float], digits: int) -> str:
     return term_text(form.xreplace({_symbol(i): sp.Float(f"{value:.{digits}g}") for i, value in enumerate(numbers)}))
 
 
-def settled(
+def with_fitted_numbers(
     client: Any, looked_at: Sequence[tuple[Unit, Mapping[str, float]]], recipe: Recipe, state: int, term: str
 ) -> str:
     """A term with the numbers that fit the machines looked at best; the term as it is where too few of them tell.

@@ -26,7 +26,7 @@ def _step(learner: Learner) -> None:
     config, counters = learner.config, learner.counters
     counters.updates += 1
     learner.since_change += 1
-    if not config.hidden or reservoir_count(learner.reservoir) < config.batch or _is_settled(learner):
+    if not config.hidden or reservoir_count(learner.reservoir) < config.batch or _schedule_is_over(learner):
         return
     index = reservoir_draw(learner.reservoir, config.batch, learner.rng)
     loss, grad = _loss_gradient(learner, learner.reservoir.entries[index])
@@ -48,7 +48,7 @@ def _step(learner: Learner) -> None:
     learner.losses.append(float(loss))
 
 
-def _is_settled(learner: Learner) -> bool:
+def _schedule_is_over(learner: Learner) -> bool:
     """Whether the network has had its chance: in the stream it learns for its schedule, and again after a change."""
     return learner.config.watched and bool(learner.config.columns) and not learner_updates_left(learner)
 

@@ -108,7 +108,7 @@ def estimate(
         before = now = replace(now, solution=_solve(setup, now, begun))
         begun = None
         now = _with_noise(setup, _cut_anew(setup, now, whole))
-        if _settled(before, now) or setup.spent():
+        if _converged(before, now) or setup.spent():
             return _passed_anew(setup, now)
     return replace(now, solution=_solve(setup, now))
 
@@ -158,7 +158,7 @@ def continuation(setup: Setup, found: Estimate) -> list[Estimate]:
 
 def polished(setup: Setup, found: Estimate, stretches: Sequence[Stretch], rounds: int = 8) -> Estimate:
     """The same fit over these stretches, its process noise kept, until it rests or the work is spent."""
-    more = settled(setup, replace(found, batch=batch_of(with_starts(stretches, setup.sensing))), rounds)
+    more = solve_with_noise(setup, replace(found, batch=batch_of(with_starts(stretches, setup.sensing))), rounds)
     solved = more.solution is not found.solution  # else its rows are those of other stretches
     return more if solved and np.isfinite(more.solution.passed.cost) else found
 
@@ -168,10 +168,10 @@ def simulation_fit(setup: Setup, field: Field, unknowns: Unknowns, stretches: Se
     whole = batch_of(with_starts(stretches, setup.sensing))
     spread = np.nanvar(whole.samples, axis=0) + setup.floor
     start = replace(_begin(setup, field, unknowns, whole), noise=Noise(spread, np.zeros(field.states)))
-    return settled(setup, start, CONTINUED)
+    return solve_with_noise(setup, start, CONTINUED)
 
 
-def settled(setup: Setup, now: Estimate, rounds: int) -> Estimate:
+def solve_with_noise(setup: Setup, now: Estimate, rounds: int) -> Estimate:
     """The unknowns under the noise that they leave, process noise kept; the last that is finite."""
     best = now
     for _ in range(rounds):
@@ -187,7 +187,7 @@ def settled(setup: Setup, now: Estimate, rounds: int) -> Estimate:
     return best
 
 
-def _settled(before: Estimate, now: Estimate) -> bool:
+def _converged(before: Estimate, now: Estimate) -> bool:
     """Whether the solution was found under the noise and the cuts that are right for it."""
     same = now.kappa == before.kappa and np.array_equal(now.batch.offsets, before.batch.offsets)
     ratio = now.noise.measurement / before.noise.measurement

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tinyude.model.model import Model
 from tinyude.physics import Physics
-from tinyude.refinement.estimate import Estimate, Setup, settled
+from tinyude.refinement.estimate import Estimate, Setup, solve_with_noise
 from tinyude.refinement.hybrid import Hybrid
 from tinyude.refinement.uncertainty import covariance_of
 from tinyude.refinement.unknowns import Unknowns
@@ -31,7 +31,7 @@ def identified(setup: Setup, own: Hybrid, result: Estimate, model: Model, given:
     now, final = result, covariance_of(setup, own, result, model)
     while (place := _least_sure(final, given, kept)) is not None:
         fixed = _kept(now.unknowns, place, _value(given, final, place))
-        fitted = settled(setup, replace(now, solution=replace(now.solution, unknowns=fixed)), ROUNDS)
+        fitted = solve_with_noise(setup, replace(now, solution=replace(now.solution, unknowns=fixed)), ROUNDS)
         if not np.isfinite(fitted.solution.passed.cost):
             break
         kept.append(place)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tinyude.model.model import Model
 from tinyude.physics import Physics
-from tinyude.refinement.estimate import Estimate, Setup, continuation, estimate_on, settled, simulation_fit
+from tinyude.refinement.estimate import Estimate, Setup, continuation, estimate_on, simulation_fit, solve_with_noise
 from tinyude.refinement.guard import HeldBack, free_run_errors
 from tinyude.refinement.hybrid import Hybrid, hybrid
 from tinyude.refinement.search import best_addition, offered
@@ -20,7 +20,7 @@ from tinyude.refinement.stretches import Stretch
 
 Array = NDArray[Any]
 MOST_TERMS = 4  # that the search adds
-SETTLED = 2  # rounds of unknowns and noise after each
+NOISE_ROUNDS = 2  # rounds of unknowns and noise after each
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Incomplete:
                 break
             own = hybrid(larger)
             start = replace(found, field=own.field, solution=replace(found.solution, unknowns=own.unknowns))
-            found = settled(self.setup, start, SETTLED)
+            found = solve_with_noise(self.setup, start, NOISE_ROUNDS)
             if not np.isfinite(found.solution.passed.cost):
                 break
             model = own.moved(found.unknowns.values)

@@ -53,7 +53,7 @@ def fit_noise(
         if place not in tried:
             near = min(tried, key=lambda k: abs(k - place), default=place)
             start = tried[near][1] if tried else noise
-            tried[place] = _settled(filter_, values, start, grid[place] * rate**2, floor, gate)
+            tried[place] = _measurement_noise(filter_, values, start, grid[place] * rate**2, floor, gate)
         return tried[place][0]
 
     if near is not None and near in grid and spent():
@@ -74,7 +74,7 @@ def fit_noise(
     return tried[best][1], float(grid[best]), tried[best][0]
 
 
-def _settled(
+def _measurement_noise(
     filter_: Filter, values: Array, noise: Noise, process: Array, floor: Array, gate: float
 ) -> tuple[float, Noise]:
     """Measurement noise for one process noise: its variance times the mean of e^2 / S, until that is about 1."""

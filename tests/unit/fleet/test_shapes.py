@@ -11,7 +11,7 @@ import tinyude as tu
 from tinyude.experiments.simulated_fleet import SHARP, SimulatedFleet
 from tinyude.fleet import shapes
 from tinyude.fleet.paths import find_units
-from tinyude.fleet.shapes import fitted_numbers, form_text, freed, settled, term_form
+from tinyude.fleet.shapes import fitted_numbers, form_text, freed, term_form, with_fitted_numbers
 from tinyude.fleet.work import Recipe
 from tinyude.physics.file import load_physics_file
 from tinyude.physics.library import given_terms
@@ -46,9 +46,11 @@ def test_fitted_numbers_hold_the_true_width_from_a_wrong_start(tmp_path: Path) -
     assert abs(value - SHARP) < 4.0 * error and error < 0.05 * SHARP
 
 
-def test_settled_numbers_are_the_mean_by_errors_and_need_several_machines(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_with_fitted_numbers_takes_the_mean_by_errors_and_needs_several_machines(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     told = [[(19.9, 0.1)], [(20.1, 0.1)], [(20.0, 0.1)], [(35.0, 20.0)], None]
     recipe = Recipe(tu.fleet.run.rig_of(tu.Physics(["omega"], ["-omega"])))
     monkeypatch.setattr(shapes, "results", lambda client, work, items, name: [(None, row, None) for row in items])
-    assert settled(None, told, recipe, 0, TERM) == "tanh(20*omega)"  # type: ignore[arg-type]
-    assert settled(None, told[-3:], recipe, 0, TERM) == TERM  # type: ignore[arg-type]
+    assert with_fitted_numbers(None, told, recipe, 0, TERM) == "tanh(20*omega)"  # type: ignore[arg-type]
+    assert with_fitted_numbers(None, told[-3:], recipe, 0, TERM) == TERM  # type: ignore[arg-type]

@@ -122,3 +122,14 @@ def test_kinematics_fuse_leaves_a_noisy_angle_only_its_mean() -> None:
 
 def test_kinematics_fuse_does_not_harm_a_sharp_angle() -> None:
     assert angle_error((1e-4, 1.0), (2, 0)) <= 1.02 * angle_error((1e-4, 1.0), (0, 0))
+
+
+def test_kinematics_fuse_weighs_every_coefficient_by_its_noise() -> None:
+    """The variance of what is fused is the harmonic sum of those of the angle's and of the integrated rate's."""
+    rng, sigma = np.random.default_rng(0), np.array([0.3, 5.0])
+    noise = [window_fit(WIDE, sigma * rng.standard_normal((161, 2)))[0] for _ in range(2000)]
+    own = np.array([coefficients[1:, 0] for coefficients in noise])
+    theirs = np.array([shape_fused(c, (2, 0), np.array([1e9, 1e-9]))[1:, 0] for c in noise])
+    fused = np.array([shape_fused(c, (2, 0), sigma)[1:, 0] for c in noise])
+    best = 1.0 / (1.0 / own.var(axis=0) + 1.0 / theirs.var(axis=0))
+    np.testing.assert_allclose(fused.var(axis=0), best, rtol=0.08)

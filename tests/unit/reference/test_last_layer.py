@@ -42,6 +42,15 @@ def test_last_layer_solve_leaves_hidden_layers_alone() -> None:
     assert moved[-last_layer(params).size :].all() and not moved[: -last_layer(params).size].any()
 
 
+def test_last_layer_solve_leaves_an_output_alone_whose_targets_are_not_finite() -> None:
+    params, nodes, weights, target = problem()
+    solved = params.copy()
+    target[7, 0] = np.inf
+    last_layer_solve(solved, SIZES, nodes, weights, target)
+    moved = last_layer(solved) != last_layer(params)
+    assert not moved[0].any() and moved[1].all()
+
+
 def test_last_layer_solve_does_nothing_where_nothing_is_left() -> None:
     params, nodes, _, _ = problem()
     solved = params.copy()

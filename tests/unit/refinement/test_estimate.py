@@ -25,7 +25,7 @@ def test_polished_keeps_the_estimate_where_the_new_stretches_diverge(monkeypatch
     found = estimate.Estimate(nothing, Solution(nothing, Passed(*[np.zeros(1)] * 10), 1, True), *[nothing] * 5)
     monkeypatch.setattr(estimate, "batch_of", lambda stretches: "other rows")
     monkeypatch.setattr(estimate, "with_starts", lambda stretches, sensing: stretches)
-    monkeypatch.setattr(estimate, "settled", lambda setup, now, rounds: now)  # as where no step is finite
+    monkeypatch.setattr(estimate, "solve_with_noise", lambda setup, now, rounds: now)  # as where no step is finite
     setup: Any = type("Setup", (), {"sensing": None})
     assert estimate.polished(setup, found, []) is found
 

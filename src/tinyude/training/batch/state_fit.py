@@ -144,8 +144,8 @@ def _terms(problem: Problem, offer: Offer, choices: Choices, sensitivity: Array)
         return all_terms(problem, plain), len(plain.entries)
     terms = fit_terms(problem, plain, noise_scale(problem, plain), offer.angles)
     entries = plain_library(offer)
-    settled = len(terms.entries) <= FEW_TERMS and only_noise(problem, terms)  # more may be a series for one shape
-    if choices.library == "rich" or (choices.library == "auto" and not settled):
+    explained = len(terms.entries) <= FEW_TERMS and only_noise(problem, terms)  # more may be a series for one shape
+    if choices.library == "rich" or (choices.library == "auto" and not explained):
         entries = rich_library(offer)
         columns = make_columns(problem, entries, sensitivity)
         rich = fit_terms(problem, columns, noise_scale(problem, columns), offer.angles, terms.entries)
