@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from tinyude.data.streams import Stream
 from tinyude.model import jackknife
 from tinyude.model.evidence import Driver, Evidence, Innovations, Lag, Sensor, Unexplained
+from tinyude.model.input_effects import input_effects
 from tinyude.model.jump import jumps
 from tinyude.model.model import Model
 from tinyude.model.probes import characteristic_seconds, run_errors, unseen_runs
@@ -108,6 +109,7 @@ def collect_evidence(
         jumps=jumps(model, seen),
         nets=net_values(model, found.get("term_shares"), alike),
         values=wrong_values(model, seen, alike),
+        effects=input_effects(model, seen),
         apart=stream.count / (2.0 * seen.usual + 1.0),
         tied=_tied(model, seen),
         lags=_lags(model, seen, field, found.get("innovations", {}).get("shifts", {})),

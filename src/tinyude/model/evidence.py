@@ -8,6 +8,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from tinyude.model.input_effects import InputEffect
 from tinyude.model.jump import Jump
 from tinyude.model.probes import RunErrors
 from tinyude.model.wrong_physics import Change
@@ -108,6 +109,7 @@ class Evidence:
     changes: Sequence[Change] = ()
     addends: Sequence[Addend] = ()
     nets: Sequence[Net] = ()
+    effects: Sequence[InputEffect] = ()
     values: Mapping[tuple[str, str], str] = field(default_factory=dict)  # state and term: a parameter explains that net
     apart: float = 0.0  # windows that fit side by side into the record
     parameters: Sequence[Mapping[str, Any]] = ()

@@ -11,7 +11,15 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from tinyude.model.evidence import Evidence
-from tinyude.model.physics_findings import SURE, changed_physics, jumped_dynamics, wrong_rates, wrong_sizes, wrong_terms
+from tinyude.model.physics_findings import (
+    SURE,
+    changed_physics,
+    jumped_dynamics,
+    wrong_inputs,
+    wrong_rates,
+    wrong_sizes,
+    wrong_terms,
+)
 from tinyude.model.quantities import percent, seconds, times
 from tinyude.model.reason import BAD, CAUTION, NOTE, Reason
 from tinyude.model.sensor_findings import sensor_findings
@@ -284,8 +292,8 @@ def _notes(evidence: Evidence) -> Iterator[Reason]:
 
 
 RULES: tuple[Callable[[Evidence], Iterator[Reason]], ...] = (
-    _room, changed_physics, jumped_dynamics, wrong_rates, wrong_terms, _inputs, _free_runs, _unexplained, _innovations,
-    wrong_sizes, _parameters, _excitation, sensor_findings, _coverage, _notes,
+    _room, changed_physics, jumped_dynamics, wrong_rates, wrong_terms, wrong_inputs, _inputs, _free_runs, _unexplained,
+    _innovations, wrong_sizes, _parameters, _excitation, sensor_findings, _coverage, _notes,
 )  # fmt: skip
 
 

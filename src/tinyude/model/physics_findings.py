@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tinyude.model.evidence import Evidence
 from tinyude.model.quantities import percent, seconds, times
 from tinyude.model.reason import BAD, CAUTION, Reason
-from tinyude.model.wrong_physics import factor_name
+from tinyude.model.wrong_physics import SAME_FACTOR, factor_name
 from tinyude.model.wrong_values import Net
 
 SURE = 5.0  # standard errors
@@ -17,10 +17,11 @@ FAR_TOO_SMALL = 100.0  # times: what is known is of no use there; a length in mm
 JUMPED, JUMP_EXPLAINS = 8.0, 0.5  # standard errors (sound rigs stay below 4); share of the remainder beyond noise
 JUMP_OVER_NOISE, JUMP_REGION = 1.5, 2.0  # times the noise; ratio of the signal's size before and after
 ADDEND_NEEDED = 1.3  # times less unexplained beside the learned terms, which else explain the same
-SHARED = 0.2  # of what was learned: the network's part
+SHARED = 0.2  # of what was learned: the network's part, beside which a factor other than -1 means nothing
 ADDEND_GONE = 0.1  # of your term is left: learning has taken it back
 TURNED = 0.7  # of your value: a turned sign makes it -1
 VALUE_LOW, VALUE_HIGH = 0.6, 1.7  # net over your value
+INPUT_LOW, INPUT_HIGH = 0.45, 2.2  # an input's effect over the stated one
 VALUE_SHARE, VALUE_MAIN = 0.05, 0.3  # share of the rate: what was learned on that value, and your own part
 ADDEND_HELPS = 2.0  # times less unexplained; noise in the states alone moves a factor, but then explains no more
 
@@ -75,55 +76,81 @@ def wrong_terms(evidence: Evidence) -> Iterator[Reason]:
         return
     said = set()
     for net in evidence.nets:
-        if _turned(net):
+        if found := _wrong_term(net, evidence.values.get((net.state, net.term), "")):
+            ending, remedy, kind = found
+            term = "(constant)" if net.term == "1" else net.term
             said.add(net.state)
             yield Reason(
-                CAUTION, f"In d({net.state})/dt the data say net {net.net:.3g} {net.term} against your "
-                f"{net.yours:+.3g} {net.term}: check the sign.", "Correct the physics, or keep the net value.", "sign",
-            )  # fmt: skip
-        elif net.beside:
-            continue  # terms of another shape share what is yours: no value of it can be read off
-        elif (name := factor_name(net.net / net.yours)) and abs(net.learned) > 0.5 * abs(net.yours):
-            said.add(net.state)
-            yield Reason(
-                CAUTION, f"In d({net.state})/dt the data say net {net.net:.3g} {net.term} against your "
-                f"{net.yours:+.3g}: a factor of {name}.", "Check the units in that term.", "units",
-            )  # fmt: skip
-        elif _sure(net) and not ADDEND_GONE < net.net / net.yours < FAR_TOO_SMALL:
-            said.add(net.state)
-            yield Reason(
-                CAUTION, f"In d({net.state})/dt the data say net {net.net:.3g} {net.term} against your "
-                f"{net.yours:+.3g} {net.term}, {net.net / net.yours:.2g} times as much.",
-                "Check the units, the columns and the values in that term.", "units",
-            )  # fmt: skip
-        elif (net.state, net.term) in evidence.values and _wrong_value(net):
-            said.add(net.state)
-            yield Reason(
-                CAUTION, f"In d({net.state})/dt the data say net {net.net:.3g} {net.term} against your "
-                f"{net.yours:+.3g} {net.term}; another value of {evidence.values[net.state, net.term]} "
-                "explains it.",
-                "Check that value, or let it be learned (learn = true).", "value",
+                CAUTION, f"In d({net.state})/dt the data say net {net.net:.3g} {term} against your "
+                f"{net.yours:+.3g} {term}{ending}.", remedy, kind,
             )  # fmt: skip
     for addend in evidence.addends:
-        unsure = addend.error > 0.2 * abs(addend.factor - 1.0) or addend.needed < ADDEND_NEEDED
-        if addend.state in said or addend.share < 0.02 or unsure or addend.gain < ADDEND_HELPS:
+        shared = evidence.network.get(addend.state, 0.0) > SHARED  # a network may stand for your term: sign alone
+        if addend.state in said or addend.share < 0.02 or (addend.needed < ADDEND_NEEDED and not shared):
             continue
-        if addend.factor < -0.3:
+        sure = addend.error < 0.2 * abs(addend.factor - 1.0) and addend.gain > ADDEND_HELPS
+        if addend.factor < -0.3 and sure:
             yield Reason(
                 CAUTION, f"The data want {addend.factor:.2g} times your term {addend.text} in d({addend.state})/dt.",
                 "Check its sign.", "sign",
             )  # fmt: skip
-        elif evidence.network.get(addend.state, 0.0) > SHARED:
-            continue  # a network shares what is yours: a factor beside it means nothing
-        elif name := factor_name(addend.factor):
+        elif not shared and addend.error < SAME_FACTOR * abs(addend.factor) and (name := factor_name(addend.factor)):
             yield Reason(
                 CAUTION, f"The data want {addend.factor:.3g} times your term {addend.text} in d({addend.state})/dt, "
                 f"a factor of {name}.", "Check its units.", "units",
             )  # fmt: skip
 
 
+def wrong_inputs(evidence: Evidence) -> Iterator[Reason]:
+    """An input acts as it is stated, or a little less where it saturates; friction may be missing, inputs are not."""
+    if evidence.changes:
+        return
+    said = {net.state for net in evidence.nets if _turned(net)}
+    for effect in evidence.effects:
+        sure = abs(effect.factor - 1.0) > SURE * effect.error and effect.share > VALUE_SHARE
+        if effect.state in said or not sure or INPUT_LOW < effect.factor < INPUT_HIGH:
+            continue
+        how = "the other way round" if effect.factor < 0.0 else f"{effect.factor:.2g} times as strongly as you state"
+        yield Reason(
+            CAUTION, f"In d({effect.state})/dt the input {effect.name} acts {how}"
+            + (f" ({effect.factor:.2g} times)." if effect.factor < 0.0 else "."),
+            f"Check the sign, the unit and the exponent of {effect.name}, and the values beside it.", "input",
+        )  # fmt: skip
+
+
+def _wrong_term(net: Net, value: str) -> tuple[str, str, str] | None:
+    """What the net value of a term tells, what to do, and the kind; value: the parameter that another value explains.
+
+    Terms of another shape may share what is yours: then only a turned sign or a factor with a name can be read off.
+    """
+    factor = net.net / net.yours
+    explained = f"; another value of {value} explains it" if value else ""
+    if _turned(net):
+        return ": check the sign", "Correct the physics, or keep the net value.", "sign"
+    if _exact(net, value) and (name := factor_name(factor)):
+        remedy = "Check the value and the units in that term, and the scale of its columns."
+        kind = "value" if value else "units"
+        return f", {factor:.3g} times as much: a factor of {name}{explained}", remedy, kind
+    if _sure(net) and not net.beside:
+        if not ADDEND_GONE < factor < FAR_TOO_SMALL:
+            remedy = "Check the units, the columns and the values in that term."
+            return f", {factor:.2g} times as much", remedy, "units"
+        if value and _wrong_value(net):
+            return explained, "Check that value, or let it be learned (learn = true).", "value"
+    return None
+
+
 def _sure(net: Net) -> bool:
     return net.share > VALUE_SHARE and abs(net.learned) > SURE * net.error
+
+
+def _exact(net: Net, value: str) -> bool:
+    """Whether the net value is precise enough to be compared with a factor that has a name.
+
+    Every term around an operating point has a part in a constant: only that of a parameter tells something.
+    """
+    precise = net.error < SAME_FACTOR * max(abs(net.net), abs(net.yours))
+    return _sure(net) and precise and (net.term != "1" or bool(value))
 
 
 def _turned(net: Net) -> bool:
@@ -135,8 +162,7 @@ def _turned(net: Net) -> bool:
 def _wrong_value(net: Net) -> bool:
     """Whether your value is too large, or too small in a main term; friction beside the known one may be missing."""
     mainly = net.share * abs(net.yours / net.learned) > VALUE_MAIN
-    off = net.net / net.yours < VALUE_LOW or (mainly and net.net / net.yours > VALUE_HIGH)
-    return _sure(net) and off
+    return net.net / net.yours < VALUE_LOW or (mainly and net.net / net.yours > VALUE_HIGH)
 
 
 def wrong_sizes(evidence: Evidence) -> Iterator[Reason]:

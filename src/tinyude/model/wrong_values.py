@@ -11,9 +11,10 @@ import sympy as sp
 from numpy.typing import NDArray
 
 from tinyude.model import jackknife
+from tinyude.model.hypotheses import known_rates
 from tinyude.model.model import Model
 from tinyude.model.windows import Windows
-from tinyude.model.wrong_physics import free_rows, known_rates
+from tinyude.model.wrong_physics import free_rows
 from tinyude.physics import Physics
 from tinyude.physics.expressions import numpy_function
 from tinyude.physics.library import known_shapes, known_terms, summed_terms, term_text
@@ -35,7 +36,7 @@ class Addend:
     text: str
     factor: float
     error: float
-    share: float  # RMS of the summand over RMS of the rate
+    share: float  # RMS of the summand, or of that many of it, over RMS of the rate
     gain: float  # times less that the known part leaves unexplained with that factor
     needed: float  # times less that it leaves beside the learned terms: near 1, those do the same
 
@@ -87,7 +88,7 @@ def addends(model: Model, seen: Windows) -> list[Addend]:
         others = _joined(design, extras)[:, design.shape[1] :]  # learned terms that are no summand of the known part,
         others = np.column_stack([others, scale * seen.seen(network[:, [i]], i)])  # and the network, whatever its shape
         for part, factor, error, column in zip(parts, factors, errors, design.T, strict=True):
-            share = float(np.sqrt(np.mean(column**2))) / size
+            share = max(1.0, abs(float(factor))) * float(np.sqrt(np.mean(column**2))) / size
             gain = float(np.linalg.norm(left) / (np.linalg.norm(left - (factor - 1.0) * column) + 1e-300))
             needed = _left_by(others, left) / (_left_by(np.column_stack([column, others]), left) + 1e-300)
             answer.append(Addend(physics.states[i], str(part), float(factor), float(error), share, gain, needed))

@@ -11,6 +11,7 @@ import pytest
 import tinyude as tu
 from tinyude.model.dynamics import known_dynamics
 from tinyude.model.evidence import Evidence, Innovations, Unexplained
+from tinyude.model.input_effects import InputEffect
 from tinyude.model.probes import RunErrors
 from tinyude.model.simulation import free_run
 from tinyude.model.validation import run_scores
@@ -184,7 +185,9 @@ COLOURED = Innovations((0.6, "x"), (0.0, "", ""), 0.04)
             "is not white noise (r = 0.60",
         ),
         ({"nets": [Net("x", "u", 30.0, -15.0, 0.1, 0.4)], **VALUE}, "caution", "another value of k explains it"),
-        ({"nets": [Net("x", "u", 30.0, -15.0, 0.1, 0.4)]}, "good", ""),  # a missing term that is like a known one
+        ({"nets": [Net("x", "u", 30.0, -15.0, 0.1, 0.4)]}, "caution", "0.5 times as much: a factor of 2"),
+        ({"nets": [Net("x", "u", 30.0, -13.0, 0.1, 0.4)]}, "good", ""),  # a missing term that is like a known one
+        ({"nets": [Net("x", "u", 30.0, -15.0, 2.0, 0.4)]}, "good", ""),  # as good as any other factor
         ({"nets": [Net("x", "u", 30.0, -15.0, 0.1, 0.01)], **VALUE}, "good", ""),  # too small a part of the rate
         ({"nets": [Net("x", "u", 30.0, -5.0, 0.1, 0.4)], **VALUE}, "good", ""),  # a part of it was missing
         (
@@ -193,13 +196,23 @@ COLOURED = Innovations((0.6, "x"), (0.0, "", ""), 0.04)
             "",
         ),  # friction that was missing beside the known
         ({"nets": [Net("x", "v", -0.3, -0.3, 0.01, 0.6)], **VALUE}, "caution", "net -0.6 v against your -0.3 v"),
-        ({"nets": [Net("x", "v", -0.3, -0.3, 0.01, 0.6, True)], **VALUE}, "good", ""),  # the first of a series
+        ({"nets": [Net("x", "v", -0.3, -0.3, 0.01, 0.6, True)], **VALUE}, "caution", "a factor of 2"),
+        ({"nets": [Net("x", "v", -0.3, -0.35, 0.01, 0.6, True)], **VALUE}, "good", ""),  # the first of a series
         ({"nets": [Net("x", "u", 30.0, -29.9, 0.1, 0.4)]}, "caution", "0.0033 times as much"),
         ({"nets": [Net("x", "u", 30.0, -29.9, 0.1, 0.4, True)], **VALUE}, "good", ""),  # another shape took its place
+        ({"effects": [InputEffect("x", "u", 5.6, 0.1, 0.4)]}, "caution", "u acts 5.6 times as strongly as you state"),
+        ({"effects": [InputEffect("x", "u", -1.0, 0.1, 0.4)]}, "caution", "u acts the other way round"),
+        ({"effects": [InputEffect("x", "u", 0.7, 0.01, 0.4)]}, "good", ""),  # it saturates
+        ({"effects": [InputEffect("x", "u", 5.6, 0.1, 0.01)]}, "good", ""),  # it hardly matters
         ({"nets": [Net("x", "u", 0.01, 3.0, 0.1, 0.4)]}, "caution", "3e+02 times as much"),
         ({"nets": [Net("x", "u", 30.0, -60.0, 0.1, 0.4)]}, "caution", "check the sign"),
         ({"addends": [Addend("x", "k*u", -1.0, 0.01, 0.5, 10.0, 5.0)]}, "caution", "-1 times your term k*u"),
         ({"addends": [Addend("x", "k*u", -1.0, 0.01, 0.5, 10.0, 1.1)]}, "good", ""),  # learned terms do the same
+        (
+            {"addends": [Addend("x", "k*u", -1.0, 0.01, 0.5, 10.0, 1.1)], "network": {"x": 1.0}},
+            "caution",
+            "-1 times your term k*u",
+        ),  # a network stands for it
         ({"runs": errors(0.8, 0.9, 0.01)}, "bad", "off by 80 % of the signals' spread"),
         ({"runs": errors(0.2, 0.9, 0.01)}, "caution", "off by 20 %"),
         ({"runs": errors(0.2, 0.9, 0.2)}, "good", ""),  # as uncertain as its start
@@ -337,3 +350,41 @@ def test_two_angles_in_degrees_are_named_together() -> None:
     noisy = states + 0.001 * np.random.default_rng(1).standard_normal(states.shape)
     ude = tu.UDE(Physics(["a", "b", "v", "w"], known)).fit(np.degrees(noisy), t)
     assert any("a and b seem to be in degrees" in reason.text for reason in ude.verdict_.reasons)
+
+
+def driven(truth: str, known: str, **options: Any) -> Verdict:
+    """The verdict on a cart of speed v under a force u."""
+    t = np.arange(0.0, 60.0, 0.02)
+    u = np.random.default_rng(5).uniform(-1.0, 2.0, 61)[t.astype(int)]
+    v = free_run(known_dynamics(Physics(["v"], [truth], ["u"])), np.ones(1), t, np.ones(1), u[:, None])
+    noisy = v + 0.004 * v.std() * np.random.default_rng(6).standard_normal(v.shape)
+    return tu.UDE(Physics(["v"], [known], ["u"]), **options).fit(noisy, t, u).verdict_
+
+
+@pytest.mark.parametrize(
+    ("known", "options", "words"),
+    [
+        ("4*u - 0.9*v", {}, ""),  # sound: the offset is missing
+        ("4*u - 0.6*v", {}, ""),  # friction of the known shape is missing too
+        ("4*u - 0.45*v", {}, "2 times as much: a factor of 2"),
+        ("2*u - 0.9*v", {}, "2 times as much: a factor of 2"),
+        ("4*u + 0.9*v", {"library": None}, "sign"),
+        ("-4*u - 0.9*v", {"library": None}, "the sign of the input u seems to be wrong"),
+        ("0.4*u - 0.9*v", {"library": None}, "the input u acts 10 times as strongly as you state"),
+        ("4*u**3 - 0.9*v", {}, "the exponent of u in 4*u**3 of d(v)/dt seems to be 1, not 3"),
+    ],
+)
+def test_the_known_part_is_doubted_where_it_is_wrong(known: str, options: dict[str, Any], words: str) -> None:
+    verdict = driven("4*u - 0.9*v - 0.5", known, **options)
+    assert (verdict.status == "good") == (not words)
+    assert words.lower() in str(verdict).replace("\n", " ").lower()
+
+
+@pytest.mark.parametrize("known", ["-6*sin(q)", "-6*cos(q)"])
+def test_an_angle_counted_from_another_zero_is_named(known: str) -> None:
+    t = np.arange(0.0, 12.0, 0.01)
+    truth = known_dynamics(Physics(["q", "w"], ["w", "-6*sin(q) - 0.2*w"]))
+    x = free_run(truth, np.array([1.4, 0.0]), t, np.ones(2))
+    noisy = x + 0.003 * np.random.default_rng(7).standard_normal(x.shape)
+    verdict = tu.UDE(Physics(["q", "w"], ["w", known])).fit(noisy, t).verdict_
+    assert ("counted from another zero (-90 degrees)" in verdict.summary) == (known == "-6*cos(q)")

@@ -1,0 +1,215 @@
+"""What may be wrong in the known part: every unit, sign, zero, exponent or column that is worth a try."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import sympy as sp
+from numpy.typing import NDArray
+
+from tinyude.errors import TinyUDEError
+from tinyude.model.windows import Windows
+from tinyude.physics import Physics
+from tinyude.physics.expressions import numpy_function
+from tinyude.physics.library import term_text
+
+Array = NDArray[Any]
+
+MOST_SWAPPED = 8  # channels or inputs up to which every two are tried in each other's place
+EXPONENTS = (sp.Rational(1, 2), sp.Integer(1), sp.Integer(2), sp.Integer(3))  # those that people mix up
+DEGREES = 180.0 / np.pi
+WAVES = (sp.sin, sp.cos, sp.tan)
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """What may be wrong: other physics, or states, rates and inputs that are had from the logged ones.
+
+    Attributes
+    ----------
+    x, dx, u : ndarray or None
+        Factors of the logged states, rates and inputs; None: as logged.
+    states, inputs : sequence of int or None
+        Which logged state, or input, each one truly is; None: as logged.
+    added : tuple of (int, ndarray) or None
+        A state, and what is added to its known rate at the nodes; None: nothing.
+    """
+
+    text: str
+    remedy: str
+    physics: Physics
+    kind: str = "units"
+    x: Array | None = None
+    dx: Array | None = None
+    u: Array | None = None
+    states: Sequence[int] | None = None
+    inputs: Sequence[int] | None = None
+    added: tuple[int, Array] | None = None
+
+    def left(self, seen: Windows) -> Array:
+        """What known physics leaves of each state's rate, squared."""
+        x, u = _read(seen.node_x, self.x, self.states), _read(seen.node_u, self.u, self.inputs)
+        with np.errstate(all="ignore"):
+            rates = _read(known_rates(self.physics, x, u), None, self.states)  # a swap is its own inverse
+            if self.added is not None:
+                rates[:, self.added[0]] += self.added[1]
+            return squares(seen, seen.dx - seen.view(rates) / (1.0 if self.dx is None else self.dx))
+
+
+def _read(columns: Array, factors: Array | None, which: Sequence[int] | None) -> Array:
+    scaled = columns if factors is None else columns * factors
+    return scaled if which is None else scaled[:, list(which)]
+
+
+def squares(seen: Windows, rates: Array) -> Array:
+    """Mean square of these rates over that of the measured ones; what is all noise counts little."""
+    size = np.maximum(seen.rms(seen.dx), 2.0 * seen.rms(seen.floor))
+    return np.asarray((seen.rms(rates) / size) ** 2)
+
+
+def known_rates(physics: Physics, x: Array, u: Array) -> Array:
+    """The known field; compiled once for all values of its parameters, of which dozens are tried."""
+    names = (*physics.states, *physics.inputs, *physics.parameters)
+    values = np.array([parameter.value for parameter in physics.parameters.values()])
+    inputs = u[..., : physics.n_inputs]
+    columns = np.concatenate([x, inputs, np.broadcast_to(values, (*x.shape[:-1], len(values)))], axis=-1)
+    return numpy_function(physics.rhs, [sp.Symbol(name) for name in names])(columns)
+
+
+def hypotheses(physics: Physics, seen: Windows) -> Iterator[Hypothesis]:
+    """Every change that is worth a try."""
+    orders = np.array(seen.order, dtype=np.float64)
+    for names, mask, unit, factor in _other_units(physics, seen):
+        scale = np.where(mask > 0.0, factor, 1.0)
+        seems, it = ("seems", "it") if len(names) == 1 else ("seem", "them")
+        yield Hypothesis(
+            f"{' and '.join(names)} {seems} to be in {unit}",
+            f'scale {it}: {names[0]} = {{ column = "...", scale = {factor:.6g} }} in the physics file, or multiply '
+            "the samples before fit().",
+            physics, x=scale, dx=scale,
+        )  # fmt: skip
+    for factor, unit in ((1e3, "milliseconds"), (1e-3, "thousands of seconds"), (60.0, "minutes")):
+        yield Hypothesis(
+            f"the time seems to be in {unit}",
+            f"give t in seconds; in the physics file [time] scale = {1.0 / factor:g}.",
+            physics, x=factor**orders, dx=factor ** (orders + 1.0),
+        )  # fmt: skip
+    for index, name in enumerate(physics.inputs):
+        for factor, what in ((-1.0, "sign"), (1e-3, "unit (thousandths)"), (1e3, "unit (thousands)")):
+            scale = np.ones(seen.node_u.shape[1])
+            scale[index] = factor
+            yield Hypothesis(
+                f"the {what} of the input {name} seems to be wrong",
+                f"check how {name} enters the equations and how it is logged; scale = {factor:g} makes it fit.",
+                physics, "sign" if factor < 0.0 else "units", u=scale,
+            )  # fmt: skip
+    yield from _other_zeros(physics)
+    yield from _exponents(physics, seen)
+    yield from _swaps(physics, seen)
+    yield from _parameter_hypotheses(physics)
+
+
+def _inside_waves(physics: Physics, name: str) -> bool:
+    """Whether a signal is inside a sine, cosine or tangent."""
+    return any(w.has(sp.Symbol(name)) for e in physics.rhs for w in e.atoms(*WAVES))
+
+
+def _other_zeros(physics: Physics) -> Iterator[Hypothesis]:
+    """Angles counted from another zero: cos for sin, from the top instead of the bottom."""
+    for name in (*physics.states, *physics.inputs):
+        angle = sp.Symbol(name)
+        for turn in (sp.pi / 2, -sp.pi / 2, sp.pi) if _inside_waves(physics, name) else ():
+            turned = {w: w.xreplace({angle: angle + turn}) for e in physics.rhs for w in e.atoms(*WAVES)}
+            yield Hypothesis(
+                f"the angle {name} seems to be counted from another zero ({float(turn) * DEGREES:+.0f} degrees)",
+                f"check sin and cos of {name}, and where {name} is 0; {name} {float(turn):+.4g} in them makes it fit.",
+                Physics(physics.states, [e.xreplace(turned) for e in physics.rhs], physics.inputs, physics.parameters),
+                "sign",
+            )  # fmt: skip
+
+
+def _exponents(physics: Physics, seen: Windows) -> Iterator[Hypothesis]:
+    """A signal in a summand with another exponent, its coefficient as it stands."""
+    values = {sp.Symbol(name): sp.Float(p.value) for name, p in physics.parameters.items()}
+    signals = [sp.Symbol(name) for name in (*physics.states, *physics.inputs)]
+    rows = np.concatenate([seen.node_x, seen.node_u[:, : physics.n_inputs]], axis=-1)
+    for i, rate in enumerate(physics.rhs):
+        if physics.kinematic[i] is not None:
+            continue
+        tried = [
+            (part, signal, own, other)
+            for part in sp.Add.make_args(sp.expand(rate.xreplace(values)))
+            for signal, own in part.as_powers_dict().items()
+            for other in EXPONENTS
+            if signal in signals and own in EXPONENTS and own != other
+        ]
+        with np.errstate(all="ignore"):
+            changed = [part * signal ** (other - own) - part for part, signal, own, other in tried]
+            columns = numpy_function(changed, signals)(rows) if changed else np.zeros((len(rows), 0))
+        for (part, signal, own, other), column in zip(tried, columns.T, strict=True):
+            yield Hypothesis(
+                f"the exponent of {signal} in {term_text(part.evalf(4))} of d({physics.states[i]})/dt seems to be "
+                f"{other}, not {own}",
+                f"the data fit {signal}**{other} there.", physics, "value", added=(i, column),
+            )  # fmt: skip
+
+
+def _swaps(physics: Physics, seen: Windows) -> Iterator[Hypothesis]:
+    """Two channels, with the states that are their derivatives, or two inputs in each other's place."""
+    remedy = "check which column is which in the physics file, or the order of the columns given to fit()."
+    channels = sorted(set(seen.channel))
+    for a, b in combinations(channels if len(channels) <= MOST_SWAPPED else [], 2):
+        own, others = ([i for i, c in enumerate(seen.channel) if c == channel] for channel in (a, b))
+        if [seen.order[i] for i in own] != [seen.order[i] for i in others]:
+            continue
+        which = list(range(physics.n_states))
+        for i, j in zip(own, others, strict=True):
+            which[i], which[j] = j, i
+        text = f"the columns of {physics.states[own[0]]} and {physics.states[others[0]]} seem to be swapped"
+        yield Hypothesis(text, remedy, physics, "columns", states=which)
+    for a, b in combinations(range(physics.n_inputs if physics.n_inputs <= MOST_SWAPPED else 0), 2):
+        which = list(range(seen.node_u.shape[1]))
+        which[a], which[b] = b, a
+        text = f"the inputs {physics.inputs[a]} and {physics.inputs[b]} seem to be swapped"
+        yield Hypothesis(text, remedy, physics, "columns", inputs=which)
+
+
+def _other_units(physics: Physics, seen: Windows) -> Iterator[tuple[list[str], Array, str, float]]:
+    """Channels that may be in another unit: each, with what it is the rate of or without, and all of a kind."""
+    for unit, factor in (("degrees", np.pi / 180.0), ("thousandths (mm, mV)", 1e-3), ("thousands", 1e3)):
+        names: list[str] = []
+        together = np.zeros(physics.n_states)
+        for state, (channel, order) in enumerate(zip(seen.channel, seen.order, strict=True)):
+            name = physics.states[state]
+            if order or (unit == "degrees") != _inside_waves(physics, name):
+                continue
+            own = np.array([1.0 if c == channel else 0.0 for c in seen.channel])
+            rate, also = physics.kinematic[state], own.copy()
+            if rate is not None:
+                also[rate] = 1.0
+            for mask in (own, also) if (own != also).any() else (own,):
+                yield [name], mask, unit, factor
+            together, names = np.maximum(together, also), [*names, name]
+        if len(names) > 1:
+            yield names, together, unit, factor
+
+
+def _parameter_hypotheses(physics: Physics) -> Iterator[Hypothesis]:
+    for name, parameter in physics.parameters.items():
+        if parameter.learn or parameter.value == 0.0:
+            continue
+        for factor in (-1.0, 1e-3, 1e3):
+            try:
+                changed = physics.with_parameters({name: factor * parameter.value})
+            except TinyUDEError:
+                continue
+            kind, what = ("sign", "sign") if factor < 0 else ("units", "unit (g for kg, mm for m, ...)")
+            yield Hypothesis(
+                f"the {what} of the parameter {name} = {parameter.value:g} seems to be wrong",
+                f"the data fit {name} = {factor * parameter.value:g}.",
+                changed, kind,
+            )  # fmt: skip

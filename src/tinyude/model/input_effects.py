@@ -1,0 +1,49 @@
+"""How strongly each input acts in the fitted model, against what the known physics states."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tinyude.model import jackknife
+from tinyude.model.model import Model
+from tinyude.model.windows import Windows
+
+
+@dataclass(frozen=True)
+class InputEffect:
+    """What an input does to a rate: the fitted model's effect over the known one, and its standard error.
+
+    Attributes
+    ----------
+    share : float
+        RMS of the larger of both effects over the RMS of the rate.
+    """
+
+    state: str
+    name: str
+    factor: float
+    error: float
+    share: float
+
+
+def input_effects(model: Model, seen: Windows) -> list[InputEffect]:
+    """For every input of the known physics: rates at the recorded input less those at its mean, by least squares."""
+    physics, answer = model.physics, []
+    for index, name in enumerate(physics.inputs):
+        mean = seen.u.copy()
+        mean[:, index] = seen.u[:, index].mean()
+        known, whole = (
+            np.asarray(field(seen.x, seen.u)) - np.asarray(field(seen.x, mean))
+            for field in (physics.field, model.field)
+        )
+        for i in model.on:
+            own, net = (np.sqrt(seen.weight[:, i]) * effect[:, i] for effect in (known, whole))
+            if not np.any(own) or not (np.isfinite(own).all() and np.isfinite(net).all()):
+                continue
+            factor, error = jackknife.ratio(net, own)
+            size = max(float(np.sqrt(np.mean(effect**2))) for effect in (own, net))
+            share = size / max(float(seen.rms(seen.dx)[i]), 1e-300)
+            answer.append(InputEffect(physics.states[i], name, factor, error, share))
+    return answer
