@@ -51,13 +51,13 @@ class Hypothesis:
     added: tuple[int, Array] | None = None
 
     def left(self, seen: Windows) -> Array:
-        """What known physics leaves of each state's rate, squared."""
+        """What known physics leaves of each state's rate (windows, states)."""
         x, u = _read(seen.node_x, self.x, self.states), _read(seen.node_u, self.u, self.inputs)
         with np.errstate(all="ignore"):
             rates = _read(known_rates(self.physics, x, u), None, self.states)  # a swap is its own inverse
             if self.added is not None:
                 rates[:, self.added[0]] += self.added[1]
-            return squares(seen, seen.dx - seen.view(rates) / (1.0 if self.dx is None else self.dx))
+            return np.asarray(seen.dx - seen.view(rates) / (1.0 if self.dx is None else self.dx))
 
 
 def _read(columns: Array, factors: Array | None, which: Sequence[int] | None) -> Array:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tinyude.model.hypotheses import DEGREES, Hypothesis, hypotheses, squares
 from tinyude.model.model import Model
 from tinyude.model.windows import Windows
 from tinyude.reference.numeric.elementary import TWO_PI
 
+Array = NDArray[Any]
+
+AS_WELL = 1.2  # times what learned terms leave: another value, or exponent, explains as much
 CHANGE_HELPS, CHANGE_NEEDED = 3.0, 0.5  # times less unexplained; share unexplained as given
 NO_WORSE = 1.2  # times the mean square as given
 EQUALLY = 1.02  # times the least share unexplained: two changes that explain the same
@@ -61,14 +66,18 @@ def changes(model: Model, seen: Windows) -> list[Change]:
     if not on or len(seen) < 20:
         return []
     nothing = squares(seen, seen.dx)[on]  # a change that makes the known part vanish explains no more than this
-    given = Hypothesis("", "", model.physics).left(seen)[on]
+    rest = Hypothesis("", "", model.physics).left(seen)
+    given = squares(seen, rest)[on]
     if not np.any(given > CHANGE_NEEDED**2 * nothing):
         return []
     tried = []
     for tries in hypotheses(model.physics, seen):
-        left = tries.left(seen)[on]
+        other = tries.left(seen)
+        left = squares(seen, other)[on]
         changed = np.flatnonzero(np.abs(left - given) > 1e-9 * given)
         if not np.isfinite(left).all() or not len(changed):
+            continue
+        if tries.added is not None and not _spares_a_term(model, seen, tries.added[0], rest, other):
             continue
         no_worse = bool((left <= NO_WORSE * given).all())
         for own in (changed, *(changed[[k]] for k in range(len(changed)) if no_worse)):
@@ -84,6 +93,26 @@ def changes(model: Model, seen: Windows) -> list[Change]:
     return [change for total, _, change in tried if total <= limit]
 
 
+def left_by(columns: Array, target: Array) -> float:
+    """What least squares leave."""
+    return float(np.linalg.norm(target - columns @ np.linalg.lstsq(columns, target, rcond=None)[0]))
+
+
 def free_rows(model: Model) -> list[int]:
     """Residual states whose rate is not simply another state."""
     return [i for i, rate in enumerate(model.physics.kinematic) if rate is None and i in model.on]
+
+
+def _spares_a_term(model: Model, seen: Windows, state: int, given: Array, other: Array) -> bool:
+    """Whether one of the learned terms less explains as much of another remainder; of dozens tried, some fit by chance.
+
+    Beside a network, which has no terms, that cannot be told.
+    """
+    kept = np.flatnonzero(model.coefficients[model.on.index(state)])
+    if not len(kept) or np.any(model.network(seen.node_x, seen.inputs)[:, state]):
+        return True
+    scale = np.sqrt(seen.weight[:, state])
+    learned = scale[:, None] * seen.seen(model.term_values(seen.node_x, seen.inputs)[:, kept], state)
+    limit = AS_WELL * left_by(learned, scale * given[:, state])
+    fewer = (left_by(np.delete(learned, k, axis=1), scale * other[:, state]) for k in range(len(kept)))
+    return min(fewer) <= limit

@@ -14,7 +14,7 @@ from tinyude.model import jackknife
 from tinyude.model.hypotheses import known_rates
 from tinyude.model.model import Model
 from tinyude.model.windows import Windows
-from tinyude.model.wrong_physics import free_rows
+from tinyude.model.wrong_physics import AS_WELL, free_rows, left_by
 from tinyude.physics import Physics
 from tinyude.physics.expressions import numpy_function
 from tinyude.physics.library import known_shapes, known_terms, summed_terms, term_text
@@ -23,7 +23,6 @@ Array = NDArray[Any]
 
 GROUPS = 8
 COLLINEAR = 0.1  # of a column: what must be left of a term beside the known ones to stand on its own
-AS_WELL = 1.2  # times what learned terms leave: another value explains as much
 ALIKE = 0.05  # of a learned term: what a known one leaves of it, where the record cannot tell the two apart
 Alike = Mapping[tuple[int, int], tuple[str, float]]  # row and column of a learned term: the known term, and its factor
 
@@ -90,7 +89,7 @@ def addends(model: Model, seen: Windows) -> list[Addend]:
         for part, factor, error, column in zip(parts, factors, errors, design.T, strict=True):
             share = max(1.0, abs(float(factor))) * float(np.sqrt(np.mean(column**2))) / size
             gain = float(np.linalg.norm(left) / (np.linalg.norm(left - (factor - 1.0) * column) + 1e-300))
-            needed = _left_by(others, left) / (_left_by(np.column_stack([column, others]), left) + 1e-300)
+            needed = left_by(others, left) / (left_by(np.column_stack([column, others]), left) + 1e-300)
             answer.append(Addend(physics.states[i], str(part), float(factor), float(error), share, gain, needed))
     return answer
 
@@ -149,13 +148,13 @@ def wrong_values(model: Model, seen: Windows, alike: Alike) -> dict[tuple[str, s
             continue
         beside = [view(network[:, i]), np.ones(len(seen))]
         target = scale * seen.dx[:, i] - view(known_rates(physics, seen.node_x, seen.node_u)[:, i])
-        limit = AS_WELL * _left_by(np.column_stack([*kept.values(), *beside]), target)
+        limit = AS_WELL * left_by(np.column_stack([*kept.values(), *beside]), target)
         for name, values, shapes in _value_effects(physics, seen, i):
             own = [k for k in kept if (state, told[k]) in nets and shape[k] in shapes]
             others = [column for k, column in kept.items() if k not in own]
             if not own or not np.isfinite(values).all():
                 continue
-            if _left_by(np.column_stack([view(values), *others, *beside]), target) <= limit:
+            if left_by(np.column_stack([view(values), *others, *beside]), target) <= limit:
                 found = {(state, told[k]): name for k in own} | found
     return found
 
@@ -185,11 +184,6 @@ def _factors(design: Array, extras: list[Array], target: Array) -> tuple[Array, 
         np.linalg.lstsq(columns[group != g], target[group != g], rcond=None)[0][:count] for g in range(GROUPS)
     ])  # fmt: skip
     return whole, jackknife.error(without)
-
-
-def _left_by(columns: Array, target: Array) -> float:
-    """What least squares leave."""
-    return float(np.linalg.norm(target - columns @ np.linalg.lstsq(columns, target, rcond=None)[0]))
 
 
 def _joined(design: Array, extras: list[Array]) -> Array:

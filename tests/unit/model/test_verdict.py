@@ -173,7 +173,7 @@ COLOURED = Innovations((0.6, "x"), (0.0, "", ""), 0.04)
         ({"apart": 6.0}, "caution", "too short"),
         ({"cycles": 0.6}, "caution", "too short"),
         ({"innovations": Innovations((0.05, "x"), (0.04, "x", "u"), 0.04)}, "good", ""),
-        ({"innovations": Innovations((0.05, "x"), (0.3, "x", "u"), 0.04)}, "caution", "follows the input u (r = 0.30"),
+        ({"innovations": Innovations((0.05, "x"), (0.3, "x", "u"), 0.04)}, "caution", "correlates with the input u (r = 0.30"),
         ({"innovations": Innovations((0.05, "x"), (0.3, "x", "u"), 0.2)}, "good", ""),  # few rows
         ({"innovations": COLOURED}, "good", "not white noise"),  # a filtered sensor
         (
@@ -182,7 +182,7 @@ COLOURED = Innovations((0.6, "x"), (0.0, "", ""), 0.04)
                 "unexplained": {"x": Unexplained(0.02, 0.9, 0.01)},
             },
             "caution",
-            "is not white noise (r = 0.60",
+            "is not white noise (autocorrelation 0.60",
         ),
         ({"nets": [Net("x", "u", 30.0, -15.0, 0.1, 0.4)], **VALUE}, "caution", "another value of k explains it"),
         ({"nets": [Net("x", "u", 30.0, -15.0, 0.1, 0.4)]}, "caution", "0.5 times as much: a factor of 2"),
