@@ -47,7 +47,8 @@ class UDE(Predicting, Fitted, BaseEstimator):  # type: ignore[misc]
         "auto" and "kernel": a kernel network where the evidence asks for one. "mlp": the perceptron of the streaming
         learner. None: no network.
     library : {"auto", "rich"}, sequence of str or sympy.Expr, or None, optional
-        Terms offered for what is missing; None for the network alone.
+        Terms offered for what is missing; None for the network alone, or, without a network too, for the known
+        physics and its learned parameters alone.
     keep : bool, optional
         Leave every term of a library given as a list in, whatever the evidence.
     skip : bool, optional

@@ -75,3 +75,10 @@ def test_wrong_calls_are_told(
 ) -> None:
     with pytest.raises(tu.TinyUDEError, match=message):
         call(ude, record)
+
+
+def test_fit_without_library_and_network_learns_no_terms(record: np.ndarray) -> None:
+    with pytest.warns(tu.TinyUDEWarning):
+        ude = tu.UDE(PHYSICS, library=None, network=None).fit(record, t=0.01, u=F[:, None])
+    assert ude.terms_ == [] and not any(ude.diagnostics_["network"].values())
+    assert np.all(ude.residual(record, F[:, None]) == 0.0)

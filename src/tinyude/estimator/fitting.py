@@ -145,7 +145,7 @@ def _refined(
 
     chosen = RefineOptions(
         options.measured, options.unseen(), options.hold, _offered(options, result.model), seconds,
-        None if observed is None or options.network == "kernel" else streaming_model,
+        streaming_model if observed is not None and options.asks_for_streaming() else None,
         None if seen is None else partial(rates_over_noise, seen=seen),
     )  # fmt: skip
     physics = options.physics

@@ -114,6 +114,10 @@ class FitOptions:
         asked = perceptron or engine or any(value is not None for value in own)
         return self.preset != "default" or asked or not isinstance(stream.runs, list)
 
+    def asks_for_streaming(self) -> bool:
+        """Whether the streaming learner's result may be kept: not where a kernel, or nothing, is to be learned."""
+        return self.network != "kernel" and (self.network is not None or self.library is not None)
+
     def stream(self, Y: Any, t: Any, u: Any, shortest: int | None = None) -> Stream:
         """A record as a stream of runs on a time grid."""
         if not isinstance(self.physics, Physics):

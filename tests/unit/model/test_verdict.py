@@ -173,7 +173,11 @@ COLOURED = Innovations((0.6, "x"), (0.0, "", ""), 0.04)
         ({"apart": 6.0}, "caution", "too short"),
         ({"cycles": 0.6}, "caution", "too short"),
         ({"innovations": Innovations((0.05, "x"), (0.04, "x", "u"), 0.04)}, "good", ""),
-        ({"innovations": Innovations((0.05, "x"), (0.3, "x", "u"), 0.04)}, "caution", "correlates with the input u (r = 0.30"),
+        (
+            {"innovations": Innovations((0.05, "x"), (0.3, "x", "u"), 0.04)},
+            "caution",
+            "correlates with the input u (r = 0.30",
+        ),
         ({"innovations": Innovations((0.05, "x"), (0.3, "x", "u"), 0.2)}, "good", ""),  # few rows
         ({"innovations": COLOURED}, "good", "not white noise"),  # a filtered sensor
         (
