@@ -17,6 +17,7 @@ ACT, WATCH, HEALTHY, SILENT = "act", "watch", "healthy", "silent"
 LEAST = 0.02  # share of the fleet's mean that a deviation must come to before anybody is told
 SERIOUS = 0.20  # share from which on it is "act now"
 UNEXPLAINED = "the unexplained rate"  # the name of that quantity
+OF_FIGURES = 0.1  # share of the false alarms that noise and unexplained rate may raise
 LEAST_FACTOR, SERIOUS_FACTOR = 1.3, 2.0  # the same for noise and unexplained rate, as a factor
 
 
@@ -64,13 +65,28 @@ def raise_flags(
     """
     findings = [examine(quantity.panel) for quantity in quantities]
     flags = []
-    for quantity, found in zip(quantities, findings, strict=True):
-        p = np.minimum(found.chances() * len(quantities), 1.0)
+    for quantity, found, share in zip(quantities, findings, _shares(quantities), strict=True):
+        p = np.minimum(found.chances() / share, 1.0)
         for number in map(int, np.flatnonzero(p.min(axis=0) <= false_alarms)):
             if flag := _flag(machines[number], number, quantity, found, p[:, number], clock, false_alarms):
                 flags.append(flag)
     flags.sort(key=lambda flag: (flag.state != ACT, -abs(flag.effect), flag.p, flag.machine))
     return flags, findings
+
+
+def _shares(quantities: Sequence[Quantity]) -> list[float]:
+    """The share of the false alarms that each quantity may raise.
+
+    Coefficients have most of it. Noise and unexplained rate are told from a factor of 1.3 on, which is far beyond what
+    they vary by in healthy machines.
+    """
+    figures = sum(quantity.logarithm for quantity in quantities)
+    coefficients = len(quantities) - figures
+    of_figures = OF_FIGURES if coefficients else 1.0
+    return [
+        of_figures / figures if quantity.logarithm else (1.0 - OF_FIGURES * bool(figures)) / coefficients
+        for quantity in quantities
+    ]
 
 
 def _flag(

@@ -18,6 +18,7 @@ Array = NDArray[Any]
 
 ERROR_FREEDOM = 15.0  # degrees of freedom of a unit's standard error: sixteen jackknife groups
 LEAVES = 1e-3  # two-sided chance at which a machine is left out of mean and spread; costs 1 % of the variance
+SELECTED = 3.0  # power of the number of machines left out by which that chance is less: measured on healthy fleets
 MOST_OUTSIDE = 0.2  # share of the machines: with more, small healthy fleets lose some of their own
 ROBUST = 0.37  # efficiency of a spread by medians: it is worth so many degrees of freedom a machine
 CONFIDENCE = 0.90
@@ -64,8 +65,9 @@ def population(values: Array, errors: Array) -> Population:
 def _belong(y: Array, squares: Array) -> NDArray[np.intp]:
     """Machines that belong together: from those nearest the median outwards, until the next one is too far from these.
 
-    Who lies far out is judged by a spread that it is no part of: a few of a small fleet would hide in their own. The
-    nearest ones are a selection, of small spread by chance too: the more are outside, the less chance is allowed.
+    Who lies far out is judged by a spread that it is no part of: a few of a small fleet would hide in their own. For
+    one machine outside this is Student's test. For more, the others are a selection, of small spread by chance too, and
+    less chance is allowed: two machines of a healthy fleet leave it in one of three thousand.
     """
     median = float(np.median(y))
     variance = _solve(lambda v: float(np.median((y - median) ** 2 / (squares + v))) - chi2.ppf(0.5, 1), y)
@@ -80,7 +82,7 @@ def _belong(y: Array, squares: Array) -> NDArray[np.intp]:
     error = np.maximum(scatter[:-1] * (1.0 / w[1:] + 1.0 / total[:-1]), own[1:])
     chance = 2.0 * student.sf(np.abs(gap) / np.sqrt(np.maximum(error, 1e-300)), np.maximum(freedom[:-1], 1.0))
     outside = len(y) - 1.0 - freedom[:-1]  # machines from the next one on
-    far = np.flatnonzero((chance <= LEAVES / outside) & (outside <= max(1.0, MOST_OUTSIDE * len(y))))
+    far = np.flatnonzero((chance <= LEAVES / outside**SELECTED) & (outside <= max(1.0, MOST_OUTSIDE * len(y))))
     return order[: 1 + int(far[0])] if len(far) else order
 
 

@@ -192,12 +192,18 @@ def _steady(slope_p: Array, step_p: Array) -> Array:
 
 
 def _level_p(level: Array, variance: Array, freedom: Array, fleet: Population) -> Array:
-    """Against the fleet: its spread, the machine's own error, and the error of the fleet's mean."""
+    """Against the fleet: its spread, the machine's own error, and the error of the fleet's mean.
+
+    Spread and error of the mean come from the scatter of the machines' values, errors included, which is what their
+    degrees of freedom belong to: with equal errors the test is Student's.
+    """
     if fleet.inside.sum() < 3:
         return np.full(len(level), np.nan)
     spread = fleet.spread**2
     total = spread + variance + fleet.mean_error**2
-    loose = spread**2 / fleet.freedom + variance**2 / freedom
+    usual = float(np.median(variance[fleet.inside]))
+    scatter = spread + usual + fleet.mean_error**2
+    loose = scatter**2 / fleet.freedom + np.maximum(variance - usual, 0.0) ** 2 / freedom
     ratio = np.abs(level - fleet.mean) / np.sqrt(np.maximum(total, 1e-300))
     return np.asarray(2.0 * student.sf(ratio, np.clip(total**2 / np.maximum(loose, 1e-300), 1.0, 1e6)))
 

@@ -73,4 +73,7 @@ def changed_fleet() -> FleetResult:
     broken = {"status": "failed", "error": "file is <empty>", "terms": [], "noise": [], "model": ""}
     rows.append({**rows[0], "machine": "arm-1000", "period": "2026-01-05", **broken})
     plan = {"terms": list(TERMS), "command": "tinyude fleet 'logs/{machine}/{date}.parquet'"}
-    return FleetResult(rows, plan=plan, false_alarms=1e-4)  # else chance flags about one of a thousand
+    return FleetResult(rows, plan=plan)
+
+
+CHANGED = {"arm-0087", "arm-0214", "arm-0158", "arm-0062"}  # of `changed_fleet`

@@ -23,7 +23,7 @@ from tinyude.fleet.store import Store
 from tinyude.fleet.work import Recipe, fit_unit
 from tinyude.physics.file import load_physics_file
 
-from .conftest import fleet_rows, scale_term
+from .conftest import CHANGED, fleet_rows, scale_term
 
 
 def make(folder: Path, *names: str) -> None:
@@ -188,9 +188,11 @@ def test_coefficient_rows_tell_the_known_value_and_the_verdict() -> None:
     assert figures["verdict"] == ude.verdict_.status and 0.0 < figures["health"] < 0.1
 
 
-def test_fleet_result_flags_those_that_changed_and_no_others(changed_fleet: FleetResult) -> None:
+def test_fleet_result_flags_those_that_changed_and_hardly_others(changed_fleet: FleetResult, record_property) -> None:
     flags = {row["machine"]: row for row in changed_fleet.outliers().to_dicts()}
-    assert set(flags) == {"arm-0087", "arm-0214", "arm-0158", "arm-0062"}
+    assert list(flags)[:4] == sorted(CHANGED, key=list(flags).index)  # the most serious come first
+    record_property("figure", f"false alarms of the whole comparison: {len(flags) - 4} of 994 healthy machines")
+    assert len(flags) - 4 <= 5  # one in a thousand is stated: chance of more 0.0006
     assert flags["arm-0087"]["kind"] == "step" and flags["arm-0087"]["since"] == "2026-02-23"
     assert re.fullmatch(
         r"the coefficient of tanh\(20\*omega\) stepped up by 3\d % after 2026-02-23", flags["arm-0087"]["reason"]
@@ -198,14 +200,14 @@ def test_fleet_result_flags_those_that_changed_and_no_others(changed_fleet: Flee
     assert flags["arm-0214"]["kind"] == "level" and "above the fleet" in flags["arm-0214"]["reason"]
     assert flags["arm-0158"]["kind"] == "trend" and "rises by" in flags["arm-0158"]["reason"]
     assert flags["arm-0062"]["kind"] == "trend" and "falls by" in flags["arm-0062"]["reason"]
-    assert changed_fleet.outliers()["rank"].to_list() == [1, 2, 3, 4]
+    assert changed_fleet.outliers()["rank"].to_list() == list(range(1, len(flags) + 1))
 
 
 def test_fleet_result_tells_silent_machines_and_why(changed_fleet: FleetResult) -> None:
     states = changed_fleet.states
     assert states["arm-0375"] == ("silent", ["no usable log since 2026-02-16"])
     assert states["arm-1000"] == ("silent", ["no usable log: file is <empty>"])
-    assert sum(state == "healthy" for state, _ in states.values()) == 995
+    assert sum(state == "healthy" for state, _ in states.values()) == 999 - changed_fleet.outliers().height
 
 
 def test_fleet_result_trend_holds_the_true_slope(changed_fleet: FleetResult) -> None:

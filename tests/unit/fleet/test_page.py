@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -49,11 +50,15 @@ def first(page: Any) -> str:
 
 
 @needs_browser
-def test_page_shows_states_and_reasons(browser: Any, address: str) -> None:
+def test_page_shows_states_and_reasons(browser: Any, address: str, changed_fleet: FleetResult) -> None:
     page, troubles = opened(browser, address)
-    assert [tile.split("\n")[1] for tile in page.locator(".tile").all_inner_texts()] == ["4", "0", "995", "2"]
+    states = Counter(state for state, _ in changed_fleet.states.values())
+    shown = [tile.split("\n")[1] for tile in page.locator(".tile").all_inner_texts()]
+    assert shown == [str(states[state]) for state in ("act", "watch", "healthy", "silent")]
+    assert states["act"] == 4 and states["silent"] == 2
     assert first(page) == "arm-0214"
-    assert page.locator("#cards .card").count() == 6 and page.locator("#plane circle").count() > 990
+    assert page.locator("#cards .card").count() == 1001 - states["healthy"]
+    assert page.locator("#plane circle").count() > 990
     assert page.locator("#plane rect").count() > 15 and page.locator("#machines .health").count() == 24
     assert page.locator("#machines tbody tr").count() == 25 and "25 of 1,001" in page.inner_text("#range")
     assert not troubles
@@ -66,6 +71,7 @@ def test_page_sorts_filters_and_pages(browser: Any, address: str) -> None:
     assert first(page) == "arm-0000"
     page.click("th button[data-sort=name]")
     assert first(page) == "arm-1000"
+    page.select_option("#quantity", label="coefficient of omega")
     page.click("th button[data-sort=against]")
     page.click("th button[data-sort=against]")
     assert first(page) == "arm-0214" and page.locator("th[aria-sort=descending]").count() == 1

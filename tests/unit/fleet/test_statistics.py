@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import t as student
 
 from tinyude.fleet.population import population, shrunk
 from tinyude.fleet.watch import FALSE_ALARMS, Panel, common_movement, examine
@@ -166,6 +167,17 @@ def test_population_of_a_small_healthy_fleet_keeps_its_machines() -> None:
     rng = np.random.default_rng(10)
     left_out = sum(12 - population(rng.standard_normal(12), np.full(12, 0.1)).inside.sum() for _ in range(400))
     assert left_out <= 0.004 * 400 * 12
+
+
+def test_examine_judges_a_level_by_students_test_against_the_others() -> None:
+    """Exact in a small fleet: a few degrees of freedom too many would double the false alarms."""
+    values = np.random.default_rng(12).standard_normal(12)
+    values[5] = 6.0
+    others = np.delete(values, 5)
+    ratio = (values[5] - others.mean()) / np.sqrt(others.var(ddof=1) * (1.0 + 1.0 / 11.0))
+    found = examine(Panel(values[:, None], np.full((12, 1), 0.1), np.zeros(1)))
+    assert found.fleet.inside.sum() == 11
+    assert found.level_p[5] == pytest.approx(2.0 * student.sf(ratio, 10), rel=1e-6)
 
 
 def test_examine_says_nothing_of_a_machine_with_one_period(recwarn) -> None:
