@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tinyude.reference.config import Config
-from tinyude.reference.network.holdout import CLEARLY, holdout_better, holdout_gain
+from tinyude.reference.network.holdout import CLEARLY, LEAST_PARTS, holdout_better, holdout_gain
 from tinyude.reference.network.mlp import Array, mlp_init, mlp_layers
 from tinyude.reference.numeric.elementary import TWO_PI
 from tinyude.reference.numeric.rng import Rng, rng_seed
@@ -29,11 +29,12 @@ STREAM = 1  # of random numbers, beside the learner's own
 def restart(engine: Operations, config: Config, train: Callable[[], object]) -> None:
     """Train another network from steps, and keep the one with the smaller hold-out error; the first when in doubt.
 
-    Does nothing where the network sees no wrapped angle, or where nothing is held out.
+    Does nothing where the network sees no wrapped angle, or where too little is held out to choose by: the parts of one
+    block are neighbours in time, and err alike.
     """
     state = engine.state()
     columns = [column for column, seen in enumerate(config.sees) if seen in config.angles]
-    if not columns or not len(state["holdout"]) or len(state["reservoir"]) < config.batch:
+    if not columns or len(_parts(config, state)) < LEAST_PARTS or len(state["reservoir"]) < config.batch:
         return
     first = np.array(state["average"], dtype=np.float64)
     for part in list(mlp_layers(first, config.sizes))[-1]:
@@ -79,9 +80,14 @@ def clearly_better(config: Config, state: Mapping[str, Any], plain: Config, othe
 
 def _used_gain(config: Config, state: Mapping[str, Any]) -> tuple[Array, Array]:
     """Parts, and the hold-out gain in each of the network as the model uses it, over all residual states."""
-    tags = np.unique(np.asarray(state["holdout"], dtype=np.float64).reshape(-1, config.width + 1)[:, -1])
+    tags = _parts(config, state)
     gain = _gain(config, state, state["average"]) if len(tags) else np.zeros((0, len(config.on)))
     return tags, gain @ np.asarray(state["network_on"], dtype=np.float64)
+
+
+def _parts(config: Config, state: Mapping[str, Any]) -> Array:
+    """Tags of the parts of held-out blocks."""
+    return np.unique(np.asarray(state["holdout"], dtype=np.float64).reshape(-1, config.width + 1)[:, -1])
 
 
 def _gain(config: Config, state: Mapping[str, Any], params: Array) -> Array:

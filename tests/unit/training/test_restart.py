@@ -3,12 +3,15 @@ import pytest
 import sympy as sp
 
 import tinyude as tu
+from tinyude.boards.memory_presets import board_config
 from tinyude.model.dynamics import known_dynamics
 from tinyude.model.simulation import free_run
 from tinyude.physics.library import harmonic
 from tinyude.reference.network.mlp import mlp_forward, mlp_layers
 from tinyude.reference.numeric.rng import rng_seed
-from tinyude.training.restart import restart_weights
+from tinyude.training.engines import ReferenceLearner
+from tinyude.training.known import known_functions
+from tinyude.training.restart import restart, restart_weights
 
 OMEGA = sp.Symbol("omega")
 WITHOUT_HARMONICS = [1, OMEGA, OMEGA * sp.Abs(OMEGA), sp.tanh(5 * OMEGA)]
@@ -64,6 +67,23 @@ def test_ude_starts_twice_only_where_there_is_reason_to(plant: tu.systems.System
     t, Y = plant.stream(noise=0.01, seed=0, seconds=10.0 if plant is SMOOTH else 30.0)
     ude = tu.UDE(plant.physics, random_state=0, updates=100, **settings).fit(Y, t=t)
     assert ude.diagnostics_["updates"] == 100 * starts
+
+
+@pytest.mark.parametrize(("blocks", "starts"), [(1, 1), (2, 2)])
+def test_restart_chooses_only_by_several_held_out_blocks(blocks: int, starts: int) -> None:
+    _, samples = COGGING.stream(noise=0.01, seed=0, seconds=8.0)
+    block = 700 // (8 * blocks)
+    config = board_config(
+        COGGING.physics, samples=len(samples), terms=[], hidden=(4,), network_nodes=1, stride=10, max_half=30,
+        calibration=800, block=block, train_every=0, holdout=400, updates=20, batch=16,
+    )  # fmt: skip
+    learner = ReferenceLearner(config, known_functions(COGGING.physics, [], config.on))
+    learner.push(samples)
+    learner.finish()
+    held_out = np.unique(learner.state()["holdout"][:, -1])  # parts, four in a block
+    assert 4 * (blocks - 1) < len(held_out) <= 4 * blocks
+    restart(learner, config, lambda: learner.step(config.updates))
+    assert learner.state()["updates"] == starts * config.updates
 
 
 @pytest.mark.parametrize(
