@@ -39,19 +39,19 @@ class UDE(Predicting, Fitted, BaseEstimator):  # type: ignore[misc]
     ----------
     physics : Physics
         What is known.
-    hidden : sequence of int, optional
+    hidden : sequence of int, default (16, 16)
         Layer sizes of the perceptron; () for no network of any kind. Sizes of your own ask for the streaming learner.
-    preset : {"default", "paper-v2", "paper-v1"}, optional
+    preset : {"default", "paper-v2", "paper-v1"}, default "default"
         The estimator; the paper presets repeat the paper's.
-    network : {"auto", "kernel", "mlp", None}, optional
+    network : {"auto", "kernel", "mlp", None}, default "auto"
         "auto" and "kernel": a kernel network where the evidence asks for one. "mlp": the perceptron of the streaming
         learner. None: no network.
-    library : {"auto", "rich"}, sequence of str or sympy.Expr, or None, optional
+    library : {"auto", "rich"}, sequence of str or sympy.Expr, or None, default "auto"
         Terms offered for what is missing; None for the network alone, or, without a network too, for the known
         physics and its learned parameters alone.
-    keep : bool, optional
+    keep : bool, default False
         Leave every term of a library given as a list in, whatever the evidence.
-    skip : bool, optional
+    skip : bool, default True
         A linear part beside a perceptron without a library.
     measured : sequence of str, optional
         The sensed states, in the order of Y's columns; all by default. The others are derivatives of these.
@@ -65,23 +65,23 @@ class UDE(Predicting, Fitted, BaseEstimator):  # type: ignore[misc]
     updates, reservoir, batch : int, optional
         Of the perceptron's training: number of updates, windows kept, windows an update. Asks for the
         streaming learner.
-    engine : {"native", "reference"}, optional
+    engine : {"native", "reference"}, default "native"
         The compiled core, or its twin in NumPy.
-    precision : {"float64", "float32"}, optional
+    precision : {"float64", "float32"}, default "float64"
         Of the streaming learner; boards compute in float32.
     settings : mapping, optional
         Further fields of tinyude.reference.config.Config: advanced overrides of the streaming learner.
-    refine : bool or "thorough", optional
+    refine : bool or "thorough", default True
         After the windows, move all numbers to where one-step predictions are best and keep the candidate that predicts
         held-back motions best, even if it is the known physics alone. False: the solver-free result. "thorough": ten
         times as long.
-    hold : {"auto", "held", "linear", "cubic"} or mapping, optional
+    hold : {"auto", "held", "linear", "cubic"} or mapping, default "auto"
         What inputs do between samples, for all or by name; "auto" takes the likeliest.
     unmeasured : mapping of str to (guess, spread), optional
         States that are neither measured nor derivatives of a measured one, e.g. {"level": (4.0, 2.0)}.
     window : float, optional
         Length of the longest window, seconds; by default as long as the motion allows.
-    random_state : int or None, optional
+    random_state : int or None, default 0
         Seed of the perceptron's weights and draws.
 
     Attributes

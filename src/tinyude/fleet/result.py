@@ -13,7 +13,7 @@ import polars as pl
 from scipy.stats import t as student
 
 from tinyude.data.whole_file import write_whole
-from tinyude.errors import TinyUDEError
+from tinyude.errors import TinyUDEError, listed
 from tinyude.fleet.flags import UNEXPLAINED, Clock, Flag, Quantity, machine_states, raise_flags
 from tinyude.fleet.periods import ordered, period_days
 from tinyude.fleet.population import ERROR_FREEDOM, population, shrunk
@@ -31,16 +31,29 @@ _ORDER = {"act": 0, "watch": 1, "silent": 2, "healthy": 3}
 class FleetResult:
     """The fits of a fleet, with what their comparison tells.
 
+    `tinyude.fleet.fit` and `tinyude.fleet.open_fleet` make it.
+
     Parameters
     ----------
-    rows
+    rows : list of dict
         A result a unit, as `work.fit_unit` gives.
-    store
+    store : Store
         Where models and tables are.
-    plan
+    plan : mapping
         How the fits were made: terms, physics, settings.
-    false_alarms
-        Share of healthy machines that may be flagged.
+    false_alarms : float, default 0.001
+        Share of healthy machines that may be flagged, between 0 and 1.
+
+    Attributes
+    ----------
+    units : polars.DataFrame
+        A row a machine and period: status, verdict, noise, windows, times, model file.
+    terms : polars.DataFrame
+        A row a unit and coefficient, with 90 % intervals.
+    flags : polars.DataFrame
+        Machines that differ or change, with the reason in words.
+    states : dict
+        By machine: "act", "watch", "healthy" or "silent", and the reasons.
     """
 
     rows: list[dict[str, Any]]
@@ -128,7 +141,7 @@ class FleetResult:
 
         Parameters
         ----------
-        machine
+        machine : str
             Its name.
 
         Returns
@@ -142,7 +155,9 @@ class FleetResult:
             If the fleet has no such machine.
         """
         if machine not in self.machines:
-            raise TinyUDEError(f"There is no machine {machine!r} with a fit; there are {len(self.machines)} others.")
+            raise TinyUDEError(
+                f"There is no machine {machine!r} with a fit; there are {listed(self.machines) or 'none'}."
+            )
         i = self.machines.index(machine)
         rows = []
         for quantity, found in zip(self.quantities, self.findings, strict=True):

@@ -48,34 +48,39 @@ def fit(
 
     Parameters
     ----------
-    logs
+    logs : str, sequence of str or mapping
         A template such as "logs/{machine}/{date}.parquet" (any address that fsspec opens), several of them, or frames:
         `{machine: frame}` or `{(machine, period): frame}`.
-    physics
+    physics : path, PhysicsFile or Physics
         A physics file, what `load_physics_file` gave, or a Physics whose states, inputs and "time" name the columns.
-    out
+    out : path or str, default ""
         Folder or address for models, tables and page. What lies there is not computed again. "": keep nothing.
-    terms
+    terms : sequence of str, optional
         The terms that all machines learn; by default they are chosen from a few machines.
-    scheduler, workers, client
-        A running Dask scheduler by address, the processes of a cluster started here (a core each), or a client.
-    false_alarms
-        Share of healthy machines that may be flagged at one look.
-    options
+    scheduler : str, optional
+        Address of a running Dask scheduler, e.g. "tcp://head:8786".
+    workers : int, optional
+        Processes of a cluster that is started here otherwise; by default one for each core.
+    client : distributed.Client, optional
+        A connected client, instead of either.
+    false_alarms : float, default 0.001
+        Share of healthy machines that one run may flag, between 0 and 1.
+    options : mapping, optional
         Further arguments of `tinyude.UDE`. Fits have no network unless `hidden` is given. `refine=False` costs less
         CPU time; intervals then leave out what windows round off, such as the kink of dry friction.
-    reports
-        Report pages to write beside the fleet's page: "none", "flagged" machines, or "all".
-    command
+    reports : {"none", "flagged", "all"}, default "none"
+        Report pages of machines to write beside the fleet's page.
+    command : str, default ""
         How the run was started, for the page.
-    progress
+    progress : callable, optional
         Called with what is done, units done and units in all.
-    started
+    started : callable, optional
         Called with the client once it is connected.
 
     Returns
     -------
     FleetResult
+        Tables of all units, terms and flags, and who differs or changes.
 
     Raises
     ------
@@ -115,7 +120,19 @@ def fit(
 
 
 def open_fleet(out: str | PathLike[str], false_alarms: float = FALSE_ALARMS) -> FleetResult:
-    """The results that an earlier run left in a folder.
+    """Read the results that an earlier run left in a folder.
+
+    Parameters
+    ----------
+    out : path or str
+        The folder or address given to `fit` as `out`.
+    false_alarms : float, default 0.001
+        Share of healthy machines that may be flagged, between 0 and 1; flags are computed anew.
+
+    Returns
+    -------
+    FleetResult
+        All fits that the tables there name.
 
     Raises
     ------
