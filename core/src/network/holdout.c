@@ -146,7 +146,7 @@ static void conclude_watch(tu_learner *l)
         memcpy(l->average, l->good, bytes);
         tu_adam_init(&l->adam, l->adam.first, l->adam.second, l->adam.count);
         tu_count(&l->counters.rolled_back);
-        l->rate *= TU_R(0.5); /* whose steps lead astray, goes more slowly */
+        l->rate *= TU_R(0.5); /* its updates made predictions worse: smaller steps */
     } else if (better->mean > least_better(l)) {
         memcpy(l->good, l->average, bytes);
         l->rate = l->rate < TU_R(0.5) * l->config->rate ? 2 * l->rate : l->config->rate;

@@ -24,7 +24,7 @@ void tu_last_layer_solve(const tu_mlp *net, tu_real *params, const tu_batch *bat
                          tu_real *scratch, tu_real *work);
 
 /* The same for the learner's averaged network, on what its reservoir holds; not before that is enough for an update,
- * and not where a second-order term has a say.
+ * and not with a second-order term.
  */
 void tu_last_layer_finish(tu_learner *learner);
 

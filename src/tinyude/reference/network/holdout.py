@@ -55,7 +55,7 @@ def holdout_watch(learner: Learner) -> None:
         learner.params[:] = learner.average[:] = learner.good
         learner.adam = adam_init(len(learner.params))
         learner.counters.rolled_back += 1
-        learner.rate *= 0.5  # whose steps lead astray, goes more slowly
+        learner.rate *= 0.5  # its updates made predictions worse: smaller steps
         gain = good
     elif better.mean() > _least_better(learner, better, entries):
         learner.good[:] = learner.average

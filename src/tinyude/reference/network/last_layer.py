@@ -53,7 +53,7 @@ def last_layer_relearn(learner: Learner) -> None:
 
 def last_layer_finish(learner: Learner) -> None:
     """The same for the averaged network, on what the reservoir holds; not before that is enough for an update, and
-    not where a second-order term has a say.
+    not with a second-order term.
     """
     if not _solvable(learner):
         return
