@@ -29,9 +29,8 @@ HELD_BACK_LARGE = 0.2
 RUN_UNEXPECTED = 4.0  # times what noise and the uncertain start explain
 PREDICTABLE = 0.25  # expected error up to which a horizon is judged
 WORSE = 1.3  # times the error of the known physics alone
-LEFT_LOST, LEFT_LARGE = 0.15, 0.05  # unexplained share of a rate
-LEFT_OVER_NOISE = 3.0  # sound rigs leave 0.85 to 1.2 times the noise (tinyude reproduce verdicts)
-LEFT_SMALL, LEFT_FAR_OVER_NOISE = 0.02, 10.0
+LEFT_LOST, LEFT_LARGE = 0.15, 0.02  # unexplained share of a rate
+LEFT_OVER_NOISE = 2.0  # sound rigs leave 0.85 to 1.25 times the noise
 DRIVEN = 0.35  # correlation of what is left with a signal
 CROSSED, COLOURED = 0.2, 0.4  # correlations of innovations; 12 sound rigs stay below 0.08 (seeds 0 and 7)
 PASSED = 0.5
@@ -143,8 +142,7 @@ def _unexplained(evidence: Evidence) -> Iterator[Reason]:
                 "Use the known physics alone, or record more and fit again.", "worse",
             )  # fmt: skip
             continue
-        large = left.over_noise > LEFT_OVER_NOISE and left.share > LEFT_LARGE
-        if not large and not (left.over_noise > LEFT_FAR_OVER_NOISE and left.share > LEFT_SMALL):
+        if left.over_noise < LEFT_OVER_NOISE or left.share < LEFT_LARGE:
             continue
         yield Reason(
             BAD if left.share > LEFT_LOST else CAUTION,

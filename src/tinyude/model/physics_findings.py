@@ -21,7 +21,7 @@ SHARED = 0.2  # of what was learned: the network's part, beside which a factor o
 ADDEND_GONE = 0.1  # of your term is left: learning has taken it back
 TURNED = 0.7  # of your value: a turned sign makes it -1
 VALUE_LOW, VALUE_HIGH = 0.6, 1.7  # net over your value
-INPUT_LOW, INPUT_HIGH = 0.45, 2.2  # an input's effect over the stated one
+INPUT_LOW, INPUT_HIGH = 0.5, 2.0  # an input's effect over the stated one
 VALUE_SHARE, VALUE_MAIN = 0.05, 0.3  # share of the rate: what was learned on that value, and your own part
 ADDEND_HELPS = 2.0  # times less unexplained; noise in the states alone moves a factor, but then explains no more
 
