@@ -131,7 +131,7 @@ def test_verdict_count_what_was_bridged(clean: np.ndarray) -> None:
     broken = sensor_noise(clean, 0.01, np.random.default_rng(0))
     broken[500, 0], broken[900, 1], broken[1000, 1] = np.nan, np.inf, 1e300
     ude = fitted(broken)
-    assert any("3 values that were no numbers, or far beyond all others," in reason.text for reason in ude.verdict_.reasons)
+    assert any("3 values that were no numbers, or far" in reason.text for reason in ude.verdict_.reasons)
     assert ude.verdict_.status == "good"  # a note costs no trust
 
 
