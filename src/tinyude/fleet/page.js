@@ -179,11 +179,14 @@
     byId("count").textContent = `${found.length.toLocaleString("en")} of ${data.machines.length.toLocaleString("en")} machines shown`;
   }
 
+  // A path as a shell takes it.
+  const quoted = (path) => /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replace(/'/g, "'\\''")}'`;
+
   function detail(name) {
     const m = data.machines.find((entry) => entry.name === name);
     const plots = m.values.map((values, q) => `<div><h3>${safe(data.quantities[q].name)}</h3>${trend(q, values, { width: 250, height: 140, axis: true })}</div>`).join("");
     const report = !m.model ? "" : m.report ? `<p><a href="${safe(m.report.split("/").map(encodeURIComponent).join("/"))}">Report of the latest fit</a></p>`
-      : `<p>Report of the latest fit, made on demand:</p><pre>tinyude report ${safe(data.folder + m.model)} --out ${safe(m.name.replace(/[^\w.-]+/g, "_"))}.html</pre>`;
+      : `<p>Report of the latest fit, made on demand:</p><pre>tinyude report ${safe(quoted(data.folder + m.model))} --out ${safe(m.name.replace(/[^\w.-]+/g, "_"))}.html</pre>`;
     document.querySelector("#detail div").innerHTML = `<h2>${safe(m.name)} ${badge(m.state)}</h2>${m.reasons.map((r) => `<p>${safe(r)}</p>`).join("")}
       ${Object.entries(m.labels).map(([k, v]) => `<p class="note">${safe(k)}: ${safe(v)}</p>`).join("")}${report}<div class="details">${plots}</div>`;
     byId("detail").showModal();

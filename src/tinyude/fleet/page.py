@@ -73,7 +73,7 @@ def collect(found: FleetResult) -> dict[str, Any]:
         "labels": labels,
         "shown": shown,
         "plane": plane[:3],
-        "folder": f"{found.plan.get('folder', '')}",
+        "folder": f"{found.store.address}/" if found.store.keeps and "://" not in found.store.address else "",
         "machines": [_machine(found, name, rank, reports) for rank, name in enumerate(found.states)],
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 from collections import Counter
 from collections.abc import Iterator
@@ -95,6 +96,18 @@ def test_page_opens_a_machine_and_tells_how_to_make_its_report(browser: Any, add
     assert page.locator("#detail svg").count() >= 5
     page.keyboard.press("Escape")
     assert not page.locator("#detail").is_visible() and not troubles
+
+
+@needs_browser
+def test_page_tells_a_command_that_finds_the_model_from_anywhere(browser: Any, tmp_path: Path) -> None:
+    from .conftest import fleet_rows
+
+    place = tmp_path / "my fleet"
+    FleetResult(fleet_rows(2, 1), Store(str(place))).write()
+    page, troubles = opened(browser, (place / "fleet.html").as_uri())
+    page.click("#machines .open")
+    words = shlex.split(page.inner_text("#detail pre"))
+    assert words[:3] == ["tinyude", "report", f"{place}/models/arm-0000/0.tinyude"] and not troubles
 
 
 @needs_browser
