@@ -15,7 +15,7 @@ from tinyude.errors import TinyUDEError
 from tinyude.model.windows import Windows
 from tinyude.physics import Physics
 from tinyude.physics.expressions import numpy_function
-from tinyude.physics.library import term_text
+from tinyude.physics.library import rounded_text
 
 Array = NDArray[Any]
 
@@ -152,7 +152,7 @@ def _exponents(physics: Physics, seen: Windows) -> Iterator[Hypothesis]:
             columns = numpy_function(changed, signals)(rows) if changed else np.zeros((len(rows), 0))
         for (part, signal, own, other), column in zip(tried, columns.T, strict=True):
             yield Hypothesis(
-                f"the exponent of {signal} in {term_text(part.evalf(4))} of d({physics.states[i]})/dt seems to be "
+                f"the exponent of {signal} in {rounded_text(part)} of d({physics.states[i]})/dt seems to be "
                 f"{other}, not {own}",
                 f"the data fit {signal}**{other} there.", physics, "value", added=(i, column),
             )  # fmt: skip

@@ -17,7 +17,7 @@ from tinyude.model.windows import Windows
 from tinyude.model.wrong_physics import AS_WELL, free_rows, left_by
 from tinyude.physics import Physics
 from tinyude.physics.expressions import numpy_function
-from tinyude.physics.library import known_shapes, known_terms, summed_terms, term_text
+from tinyude.physics.library import known_shapes, known_terms, rounded_text, summed_terms, term_text
 
 Array = NDArray[Any]
 
@@ -90,7 +90,9 @@ def addends(model: Model, seen: Windows) -> list[Addend]:
             share = max(1.0, abs(float(factor))) * float(np.sqrt(np.mean(column**2))) / size
             gain = float(np.linalg.norm(left) / (np.linalg.norm(left - (factor - 1.0) * column) + 1e-300))
             needed = left_by(others, left) / (left_by(np.column_stack([column, others]), left) + 1e-300)
-            answer.append(Addend(physics.states[i], str(part), float(factor), float(error), share, gain, needed))
+            answer.append(
+                Addend(physics.states[i], rounded_text(part), float(factor), float(error), share, gain, needed)
+            )
     return answer
 
 

@@ -94,6 +94,11 @@ def term_text(term: sp.Expr) -> str:
     return re.sub(r"(?<![\d.])(\d+)\.0(?![\de])", r"\1", expression_text(term))
 
 
+def rounded_text(term: sp.Expr) -> str:
+    """A term as text, its numbers to four digits: to be told, not to be computed with."""
+    return term_text(term.xreplace({number: sp.Float(f"{float(number):.4g}") for number in term.atoms(sp.Float)}))
+
+
 def following_terms(physics: Physics, rms: Mapping[str, float]) -> list[sp.Expr]:
     """What a worn machine most often differs by: an offset, linear terms, gains of inputs, friction of rates.
 
