@@ -96,8 +96,7 @@ def _fit_batch(options: FitOptions, stream: Stream) -> Fit:
     result.record = record_excerpt(seen, stream, result.model)
     if not options.refine or stream.count > IN_MEMORY:
         return Fit(result, found.observed, seen=seen)
-    moving = [name for name in options.physics.learned if name not in found.kept]
-    refined = _refined(options, result, stream, found.observed, moving, seen)
+    refined = _refined(options, result, stream, found.observed, seen)
     same = refined.model is result.model and not refined.diagnostics["holds"]
     return Fit(refined, found.observed, seen=seen if same else None)
 
@@ -113,7 +112,7 @@ def _fit_hidden(options: FitOptions, stream: Stream) -> FitResult:
     on, sees = residual_states(physics, options.on, options.preset), seen_columns(physics, options.sees)
     model = bare_model(physics, stream, options.measured, unseen, on, sees)
     made = {"preset": options.preset, "engine": "refinement", "precision": "float64"}
-    result = _refined(options, FitResult(model, made), stream, None, physics.learned)
+    result = _refined(options, FitResult(model, made), stream, None)
     noise = result.diagnostics["refinement"]["noise"]
     inputs = np.concatenate([run.inputs for run in stream.runs])
     thin = inputs[:: max(1, len(inputs) // LOOKED_AT)]
@@ -125,12 +124,11 @@ def _fit_hidden(options: FitOptions, stream: Stream) -> FitResult:
 
 
 def _refined(
-    options: FitOptions, result: FitResult, stream: Stream, observed: Observed | None, moving: Sequence[str],
-    seen: Windows | None = None,
+    options: FitOptions, result: FitResult, stream: Stream, observed: Observed | None, seen: Windows | None = None
 ) -> FitResult:  # fmt: skip
     """After prediction-error refinement, which also compares candidates on held-back stretches.
 
-    moving: the parameters that are learned; others keep the user's value. seen: the windows of a batch fit.
+    seen: the windows of a batch fit. Every parameter to be learned moves, also one that ran to a bound in the windows.
     """
     seconds = REFINE_SECONDS * (10.0 if options.refine == "thorough" else 1.0)  # never by the clock: results repeat
     streamed: list[FitResult] = []
@@ -149,12 +147,7 @@ def _refined(
         None if seen is None else partial(rates_over_noise, seen=seen),
     )  # fmt: skip
     physics = options.physics
-    refined, holds = refine_fit(result.model.with_learned(moving), physics.with_learned(moving), stream, chosen)
-    refined = replace(
-        refined,
-        model=refined.model.with_learned(physics.learned),
-        candidates=[replace(c, model=c.model.with_learned(physics.learned)) for c in refined.candidates],
-    )
+    refined, holds = refine_fit(result.model, physics, stream, chosen)
     taken = any(c.best and c.name == "streaming" for c in refined.candidates)
     base = streamed[0] if taken else result
     states = smoothed_states(refined)

@@ -97,7 +97,7 @@ def _step(
     """The first damping whose step lowers the cost: the unknowns there, the damping for the next step, the gain."""
     cost = passed.cost + unknowns.prior_cost
     for _ in range(TRIALS):
-        step = damped_solve(matrix, gradient, damping)
+        step = step_within(unknowns, matrix, gradient, damping)
         trial = unknowns.moved(step)
         new = filter_.run(trial.values, noise, frozen=passed).cost + trial.prior_cost
         if new <= cost:
@@ -106,6 +106,24 @@ def _step(
             break
         damping = max(10.0 * damping, 1e-4)
     return None, damping, 0.0
+
+
+def step_within(unknowns: Unknowns, matrix: Array, gradient: Array, damping: float) -> Array:
+    """The damped step that ends within the bounds: unknowns that would leave stop there, the others step beside them.
+
+    Cut off afterwards, the others would make up for a step that one of them did not take.
+    """
+    step = np.zeros(len(unknowns))
+    free = np.ones(len(unknowns), dtype=bool)
+    while free.any():
+        rest = gradient[free] - matrix[np.ix_(free, ~free)] @ step[~free]
+        step[free] = damped_solve(matrix[np.ix_(free, free)], rest, damping)
+        within = unknowns.within(step)
+        stopped = free & (within != step)
+        if not stopped.any():
+            break
+        step, free = np.where(free & ~stopped, step, within), free & ~stopped
+    return step
 
 
 def damped_solve(matrix: Array, gradient: Array, damping: float) -> Array:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tinyude.refinement.estimate import Estimate, Setup
 from tinyude.refinement.filter import Noise
 from tinyude.refinement.gating import pieces
-from tinyude.refinement.gauss_newton import damped_solve
+from tinyude.refinement.gauss_newton import step_within
 from tinyude.refinement.starts import with_starts
 from tinyude.refinement.stretches import Batch, Stretch, batch_of
 from tinyude.refinement.unknowns import Unknowns
@@ -158,8 +158,7 @@ def _without_each_fold(setup: Setup, found: Estimate, parts: HeldBack) -> dict[i
 def _leave_out(unknowns: Unknowns, information: Array, gradient: Array) -> Array:
     """One step over the sums of the others, from a prior that knows nothing of this record."""
     matrix, slope = unknowns.unlearned().system(information, gradient)
-    step = damped_solve(matrix, slope, 1e-6)
-    return unknowns.moved(step).values
+    return unknowns.moved(step_within(unknowns, matrix, slope, 1e-6)).values
 
 
 def _blinded(run: FreeRun) -> Stretch:

@@ -15,23 +15,36 @@ from tinyude.refinement.unknowns import empty_unknowns
 
 FIXED = ("known", *WHOLE)  # candidates of which nothing is refined
 
+VANISHED = 0.01  # of the user's value
+
 
 def hybrids_of(model: Model, given: Physics, windows: bool = True) -> dict[str, Hybrid]:
     """Known physics as given, with learned parameters, + terms, + network, and the windows' model as it is.
 
     windows: whether the model is theirs.
     """
-    bare = without_parts(model)
+    start = replace(model, physics=_revived(model.physics, given))
+    bare = without_parts(start)
     made = {"known": replace(bare, physics=given)}
     if model.physics.learned:
         made["parameters"] = bare
     if model.coefficients.any():
-        made["terms"] = without_parts(model, terms=True)
+        made["terms"] = without_parts(start, terms=True)
     if any(not isinstance(part, Terms) for part in model.parts):
-        made["network"] = model
+        made["network"] = start
     if windows and (model.parts or model.physics != given):
         made["windows"] = model
     return {name: as_it_is(m) if name in FIXED else hybrid(m) for name, m in made.items()}
+
+
+def _revived(physics: Physics, given: Physics) -> Physics:
+    """Positive parameters that the windows let vanish back at the user's value.
+
+    They move in their logarithm, which hardly changes the model where they are near 0: nothing would bring them back.
+    """
+    guesses = {name: given.parameters[name].value for name in physics.learned}
+    gone = {name: guess for name, guess in guesses.items() if 0.0 <= physics.parameters[name].value < VANISHED * guess}
+    return physics.with_parameters(gone) if gone else physics
 
 
 def as_it_is(model: Model) -> Hybrid:

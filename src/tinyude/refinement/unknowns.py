@@ -59,6 +59,15 @@ class Unknowns:
         values = np.where(self.positive, grown, self.values + limited)
         return self.with_values(np.clip(values, self.lower, self.upper))
 
+    def within(self, step: Array) -> Array:
+        """The step in the coordinates, cut off at the bounds."""
+        with np.errstate(divide="ignore"):
+            low, high = (
+                np.where(self.positive, np.log(np.where(self.positive, np.maximum(bound, 0.0), 1.0)), bound)
+                for bound in (self.lower, self.upper)
+            )
+        return np.clip(step, low - self.coordinates, high - self.coordinates)
+
     def system(self, information: Array, gradient: Array) -> tuple[Array, Array]:
         """Gauss-Newton sums by coordinates, with the prior's share."""
         scale = self.scale

@@ -46,7 +46,6 @@ class BatchResult:
     chi2: dict[int, float]  # of the best model, a row, in units of noise alone, by state
     holds: tuple[Hold, ...] = ()  # what inputs do between samples
     deficient: int = 0  # learned parameters that this motion cannot tell apart
-    kept: tuple[str, ...] = ()  # parameters to be learned that ran to a bound: not learned, at their first value
     changes: list[float] = field(default_factory=list)
 
     @property
@@ -101,7 +100,7 @@ def batch_fit(physics: Physics, stream: Stream, options: Options | None = None) 
     others = [name for name in physics.learned if name not in kept]
     without = _fit(physics.with_learned(others), stream, options or Options())
     clearly = found.best.evidence > without.best.evidence + CLEARLY_LIKELIER
-    return found if clearly else replace(without, kept=tuple(kept))
+    return found if clearly else without
 
 
 def _fit(physics: Physics, stream: Stream, options: Options) -> BatchResult:
