@@ -1,7 +1,8 @@
 """Terms found on the filter's sums, one after the other: for records that windows cannot look into.
 
-At a solution every offered term has a coefficient of 0, a gradient and an information; what it would gain by itself
-follows from these sums without another pass. The best one is taken in, all unknowns are refined, and so on.
+At a solution every offered term has a coefficient of 0, a gradient and an information; what a set of them would gain
+follows from these sums without another pass. The best one is taken in, terms are swapped, all unknowns are refined, and
+so on.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ Array = NDArray[Any]
 NOTHING = 1e-300  # a coefficient that is in, and adds nothing
 MOST_OFFERED = 120  # coefficients
 LEAST_NEW = 1e-3  # share of a term's information that the unknowns already in must leave
+MOST_SWAPS = 20  # of one term for another after each addition
+MORE = 1.0 + 1e-6  # times what a set explains, that a swap must come to: sums are not exact
 
 
 def offered(model: Model, terms: Sequence[sp.Expr], without: Sequence[str] = ()) -> Model:
@@ -41,7 +44,10 @@ def offered(model: Model, terms: Sequence[sp.Expr], without: Sequence[str] = ())
 
 
 def best_addition(setup: Setup, found: Estimate, model: Model) -> Model | None:
-    """The model with the one term more that lowers the cost most; None when none is new.
+    """The model with one term more than it has, those that lower the cost most; None when none is new.
+
+    A term that came in while others were missing often stands for one of these: beside the new one, each is swapped
+    for any that is out as long as that lowers the cost further.
 
     Parameters
     ----------
@@ -55,30 +61,59 @@ def best_addition(setup: Setup, found: Estimate, model: Model) -> Model | None:
     if not np.isfinite(passed.cost):
         return None
     matrix, gradient = own.unknowns.system(passed.information.sum(axis=0), passed.gradient.sum(axis=0))
-    out = np.abs(own.unknowns.values) <= NOTHING
-    gains = _gains(matrix, gradient, out)
-    if not np.any(gains > 0.0):
+    first, (rows, columns) = len(model.physics.learned), np.nonzero(model.coefficients)
+    terms = np.arange(first, first + len(rows))
+    values = np.where(np.abs(own.unknowns.values) > NOTHING, own.unknowns.values, 0.0)
+    chosen = _best_set(matrix, gradient, np.where(np.isin(np.arange(len(values)), terms), values, 0.0), terms)
+    if chosen is None:
         return None
-    chosen = np.zeros(len(out), dtype=bool)
-    chosen[int(np.argmax(gains))] = True
-    first = len(model.physics.learned)
     coefficients = model.coefficients.copy()
-    rows, columns = np.nonzero(coefficients)
-    left = (out & ~chosen)[first : first + len(rows)]
+    left = ~chosen[terms]
     coefficients[rows[left], columns[left]] = 0.0
     return replace(model, coefficients=coefficients)
 
 
-def _gains(matrix: Array, gradient: Array, out: Array) -> Array:
-    """By how much each unknown that is out would lower the cost if it were let in, the others moving along."""
+def _best_set(matrix: Array, gradient: Array, values: Array, terms: Array) -> Array | None:
+    """Which unknowns are in, with one term more than have a value now; None when no other term is new.
+
+    The cost is a quadratic form in the unknowns: a term that is out has lost its value.
+    """
     size = np.sqrt(np.maximum(np.diag(matrix), 1e-300))
-    scaled, slope = matrix / np.outer(size, size), gradient / size
-    inside = np.flatnonzero(~out)
-    gains = np.zeros(len(out))
-    solve = np.linalg.pinv(scaled[np.ix_(inside, inside)], rcond=1e-12, hermitian=True)
-    for k in np.flatnonzero(out):
-        row = scaled[k, inside] @ solve
-        left = scaled[k, k] - row @ scaled[inside, k]
-        if left > LEAST_NEW:
-            gains[k] = (slope[k] - row @ slope[inside]) ** 2 / left
+    scaled, slope, values = matrix / np.outer(size, size), gradient / size, values * size
+    slope = slope + scaled @ values  # as seen from where every term is 0
+    inside = np.ones(len(values), dtype=bool)
+    inside[terms[values[terms] == 0.0]] = False
+    gains = _gains(scaled, slope, inside)
+    if not np.any(gains > 0.0):
+        return None
+    inside[int(np.argmax(gains))] = True
+    for _ in range(MOST_SWAPS):
+        best, swap = MORE * _explained(scaled, slope, inside), None
+        for old in terms[inside[terms]]:
+            without = inside.copy()
+            without[old] = False
+            gains = _gains(scaled, slope, without)
+            new = int(np.argmax(gains))
+            if new != old and (total := _explained(scaled, slope, without) + gains[new]) > best:
+                best, swap = total, (old, new)
+        if swap is None:
+            break
+        inside[swap[0]], inside[swap[1]] = False, True
+    return inside
+
+
+def _explained(matrix: Array, slope: Array, inside: Array) -> float:
+    """By how much the unknowns inside lower the cost."""
+    own = slope[inside]
+    return float(own @ np.linalg.pinv(matrix[np.ix_(inside, inside)], rcond=1e-12, hermitian=True) @ own)
+
+
+def _gains(matrix: Array, slope: Array, inside: Array) -> Array:
+    """By how much each unknown that is out would lower the cost further if it were let in, the others moving along."""
+    solve = np.linalg.pinv(matrix[np.ix_(inside, inside)], rcond=1e-12, hermitian=True)
+    rows = matrix[np.ix_(~inside, inside)] @ solve
+    left = np.diag(matrix)[~inside] - np.sum(rows * matrix[np.ix_(~inside, inside)], axis=1)
+    rest = slope[~inside] - rows @ slope[inside]
+    gains = np.zeros(len(slope))
+    gains[~inside] = np.where(left > LEAST_NEW, rest**2 / np.maximum(left, LEAST_NEW), 0.0)
     return gains
