@@ -19,9 +19,10 @@ BARE = ("known", "parameters")  # candidates without anything learned beside par
 WHOLE = ("windows", "streaming")  # candidates taken as they are
 FIRST = (*BARE, *WHOLE)  # then what was refined, by the number of its unknowns
 CLEARLY = 1.5  # standard errors of the paired difference (`tinyude reproduce choice`)
-SEVERAL = 3.0  # times the best's error: worse by that, however few of the runs say so
+NETWORK = 1.5  # times smaller errors that a network must have than every formula
+NEAR = 1.25  # times the best formula's error: a simpler one is kept if that is within a standard error too
 LITTLE = 0.02  # of a held-back error: less is no reason to choose otherwise
-TINY = 1e-9  # error below which ratios are not looked at
+TINY = 1e-4  # of the spread: smaller errors are alike
 
 
 def simplest_first(candidate: Candidate) -> tuple[bool, bool, int, int]:
@@ -47,9 +48,7 @@ def _acts_otherwise(model: Model) -> bool:
     return any(symbol.name in model.physics.inputs for term in kept for symbol in term.free_symbols)
 
 
-def choose(
-    candidates: Sequence[Candidate], by_free_runs: bool, by_evidence: bool, in_a_loop: bool = False
-) -> list[Candidate]:
+def choose(candidates: Sequence[Candidate], by_free_runs: bool, by_evidence: bool) -> list[Candidate]:
     """The candidates with one of them marked as the best.
 
     Parameters
@@ -60,15 +59,11 @@ def choose(
         Whether there are enough held-back free runs.
     by_evidence : bool
         Whether the likelihood can be trusted: the richest model's innovations are sensor noise.
-    in_a_loop : bool
-        Whether inputs follow the states. Held-back runs are then of the same loop and tell little of other motions:
-        only what is clear counts.
     """
-    most = np.inf if in_a_loop else SEVERAL
     offered = [c for c in candidates if not c.note] or list(candidates)
-    place = _by_evidence(offered) if by_evidence or not by_free_runs else _by_free_runs(offered, most)
-    if by_free_runs:
-        place = _not_worse_than_simpler(offered, place, most)
+    place = _by_evidence(offered) if by_evidence or not by_free_runs else _by_free_runs(offered)
+    if by_free_runs and _hurts(offered, place):
+        place = _by_free_runs(offered)
     return [replace(c, best=c is offered[place]) for c in candidates]
 
 
@@ -87,39 +82,36 @@ def _by_evidence(candidates: Sequence[Candidate]) -> int:
     return max(kept, key=lambda k: candidates[k].evidence if np.isfinite(candidates[k].evidence) else -np.inf)
 
 
-def _by_free_runs(candidates: Sequence[Candidate], most: float) -> int:
-    """The first formula that is not clearly worse than the best; else the best.
+def _by_free_runs(candidates: Sequence[Candidate]) -> int:
+    """A formula, unless a network has several times smaller errors; of formulas the first that is near the best.
 
-    Of two networks neither is simpler in a way that would promise more. One run that a candidate loses raises the
-    standard error as much as the mean, and would never be clear by itself: beyond `most` times the best's error
-    nothing is kept.
+    By the geometric mean over the held-back runs: every motion counts alike, and one run that a candidate loses does
+    not hide what it does in all others. Held-back runs are of the motions that were seen. A network is known only
+    there, and that it is a little better there says nothing of other motions. Of two networks neither is simpler in a
+    way that would promise more.
     """
-    errors = np.array([c.error for c in candidates])
-    best = int(np.argmin(errors))
-    near = errors <= most * errors[best]
-    for k, candidate in enumerate(candidates):
-        if near[k] and not _has_network(candidate.model) and not _worse(candidate, candidates[best]):
+    errors = np.array([np.mean(_logs(c)) for c in candidates])
+    network = np.array([_has_network(c.model) for c in candidates])
+    best = int(np.argmin(errors + np.log(NETWORK) * network))
+    if network[best]:
+        return best
+    for k in np.flatnonzero(~network & (errors - errors[best] <= np.log(NEAR))).tolist():
+        apart, error = paired(_logs(candidates[k]), _logs(candidates[best]))
+        if apart <= max(error, LITTLE):
             return k
     return best
 
 
-def _not_worse_than_simpler(candidates: Sequence[Candidate], place: int, most: float) -> int:
-    """A simpler one instead, if the chosen one predicts clearly worse: then what it learned hurts."""
-    hurts = any(_worse(candidates[place], simpler) for simpler in candidates[:place])
-    return _by_free_runs(candidates, most) if hurts else place
+def _logs(candidate: Candidate) -> Array:
+    return np.asarray(np.log(candidate.scores + TINY))
+
+
+def _hurts(candidates: Sequence[Candidate], place: int) -> bool:
+    """Whether a simpler one predicts clearly better: then what the chosen one learned hurts."""
+    return any(_worse(candidates[place], simpler) for simpler in candidates[:place])
 
 
 def _worse(a: Candidate, b: Candidate) -> bool:
-    """Whether a's held-back error is clearly larger than b's.
-
-    By the mean difference: a run that one of them loses counts most. For what learned nothing also by the mean
-    ratio, so that one such run does not hide that learning helps in all.
-    """
-    if _above(a.scores, b.scores, LITTLE * b.error):
-        return True
-    return a.name in BARE and _above(np.log(a.scores + TINY), np.log(b.scores + TINY), LITTLE)
-
-
-def _above(a: Array, b: Array, least: float) -> bool:
-    apart, error = paired(a, b)
-    return apart > max(CLEARLY * error, least)
+    """Whether a's held-back error is clearly larger than b's: by the mean difference, a lost run counts most."""
+    apart, error = paired(a.scores, b.scores)
+    return apart > max(CLEARLY * error, LITTLE * b.error)

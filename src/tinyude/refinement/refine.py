@@ -37,6 +37,7 @@ Streamed = Callable[[], Model | None]
 RICHEST, SEARCH, POLISH = 0.3, 0.4, 0.2  # of the work: one structure, the others where none explains the rows, the last
 KEEPING = 0.1  # for the others where parameters are not identified
 JUDGED_ROWS = 2_000  # over which candidates run freely, however few rows they are fitted to: short runs say little
+ROWS_AN_UNKNOWN = 10  # at least: a model with more unknowns explains any record
 PASSES, MANY_PASSES = 25, 250  # over the rows: for a model that explains them, and for one that does not
 
 
@@ -144,7 +145,7 @@ def refine(
     rows = _rows(setup, hybrids[richest], records, sensors, budget.seconds)
     first = estimate(setup, hybrids[richest].field, hybrids[richest].unknowns, rows.many)
     following = tuple(followed_states(records, given.inputs, sensors.holds))
-    white = explained(first)
+    white = explained(first) and first.batch.rows >= ROWS_AN_UNKNOWN * len(first.unknowns)
     if white:
         made = _beside(setup, hybrids, richest, first, rows)
     else:
@@ -155,7 +156,7 @@ def refine(
     candidates = _candidates(setup, made, rows.share_unseen(first.batch.rows))
     if not white:
         candidates = with_notes(setup, candidates, made.found, made.batch, rates)
-    chosen = choose(sorted(candidates, key=simplest_first), made.parts.enough, white, bool(following))
+    chosen = choose(sorted(candidates, key=simplest_first), made.parts.enough, white)
     best = next(c for c in chosen if c.best)
     own, result = made.hybrids[best.name], made.found[best.name]
     if not white and best.name not in FIXED:

@@ -148,7 +148,7 @@ def best(candidates: list[Candidate], by_free_runs: bool, by_evidence: bool) -> 
     return next(c.name for c in choose(candidates, by_free_runs, by_evidence) if c.best)
 
 
-def test_choose_keeps_the_first_that_is_not_clearly_worse() -> None:
+def test_choose_keeps_the_first_that_is_near_the_best() -> None:
     known = candidate("known", 0.0, [0.50, 0.52, 0.48, 0.51, 0.49])
     terms = candidate("terms", 5.0, [0.20, 0.21, 0.19, 0.20, 0.20])
     network = candidate("network", 9.0, [0.19, 0.23, 0.16, 0.22, 0.19])
@@ -165,11 +165,19 @@ def test_choose_leaves_out_what_the_record_contradicts() -> None:
 
 def test_choose_does_not_keep_what_loses_a_run_that_another_predicts() -> None:
     lost = candidate("terms", 0.0, [0.4, 0.03, 0.02, 0.03, 0.02, 0.03])
-    network = candidate("network", 0.0, [0.02, 0.03, 0.02, 0.03, 0.02, 0.03])
-    assert best([lost, network], by_free_runs=True, by_evidence=False) == "network"
-    assert next(c.name for c in choose([lost, network], True, False, in_a_loop=True) if c.best) == "terms"
-    near = candidate("terms", 0.0, [0.1, 0.03, 0.02, 0.03, 0.02, 0.03])
-    assert best([near, network], by_free_runs=True, by_evidence=False) == "terms"
+    more = candidate("1 more", 0.0, [0.02, 0.03, 0.02, 0.03, 0.02, 0.03])
+    assert best([lost, more], by_free_runs=True, by_evidence=False) == "1 more"
+    near = candidate("terms", 0.0, [0.04, 0.03, 0.02, 0.03, 0.02, 0.03])
+    assert best([near, more], by_free_runs=True, by_evidence=False) == "terms"
+
+
+def test_choose_keeps_a_network_only_for_several_times_smaller_errors() -> None:
+    """It is known only where the record was: a little better there says nothing of other motions."""
+    formula = candidate("1 more", 0.0, [0.010, 0.012, 0.011, 0.010, 0.012])
+    little = candidate("network", 0.0, [0.008, 0.009, 0.008, 0.008, 0.009], network=True)
+    much = candidate("network", 0.0, [0.005, 0.006, 0.005, 0.005, 0.006], network=True)
+    assert best([formula, little], True, False) == "1 more"
+    assert best([formula, much], True, False) == "network"
 
 
 def test_choose_takes_the_best_of_networks() -> None:
@@ -193,9 +201,9 @@ def test_choose_sees_that_learning_helps_in_every_run() -> None:
     known = candidate("known", 0.0, [0.05, 0.04, 0.08, 0.05, 0.90])
     terms = candidate("terms", 5.0, [0.01, 0.01, 0.02, 0.01, 0.20])
     assert best([known, terms], True, False) == "terms"
-    streaming = candidate("streaming", 0.0, [0.03, 0.03, 0.06, 0.03, 0.55])
-    assert best([streaming, terms], True, False) == "streaming"
-    assert best([replace(known, name="streaming"), terms], True, False) == "terms"  # several times as far off
+    streaming = candidate("streaming", 0.0, [0.012, 0.009, 0.02, 0.011, 0.21])
+    assert best([streaming, terms], True, False) == "streaming"  # within a standard error, and simpler
+    assert best([replace(known, name="streaming"), terms], True, False) == "terms"
 
 
 def test_simplest_first_places_networks_last() -> None:
