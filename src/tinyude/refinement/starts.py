@@ -90,7 +90,8 @@ def _start_state(fits: Mapping[int, _Fit], sensing: Sensing) -> tuple[Array, Arr
 
 def _fits(stretches: Sequence[Stretch], channel: int, sigma: float) -> list[_Fit]:
     """For each stretch the longest polynomial at the beginning of a channel whose misfit is noise."""
-    times, values = zip(*(_first_rows(stretch, channel) for stretch in stretches), strict=True)
+    rows = [_first_rows(stretch, channel) for stretch in stretches]
+    times, values = [t for t, _ in rows], [v for _, v in rows]
     best = [NOTHING] * len(stretches)
     for count in range(1, LENGTHS[0]):  # hardly any samples
         for k, fit in _polynomials(times, values, [k for k, t in enumerate(times) if len(t) == count], count, sigma):
