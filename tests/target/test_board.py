@@ -21,6 +21,7 @@ from tinyude.errors import TinyUDEError
 from tinyude.experiments import emulator
 from tinyude.experiments.emulator import BoardRun, CoreLibrary
 from tinyude.export.codegen import config_header
+from tinyude.export.wire import LONGEST_SLICE
 from tinyude.physics.library import default_terms
 from tinyude.reference.config import Config
 from tinyude.training.known import KnownPrograms, known_programs
@@ -170,7 +171,7 @@ def test_longest_slice_is_bounded_over_a_whole_life(
     assert len(board.state["changed_at"]) == 1 and board.state["recalibrations"] == 1
     assert len(board.state["reservoir"]) == 512
     longest = {name: board.figures[f"{name}_longest_slice"] for name in ("calibration", "learning")}
-    assert max(longest.values()) <= 120_000
+    assert max(longest.values()) <= LONGEST_SLICE
     record_property("figure", f"emulated M4F, a whole life: longest slice {max(longest.values()):,} instructions")
 
 

@@ -105,6 +105,9 @@ def test_examples_compile_without_a_warning(
             call([compiler, *flags, *core, *defines, example, "-o", "example.o"], folder)
         if target == "zephyr":  # a board without channels
             call(["gcc", *flags, example, "-o", "example.o"], folder)
+        if target == "arduino":  # its first ESP32 names no A1 and no A2
+            esp32 = ["-DARDUINO_ARCH_ESP32", "-DCONFIG_IDF_TARGET_ESP32", f"-I{STUBS / 'esp-idf'}"]
+            call(["g++", *flags, *esp32, example, "-o", "example.o"], folder)
 
 
 @pytest.mark.parametrize("inference_only", [False, True], ids=["learner", "predictor"])

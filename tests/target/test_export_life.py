@@ -14,6 +14,7 @@ from tinyude.experiments.board_life import PLANTS, Paced, apart, changing_life, 
 from tinyude.export import Chip, chip_of_model
 from tinyude.export.footprint import footprint
 from tinyude.export.life import build_life, count_life, missing_for_life, resume_life, saved_images
+from tinyude.export.wire import LONGEST_SLICE
 
 pytestmark = pytest.mark.skipif(
     not native.available() or bool(missing_for_life()), reason=f"needs {', '.join(missing_for_life())}"
@@ -33,7 +34,7 @@ def test_push_and_slice_are_bounded_over_a_whole_life(network: bool, tmp_path: P
     assert (found["changes"], found["recalibrations"], found["reservoir"]) == (1, 1, chip.config.reservoir)
     push, piece = life.cost("push"), life.cost("slice")
     assert push.longest <= 2_000
-    assert piece.longest <= 120_000
+    assert piece.longest <= LONGEST_SLICE
     record_property(
         "figure",
         f"emulated M4F, a whole life of an export, {'with' if network else 'without'} a network: "

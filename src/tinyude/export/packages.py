@@ -9,6 +9,7 @@ from tinyude.export.estimate import Estimate, estimates
 from tinyude.export.sources import check_prefix, chip_facts, environment, learner_files, predictor_files, service_facts
 
 LONGEST_LAG = 16  # samples, of the difference that stands for a rate in an example
+ESP32_PINS = (0, *range(3, 8), *range(10, 20))  # analogue inputs that Arduino names on the first ESP32: not A1, A2
 _CORES: dict[str, str | tuple[str, ...]] = {"cortex-m": "cortex-m", "esp-idf": ("esp32", "rv32")}  # others: any
 # Path in the package: template. {name} is the prefix.
 TARGETS: dict[str, dict[str, str]] = {
@@ -69,6 +70,7 @@ def export_files(chip: Chip, target: str, prefix: str, inference_only: bool = Fa
         "estimates": _estimates_for(target, chip, inference_only),
         "service": {} if inference_only else service_facts(chip),
         "pins": [f"A{i}" for i in range(len(chip.measured))],
+        "esp32_pins": [f"A{i}" for i in ESP32_PINS[: len(chip.measured)]],
         "lag": min(chip.start.window_half, LONGEST_LAG) if chip.start else LONGEST_LAG,
     }
     around = {"README.md": "README.md.jinja", **TARGETS[target]}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import replace
 from itertools import pairwise
@@ -18,7 +19,7 @@ from tinyude.export.chip import Chip
 from tinyude.export.codegen import c_literal, c_source, check_c_name, config_header
 from tinyude.export.codegen.templates import source_environment
 from tinyude.export.core_files import core_files
-from tinyude.export.wire import fifo_depth, fingerprint, parameter_base
+from tinyude.export.wire import LONGEST_SLICE, fifo_depth, fingerprint, parameter_base
 from tinyude.model.equations import interval_factor
 from tinyude.physics import Physics
 from tinyude.physics.programs import program
@@ -112,6 +113,8 @@ def service_facts(chip: Chip) -> dict[str, Any]:
     return {
         "version": SERVICE_VERSION,
         "depth": depth,
+        "slice": LONGEST_SLICE,
+        "slice_samples": math.ceil(LONGEST_SLICE / 16e6 / chip.config.sample_period),
         "bytes": native.service_bytes(chip.config, depth),
         "host_bytes": native.service_bytes(chip.config, depth, on_chip=False),
         "save_bytes": native.NativeLearner(chip.config, chip.programs, "float32").save_bytes,

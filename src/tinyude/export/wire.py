@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from tinyude.export.chip import Chip
 from tinyude.reference.start import StartModel
 
+LONGEST_SLICE = 120_000  # instructions of a Cortex-M4F that a slice of work may take
 FIFO_SECONDS = 0.1  # of samples that may wait: a slice, a flash page's erasure, a burst of telemetry
 FIFO_LEAST, FIFO_MOST = 8, 256
 

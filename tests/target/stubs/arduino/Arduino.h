@@ -5,7 +5,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef CONFIG_IDF_TARGET_ESP32
+static const uint8_t A0 = 36, A3 = 39, A4 = 32;
+#else
 static const uint8_t A0 = 14, A1 = 15, A2 = 16;
+#endif
 
 class Print
 {

@@ -8,19 +8,19 @@
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 #define BUILD_ASSERT(condition, text) _Static_assert(condition, text)
 
-struct k_timer {
-    int stub;
-};
-
 typedef struct {
     int64_t ticks;
 } k_timeout_t;
 
 #define K_USEC(t) ((k_timeout_t){(t)})
-#define K_TIMER_DEFINE(name, expiry, stop) static struct k_timer name
+#define K_TIMEOUT_ABS_US(t) ((k_timeout_t){(int64_t)(t)})
 
-void k_timer_start(struct k_timer *timer, k_timeout_t duration, k_timeout_t period);
-uint32_t k_timer_status_sync(struct k_timer *timer);
+#ifndef CONFIG_SYS_CLOCK_TICKS_PER_SEC
+#define CONFIG_SYS_CLOCK_TICKS_PER_SEC 10000
+#endif
+
+int64_t k_uptime_ticks(void);
+uint64_t k_ticks_to_us_floor64(uint64_t t);
 
 struct k_thread {
     int stub;
