@@ -157,7 +157,7 @@ def core_last_layer(core: Core) -> Outcome:
         scratch = core.pointer(np.zeros(core.lib.tu_loss_scratch(network.net, BLOCK)))
         work = core.pointer(np.ones(core.lib.tu_last_layer_work(network.net)))
         node_weights = core.pointer(weights)
-        core.lib.tu_last_layer_solve(network.net, core.pointer(params), batch, nodes, node_weights, scratch, work)
+        core.lib.tu_last_layer_solve(network.net, core.pointer(params), batch, nodes, node_weights, 3.0, scratch, work)
         found[f"{nodes} nodes"] = params
     return found
 
@@ -168,7 +168,7 @@ def reference_last_layer() -> Outcome:
     for nodes, weights in ((1, np.ones((1, 3))), (2, NODE_WEIGHTS)):
         params = PARAMS.copy()
         x, target = ENTRIES[:, : 3 * nodes].reshape(ROWS, nodes, 3), ENTRIES[:, 3 * nodes : 3 * nodes + 3]
-        last_layer.last_layer_solve(params, SIZES, x, weights, target)
+        last_layer.last_layer_solve(params, SIZES, x, weights, target, 3.0)
         found[f"{nodes} nodes"] = params
     return found
 

@@ -105,6 +105,35 @@ def test_friction_jump_that_no_term_can_say_is_found_and_followed_by_the_network
     assert found[24:].max() < 0.03
 
 
+def test_stribeck_friction_that_grows_by_half_is_followed_by_the_network_however_long_the_record_was() -> None:
+    """A change was told after 20 s by windows as far apart as the fit's, and a better last layer was refused."""
+    period = 0.005
+
+    def record(minutes: float, friction: float, start: np.ndarray, seed: int) -> tuple[np.ndarray, ...]:
+        rng = np.random.default_rng(seed)
+        t = period * np.arange(round(60.0 * minutes / period))
+        u = rng.uniform(-3.0, 3.0, int(t[-1] / 0.8) + 1)[(t / 0.8).astype(int)][:, None]
+        rate = f"-9*x + 4*u - {friction}*(0.5*tanh(4*v) + 0.8*tanh(4*v)*exp(-v**2) + 0.3*v)"
+        x = free_run(known_dynamics(tu.Physics(["x", "v"], ["v", rate], ["u"])), start, t, np.ones(2), u)
+        return x, x + [0.004, 0.02] * rng.standard_normal(x.shape), u
+
+    physics = tu.Physics(["x", "v"], ["v", "-9*x + 4*u"], ["u"])
+    _, y, u = record(2.0, 1.0, np.array([0.2, 0.0]), 100)
+    chip = chip_of_model(tu.UDE(physics, library=["v"], network="mlp").fit(y, t=period, u=u))
+    assert (chip.config.stride, chip.config.block) == (2, 100) and chip.start is not None
+    learner = native.NativeLearner(chip.config, chip.programs, "float32")
+    learner.start(chip.start)
+    x, y, u = record(2.0, 1.0, np.array([0.2, 0.0]), 200)
+    learner.push(np.hstack([y, u]))
+    x, y, u = record(1.0, 1.5, x[-1], 300)
+    learner.push(np.hstack([y, u]))
+    seen = x[::50]
+    v = seen[:, 1]
+    truth = -1.5 * (0.5 * np.tanh(4 * v) + 0.8 * np.tanh(4 * v) * np.exp(-(v**2)) + 0.3 * v)
+    error = learner.residual(seen, np.zeros((len(seen), 1)))[:, 0] - truth
+    assert np.linalg.norm(error) / np.linalg.norm(truth) < 0.06  # it was 0.09
+
+
 @pytest.mark.parametrize("seed", [1, 2])
 def test_friction_jump_is_found_without_network_by_a_board_that_started_from_nothing(seed: int, ude: tu.UDE) -> None:
     chip = chip_of_model(ude, weights=False).without_network()

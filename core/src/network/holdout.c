@@ -119,7 +119,8 @@ static void close_part(tu_learner *l)
 }
 
 /* By how much other weights must be better than the good ones. Those that the model stands on are replaced only where
- * that explains a good part of what they leave, noise included: what is less may as well be chance.
+ * that explains a good part of what they leave, noise included: what is less may as well be chance. Soon after a change
+ * they are known to be wrong.
  */
 static tu_real least_better(const tu_learner *l)
 {
@@ -128,7 +129,7 @@ static tu_real least_better(const tu_learner *l)
     if (!tu_any(l->network_on, l->config->on_count)) {
         return LEAST_GAIN * error;
     }
-    return tu_larger(CLEARLY * error, REPLACED * watch->left.mean);
+    return tu_larger(CLEARLY * error, tu_last_layer_relearns(l) ? 0 : REPLACED * watch->left.mean);
 }
 
 /* What follows from the gains over all parts. The library learns what the network leaves: after another one, anew. */

@@ -94,7 +94,7 @@ static void move_weights(const triangle *t, int outputs, int output, tu_real *la
 }
 
 int tu_last_layer_solve_slice(const tu_mlp *net, tu_real *params, const tu_batch *batch, int nodes,
-                              const tu_real *weights, tu_real *scratch, tu_real *work, tu_layer *at)
+                              const tu_real *weights, tu_real overlap, tu_real *scratch, tu_real *work, tu_layer *at)
 {
     const int outputs = net->sizes[net->layers], units = net->sizes[net->layers - 1];
     const uint32_t count = tu_reservoir_count(batch->reservoir), all = count + (uint32_t)units + 1;
@@ -115,7 +115,7 @@ int tu_last_layer_solve_slice(const tu_mlp *net, tu_real *params, const tu_batch
         add_windows(net, windows, nodes, weights, at->output, scratch, targets, &t, &at->squares);
         return 1;
     }
-    tu_real ridge = tu_sqrt(at->squares / (tu_real)count);
+    tu_real ridge = tu_sqrt(overlap * at->squares / (tu_real)count);
     int solvable = ridge > 0 && tu_usable(ridge);
     for (int i = 0; solvable && i < ROWS_A_SLICE && at->next < all; i++) { /* pulls a weight back to where it was */
         tu_clear(t.row, t.count);
@@ -134,10 +134,10 @@ int tu_last_layer_solve_slice(const tu_mlp *net, tu_real *params, const tu_batch
 }
 
 void tu_last_layer_solve(const tu_mlp *net, tu_real *params, const tu_batch *batch, int nodes, const tu_real *weights,
-                         tu_real *scratch, tu_real *work)
+                         tu_real overlap, tu_real *scratch, tu_real *work)
 {
     tu_layer at = {0, 0, 0};
-    while (tu_last_layer_solve_slice(net, params, batch, nodes, weights, scratch, work, &at)) {
+    while (tu_last_layer_solve_slice(net, params, batch, nodes, weights, overlap, scratch, work, &at)) {
     }
 }
 
@@ -149,12 +149,18 @@ static int is_solvable(const tu_learner *l)
     return config->last_layer && config->hidden_count && enough && !(l->setup.second_order > 0);
 }
 
+/* Windows that begin within half a window's length: their noise is nearly the same. */
+static tu_real overlap_of(const tu_learner *l)
+{
+    return tu_larger(1, (tu_real)tu_window_reach(&l->setup.window) / (tu_real)l->config->stride);
+}
+
 static int solve_slice(tu_learner *l, tu_layer *at)
 {
     const tu_config *config = l->config;
     tu_batch all = {&l->reservoir, &l->rng, l->indices, config->batch, config->states + config->inputs, config->sees};
     return tu_last_layer_solve_slice(&l->net, l->average, &all, config->network_nodes, l->network_nodes.weights,
-                                     l->loss_scratch, l->grad, at);
+                                     overlap_of(l), l->loss_scratch, l->grad, at);
 }
 
 void tu_last_layer_finish(tu_learner *l)
@@ -164,12 +170,17 @@ void tu_last_layer_finish(tu_learner *l)
     }
 }
 
+int tu_last_layer_relearns(const tu_learner *l)
+{
+    int early = l->since_change < (uint32_t)l->config->updates / RELEARNING;
+    return early && tu_any(l->network_on, l->config->on_count) && is_solvable(l);
+}
+
 int tu_last_layer_relearn_slice(tu_learner *l)
 {
     tu_layer *at = &l->watch.layer;
     if (at->next == 0 && at->output == 0) {
-        int early = l->since_change < (uint32_t)l->config->updates / RELEARNING;
-        if (!early || !tu_any(l->network_on, l->config->on_count) || !is_solvable(l)) {
+        if (!tu_last_layer_relearns(l)) {
             return 0;
         }
         memcpy(l->average, l->good, (size_t)l->adam.count * sizeof *l->good);

@@ -10,18 +10,18 @@ size_t tu_last_layer_work(const tu_mlp *net);
 
 /* Moves every output's weights and bias in `params` from where training left them by the change that makes
  *
- *     sum_windows (target - sum_q w_q N(x_q))^2 + s^2 |change|^2
+ *     sum_windows (target - sum_q w_q N(x_q))^2 / overlap + s^2 |change|^2
  *
  * least, s^2 being the mean square of what training left: weights may move by about 1, and stay where there is only
- * noise.
+ * noise. So many windows as `overlap` say as much as one: they share their samples.
  *
  * Goes over every entry of the batch's reservoir, whatever its size; nodes, weights (never NULL) and scratch as
  * tu_loss_first has them. In slices while they return 1, at being all 0 at first; or all at once.
  */
 int tu_last_layer_solve_slice(const tu_mlp *net, tu_real *params, const tu_batch *batch, int nodes,
-                              const tu_real *weights, tu_real *scratch, tu_real *work, tu_layer *at);
+                              const tu_real *weights, tu_real overlap, tu_real *scratch, tu_real *work, tu_layer *at);
 void tu_last_layer_solve(const tu_mlp *net, tu_real *params, const tu_batch *batch, int nodes, const tu_real *weights,
-                         tu_real *scratch, tu_real *work);
+                         tu_real overlap, tu_real *scratch, tu_real *work);
 
 /* The same for the learner's averaged network, on what its reservoir holds; not before that is enough for an update,
  * and not with a second-order term.
@@ -33,5 +33,8 @@ void tu_last_layer_finish(tu_learner *learner);
  * while they return 1.
  */
 int tu_last_layer_relearn_slice(tu_learner *learner);
+
+/* Whether that is so now. */
+int tu_last_layer_relearns(const tu_learner *learner);
 
 #endif

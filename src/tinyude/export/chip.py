@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from tinyude.ude import UDE
 
 STRIDE = 10  # most ticks between the windows of a live stream, which never runs out of them,
-WINDOW_SECONDS = 0.01  # where it is not slower: blocks of windows then tell a change within seconds
+WINDOW_SECONDS = 0.01  # where it is not slower,
+BLOCK = 100  # and windows in a block, however long the fitted record was: eight blocks tell a change
 PAST = 256  # windows kept without a network, in int16: what tells a change from a region that is new
 WITHIN_A_TURN = (
     2.0  # rad; the RMS of an angle beyond which a fit that did not wrap it saw other turns than the middle one
@@ -119,7 +120,8 @@ def chip_of_model(ude: UDE, weights: bool = True) -> Chip:
         chip_config(fitted, len(model.terms)),
         library_terms=len(model.terms),
         forced=fitted.forced,
-        stride=max(fitted.stride, _live_stride(fitted.sample_period)) if fitted.dense else fitted.stride,
+        stride=_live_stride(fitted.sample_period) if fitted.dense else fitted.stride,
+        block=BLOCK if fitted.dense else fitted.block,
         calibration=min(fitted.calibration, CALIBRATION),
     )
     start = start_model(result) if weights else None

@@ -33,7 +33,7 @@ class Processor:
 
 
 PROCESSORS = {
-    "cortex-m4": Processor("Cortex-M4F", 67_600, 30_000, 12_600, 3_056, 1_100, 700, 450, 12, 7.73, 27.2, 87.7),
+    "cortex-m4": Processor("Cortex-M4F", 68_300, 30_000, 12_600, 3_056, 1_100, 700, 450, 12, 7.73, 27.2, 87.7),
     "cortex-m0plus": Processor(
         "Cortex-M0+, no FPU", 90_400, 38_900, 18_700, 3_200, 1_300, 4_700, 600, 15, 604.0, 1546.0, -337.0
     ),

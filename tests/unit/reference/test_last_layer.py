@@ -23,13 +23,14 @@ def last_layer(params: Array) -> Array:
     return np.column_stack([weight, bias])
 
 
-def test_last_layer_solve_finds_the_least_of_squares_and_ridge() -> None:
+@pytest.mark.parametrize("overlap", [1.0, 7.0])
+def test_last_layer_solve_finds_the_least_of_squares_and_ridge(overlap: float) -> None:
     params, nodes, weights, target = problem()
     solved = params.copy()
-    last_layer_solve(solved, SIZES, nodes, weights, target)
+    last_layer_solve(solved, SIZES, nodes, weights, target, overlap)
     answer = mlp_forward(params, SIZES, nodes.reshape(-1, 2))[-1].reshape(WINDOWS, NODES, 2)
     noise = np.mean((target - np.einsum("bqi,qi->bi", answer, weights)) ** 2, axis=0)
-    slope = WINDOWS * last_layer(loss_first(solved, SIZES, nodes, weights, target)[1])
+    slope = WINDOWS / overlap * last_layer(loss_first(solved, SIZES, nodes, weights, target)[1])
     pull = 2.0 * noise[:, None] * (last_layer(solved) - last_layer(params))
     assert np.abs(slope + pull).max() < 1e-10 * np.abs(pull).max()
 
@@ -37,7 +38,7 @@ def test_last_layer_solve_finds_the_least_of_squares_and_ridge() -> None:
 def test_last_layer_solve_leaves_hidden_layers_alone() -> None:
     params, nodes, weights, target = problem()
     solved = params.copy()
-    last_layer_solve(solved, SIZES, nodes, weights, target)
+    last_layer_solve(solved, SIZES, nodes, weights, target, 1.0)
     moved = solved != params
     assert moved[-last_layer(params).size :].all() and not moved[: -last_layer(params).size].any()
 
@@ -55,7 +56,7 @@ def test_last_layer_solve_does_nothing_where_nothing_is_left() -> None:
     params, nodes, _, _ = problem()
     solved = params.copy()
     answer = mlp_forward(params, SIZES, nodes[:, 0])[-1]
-    last_layer_solve(solved, SIZES, nodes[:, :1], np.ones((1, 2)), answer)
+    last_layer_solve(solved, SIZES, nodes[:, :1], np.ones((1, 2)), answer, 1.0)
     assert np.array_equal(solved, params)
 
 

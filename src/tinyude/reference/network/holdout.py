@@ -6,7 +6,7 @@ import numpy as np
 
 from tinyude.reference.config import Config
 from tinyude.reference.network.adam import adam_init
-from tinyude.reference.network.last_layer import last_layer_relearn
+from tinyude.reference.network.last_layer import last_layer_relearn, last_layer_relearns
 from tinyude.reference.network.loss import loss_gather
 from tinyude.reference.network.mlp import mlp_forward
 from tinyude.reference.network.reservoir import reservoir_count
@@ -76,11 +76,13 @@ def _least_better(learner: Learner, better: Array, entries: Array) -> float:
     """By how much other weights must be better than the good ones.
 
     Those that the model stands on are replaced only where that explains a good part of what they leave, noise included:
-    what is less may as well be chance.
+    what is less may as well be chance. Soon after a change they are known to be wrong.
     """
     config, error = learner.config, float(statistics_error(better))
     if not learner.network_on.any():
         return LEAST_GAIN * error
+    if last_layer_relearns(learner):
+        return CLEARLY * error
     assert learner.network_nodes
     rest = _remainder(config, learner.network_nodes.weights[:, list(config.on)], entries, learner.good)[1]
     return max(CLEARLY * error, REPLACED * float((rest**2).sum(axis=1).mean()))

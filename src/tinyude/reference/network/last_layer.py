@@ -15,13 +15,16 @@ from tinyude.reference.state import Learner
 RELEARNING = 2  # share of the schedule after a change in which only the last layer is learned: 1 / so much
 
 
-def last_layer_solve(params: Array, sizes: Sequence[int], nodes: Array, node_weights: Array, target: Array) -> None:
+def last_layer_solve(
+    params: Array, sizes: Sequence[int], nodes: Array, node_weights: Array, target: Array, overlap: float
+) -> None:
     """Move every output's weights and bias from where training left them by the change that makes
 
-        sum_windows (target - sum_q w_q N(x_q))^2 + s^2 |change|^2
+        sum_windows (target - sum_q w_q N(x_q))^2 / overlap + s^2 |change|^2
 
     least, s^2 being the mean square of what training left: weights may move by about 1, and stay where there is
-    only noise. Arguments as loss_first has them, with every stored window as the batch.
+    only noise. So many windows as `overlap` say as much as one: they share their samples. Other arguments as
+    loss_first has them, with every stored window as the batch.
     """
     batch, count, width = nodes.shape
     acts = mlp_forward(params, sizes, nodes.reshape(batch * count, width))
@@ -29,7 +32,7 @@ def last_layer_solve(params: Array, sizes: Sequence[int], nodes: Array, node_wei
     answer = acts[-1].reshape(batch, count, -1)
     left = target - np.einsum("bqi,qi->bi", answer, node_weights)
     weight, bias = list(mlp_layers(params, sizes))[-1]
-    for i, ridge in enumerate(np.sqrt(np.mean(left**2, axis=0))):
+    for i, ridge in enumerate(np.sqrt(overlap * np.mean(left**2, axis=0))):
         if ridge == 0.0 or not usable(ridge):
             continue
         design = np.einsum("bqk,q->bk", hidden, node_weights[:, i])
@@ -45,10 +48,15 @@ def last_layer_relearn(learner: Learner) -> None:
 
     To `learner.average`. Their hidden layers still fit most of what there is, and to train them takes minutes.
     """
-    early = learner.since_change < learner.config.updates // RELEARNING
-    if early and learner.network_on.any() and _solvable(learner):
+    if last_layer_relearns(learner):
         learner.average[:] = learner.good
         last_layer_finish(learner)
+
+
+def last_layer_relearns(learner: Learner) -> bool:
+    """Whether that is so now."""
+    early = learner.since_change < learner.config.updates // RELEARNING
+    return early and bool(learner.network_on.any()) and _solvable(learner)
 
 
 def last_layer_finish(learner: Learner) -> None:
@@ -60,7 +68,14 @@ def last_layer_finish(learner: Learner) -> None:
     config, count = learner.config, reservoir_count(learner.reservoir)
     assert learner.network_nodes
     nodes, target = loss_gather(config, learner.reservoir.entries[:count])
-    last_layer_solve(learner.average, config.sizes, nodes, learner.network_nodes.weights[:, list(config.on)], target)
+    weights = learner.network_nodes.weights[:, list(config.on)]
+    last_layer_solve(learner.average, config.sizes, nodes, weights, target, _overlap(learner))
+
+
+def _overlap(learner: Learner) -> float:
+    """Windows that begin within half a window's length: their noise is nearly the same."""
+    assert learner.setup
+    return max(1.0, learner.setup.window.reach / learner.config.stride)
 
 
 def _solvable(learner: Learner) -> bool:
