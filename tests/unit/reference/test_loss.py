@@ -93,32 +93,27 @@ def test_second_order_loss_without_weight_is_loss_first() -> None:
     np.testing.assert_allclose(second[1], first[1], rtol=1e-12, atol=1e-15)
 
 
-def test_second_order_loss_check_notices_a_missing_tangent_share(
-    monkeypatch: pytest.MonkeyPatch, complex_step: Derivative
+def value_only(params: Array, sizes: Any, acts: Any, tans: Any, y_bar: Array, y_tan_bar: Array) -> Array:
+    """A backward pass that lacks the share of the tangents."""
+    return mlp_backward(params, sizes, acts, y_bar)[0]
+
+
+def without_input_share(*args: Any) -> tuple[Array, Array]:
+    """A backward pass that holds the flow fixed."""
+    grad, x_bar = mlp_backward(*args)
+    return grad, 0.0 * x_bar
+
+
+@pytest.mark.parametrize(
+    ("function", "wrong"), [("mlp_jvp_backward", value_only), ("mlp_backward", without_input_share)]
+)
+def test_second_order_loss_check_notices_a_missing_share(
+    function: str, wrong: Any, monkeypatch: pytest.MonkeyPatch, complex_step: Derivative
 ) -> None:
     sizes = (2, 4, 2)
     params, x, target = draw(sizes, 1.0, (5, 2), (5, 2))
     second = second_order(2, 5)
-
-    def value_only(params: Array, sizes: Any, acts: Any, tans: Any, y_bar: Array, y_tan_bar: Array) -> Array:
-        return mlp_backward(params, sizes, acts, y_bar)[0]
-
-    monkeypatch.setattr(second_order_module, "mlp_jvp_backward", value_only)
-    assert disagreement(lambda p: second_order_loss(p, sizes, x, target, second, 0.1), params, complex_step) > 1e-6
-
-
-def test_second_order_loss_check_notices_a_flow_held_fixed(
-    monkeypatch: pytest.MonkeyPatch, complex_step: Derivative
-) -> None:
-    sizes = (2, 4, 2)
-    params, x, target = draw(sizes, 1.0, (5, 2), (5, 2))
-    second = second_order(2, 5)
-
-    def without_input_share(*args: Any) -> tuple[Array, Array]:
-        grad, x_bar = mlp_backward(*args)
-        return grad, 0.0 * x_bar
-
-    monkeypatch.setattr(second_order_module, "mlp_backward", without_input_share)
+    monkeypatch.setattr(second_order_module, function, wrong)
     assert disagreement(lambda p: second_order_loss(p, sizes, x, target, second, 0.1), params, complex_step) > 1e-6
 
 
