@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from os import PathLike, fspath
 from typing import Any
 
 import fsspec
@@ -39,6 +40,25 @@ class Unit:
     labels: tuple[tuple[str, str], ...] = ()
     stamps: tuple[str, ...] = ()
     content: bytes | None = field(default=None, repr=False)
+
+
+def units_of(logs: Any, results: str = "") -> list[Unit]:
+    """The units of work of templates (`find_units`) or of frames by machine (`frame_units`).
+
+    Raises
+    ------
+    TinyUDEError
+        If it is neither.
+    """
+    if isinstance(logs, Mapping):
+        return frame_units(logs)
+    texts = [logs] if isinstance(logs, (str, PathLike)) else list(logs) if isinstance(logs, (list, tuple)) else []
+    if not texts or not all(isinstance(text, (str, PathLike)) for text in texts):
+        raise TinyUDEError(
+            f"The logs are a {type(logs).__name__}; give a template such as 'logs/{{machine}}/{{date}}.parquet', "
+            "several of them, or frames by machine: {'arm-1': frame}."
+        )
+    return find_units([fspath(text) for text in texts], results)
 
 
 def find_units(template: str | Iterable[str], results: str = "") -> list[Unit]:
@@ -164,11 +184,17 @@ def frame_units(frames: Mapping[Any, Any]) -> list[Unit]:
     import polars as pl
 
     units = []
+    if not frames:
+        raise TinyUDEError("There is no frame; give one for each machine: {'arm-1': frame}.")
     for key, frame in frames.items():
+        if isinstance(key, tuple) and len(key) != 2:
+            raise TinyUDEError(f"{key} is no name of a log; write 'machine' or ('machine', 'period').")
         machine, period = key if isinstance(key, tuple) else (key, "")
         buffer = io.BytesIO()
         try:
             made = frame if isinstance(frame, pl.DataFrame) else pl.DataFrame(frame)
+            if not made.width:
+                raise ValueError("it has no column")
             made.write_parquet(buffer)
         except Exception as error:
             raise TinyUDEError(f"The log of {machine} is not a table ({error}); give a DataFrame.") from None

@@ -15,7 +15,7 @@ from tinyude.errors import TinyUDEError
 from tinyude.fleet import choice
 from tinyude.fleet.choice import Progress
 from tinyude.fleet.cluster import connected, results
-from tinyude.fleet.paths import Unit, find_units, frame_units
+from tinyude.fleet.paths import Unit, units_of
 from tinyude.fleet.population import CONFIDENCE
 from tinyude.fleet.run import rig_of
 from tinyude.fleet.sums import GROUPS, Sums, WindowPlan
@@ -25,7 +25,7 @@ from tinyude.physics.file import PhysicsFile
 
 
 def fit_pooled(
-    logs: str | Sequence[str] | Mapping[Any, Any],
+    logs: str | PathLike[str] | Sequence[str | PathLike[str]] | Mapping[Any, Any],
     physics: str | PathLike[str] | PhysicsFile | Physics,
     *,
     terms: Sequence[str] | None = None,
@@ -69,7 +69,7 @@ def fit_pooled(
     if learned := recipe.rig.physics.learned:
         raise TinyUDEError(f"{', '.join(learned)} is to be learned, which merged sums cannot do; give it a value.")
     tell = progress or (lambda what, done, total: None)
-    files = single_files(frame_units(logs) if isinstance(logs, Mapping) else find_units(logs))
+    files = single_files(units_of(logs))
     with connected(scheduler, workers, client) as dask:
         chosen = tuple(terms) if terms is not None else choice.choose_terms(dask, files, recipe, tell)
         if not chosen:

@@ -27,7 +27,7 @@ OVERDUE = 1.5  # usual intervals between reports after which a machine is silent
 _ORDER = {"act": 0, "watch": 1, "silent": 2, "healthy": 3}
 
 
-@dataclass
+@dataclass(repr=False)
 class FleetResult:
     """The fits of a fleet, with what their comparison tells.
 
@@ -60,6 +60,10 @@ class FleetResult:
     store: Store = field(default_factory=lambda: Store(""))
     plan: Mapping[str, Any] = field(default_factory=dict)
     false_alarms: float = FALSE_ALARMS
+
+    def __repr__(self) -> str:
+        fitted = f"{len(self._good)} of {len(self.rows)} logs fitted"
+        return f"FleetResult({len(self.states)} machines, {fitted}, {self.outliers().height} flagged)"
 
     @cached_property
     def units(self) -> pl.DataFrame:

@@ -16,7 +16,7 @@ from tinyude.errors import TinyUDEError
 from tinyude.fleet import choice
 from tinyude.fleet.choice import Progress
 from tinyude.fleet.cluster import connected, results
-from tinyude.fleet.paths import Unit, find_units, frame_units
+from tinyude.fleet.paths import Unit, units_of
 from tinyude.fleet.result import FleetResult, merge_rows
 from tinyude.fleet.store import Store, report_path
 from tinyude.fleet.watch import FALSE_ALARMS
@@ -24,12 +24,13 @@ from tinyude.fleet.work import FAILED, OK, Recipe, fit_unit, write_report
 from tinyude.physics import Physics
 from tinyude.physics.file import PhysicsFile, load_physics_file
 from tinyude.physics.library import given_terms
+from tinyude.ude import UDE
 
 NO_REPORTS, FLAGGED_REPORTS, ALL_REPORTS = "none", "flagged", "all"
 
 
 def fit(
-    logs: str | Sequence[str] | Mapping[Any, Any],
+    logs: str | PathLike[str] | Sequence[str | PathLike[str]] | Mapping[Any, Any],
     physics: str | PathLike[str] | PhysicsFile | Physics,
     *,
     out: str | PathLike[str] = "",
@@ -96,8 +97,8 @@ def fit(
         raise TinyUDEError(f"false_alarms is {false_alarms}; give a share between 0 and 1, e.g. 0.001.")
     if reports not in (NO_REPORTS, FLAGGED_REPORTS, ALL_REPORTS):
         raise TinyUDEError(f"reports is {reports!r}; use 'none', 'flagged' or 'all'.")
-    units = frame_units(logs) if isinstance(logs, Mapping) else find_units(logs, fspath(out))
-    recipe = Recipe(rig_of(physics), options=dict(options or {}))
+    units = units_of(logs, fspath(out))
+    recipe = Recipe(rig_of(physics), options=_options(options or {}))
     store = Store(_address(out))
     tell = progress or (lambda what, done, total: None)
     planned = _planned(recipe, store, terms)
@@ -147,6 +148,14 @@ def open_fleet(out: str | PathLike[str], false_alarms: float = FALSE_ALARMS) -> 
     if not rows:
         raise TinyUDEError(f"{out} holds no fleet; run `tinyude fleet` with --out {out} first.")
     return FleetResult(merge_rows(rows), store, plan, false_alarms)
+
+
+def _options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of the estimator; a wrong name is told once, not by every unit."""
+    known = set(UDE._get_param_names()) - {"physics", "measured", "on", "sees"}  # which the physics file says
+    if wrong := sorted(set(options) - known):
+        raise TinyUDEError(f"options has {', '.join(wrong)}; there are {', '.join(sorted(known))}.")
+    return dict(options)
 
 
 def _fit_all(

@@ -16,7 +16,7 @@ import pytest
 import tinyude as tu
 from tinyude.experiments.simulated_fleet import SimulatedFleet
 from tinyude.fleet.evidence import coefficient_rows, unit_figures
-from tinyude.fleet.paths import find_units, frame_units
+from tinyude.fleet.paths import find_units, frame_units, units_of
 from tinyude.fleet.periods import ordered, period_days
 from tinyude.fleet.result import FleetResult, merge_rows
 from tinyude.fleet.store import Store
@@ -125,6 +125,37 @@ def test_frame_units_take_frames_of_any_library() -> None:
     assert all(unit.content and unit.content[:4] == b"PAR1" for unit in units)
     with pytest.raises(tu.TinyUDEError, match="not a table"):
         frame_units({"a": 3})
+
+
+@pytest.mark.parametrize(
+    ("logs", "word"),
+    [
+        ({}, "no frame"),
+        ({("a", "b", "c"): pl.DataFrame({"x": [1.0]})}, "no name of a log"),
+        ({"a": None}, "not a table"),
+        (pl.DataFrame({"x": [1.0]}), "frames by machine"),
+        ([pl.DataFrame({"x": [1.0]})], "frames by machine"),
+        (None, "give a template"),
+        ([], "give a template"),
+    ],
+)
+def test_fit_says_what_logs_are(logs: object, word: str) -> None:
+    with pytest.raises(tu.TinyUDEError, match=word):
+        tu.fleet.fit(logs, tu.Physics(["x"], ["-x"]))
+
+
+def test_fit_refuses_a_wrong_option_once() -> None:
+    with pytest.raises(tu.TinyUDEError, match=r"options has refines; there are .*refine,"):
+        tu.fleet.fit({"a": {"x": [1.0]}}, tu.Physics(["x"], ["-x"]), options={"refines": False})
+
+
+def test_units_of_takes_paths(tmp_path: Path) -> None:
+    make(tmp_path, "arm-1.csv")
+    assert [unit.machine for unit in units_of(tmp_path / "{machine}.csv")] == ["arm-1"]
+
+
+def test_fleet_result_shows_itself_in_a_line() -> None:
+    assert repr(FleetResult(fleet_rows(5, 2))) == "FleetResult(5 machines, 10 of 10 logs fitted, 0 flagged)"
 
 
 def test_period_days_reads_dates_weeks_and_months() -> None:
