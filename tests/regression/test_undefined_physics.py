@@ -1,4 +1,4 @@
-"""Known physics that has no value where noise takes a state: a few windows are lost, not the fit."""
+"""Known physics and terms without a value, beyond all numbers, or 0 throughout: told in one line, or left out."""
 
 import numpy as np
 import pytest
@@ -33,3 +33,33 @@ def test_fit_refuses_physics_without_a_value_in_much_of_a_record() -> None:
     physics = tu.Physics(["h"], ["q - 0.5*sqrt(h)"], inputs=["q"])
     with pytest.raises(tu.TinyUDEError, match=r"not finite at h = -.*at most 20%.*sqrt\(abs\(x\)\)"):
         tu.UDE(physics).fit(level, t=0.05, u=inflow)
+
+
+@pytest.fixture(scope="module")
+def swing() -> tuple[np.ndarray, np.ndarray]:
+    t, Y = tu.systems.pendulum("A").stream(noise=0.01, seconds=8.0)
+    return np.asarray(t), np.asarray(Y)
+
+
+@pytest.mark.parametrize("rhs", ["1e200*theta", "*".join(["(theta + omega + 1)**16"] * 15), "-g*sin(theta)"])
+def test_fit_refuses_physics_whose_squares_are_no_numbers(swing: tuple[np.ndarray, np.ndarray], rhs: str) -> None:
+    t, Y = swing
+    physics = tu.Physics(["theta", "omega"], ["omega", rhs], parameters={"g": tu.Parameter(1e200)})
+    with pytest.raises(tu.TinyUDEError, match=r"physics of omega is beyond 1e\+100 at theta = .*check the equation"):
+        tu.UDE(physics).fit(Y, t=t)
+
+
+@pytest.mark.parametrize(
+    "term", ["max(theta - 100, 0)", "1e-200*omega", "exp(-1000*(theta - 50)**2)", "exp(9000*theta)"]
+)
+def test_fit_refuses_to_keep_a_term_of_which_the_record_says_nothing(
+    swing: tuple[np.ndarray, np.ndarray], term: str
+) -> None:
+    t, Y = swing
+    physics = tu.Physics(["theta", "omega"], ["omega", "-9.81*sin(theta)"])
+    with pytest.raises(tu.TinyUDEError, match=r"keep=True keeps the term .* is 0 throughout.*: leave it out, or"):
+        tu.UDE(physics, library=[term, "omega"], keep=True).fit(Y, t=t)
+    offered = tu.UDE(physics, library=[term, "omega"], refine=False).fit(Y, t=t)
+    assert [row["term"] for row in offered.terms_] == ["omega"]
+    alone = tu.UDE(physics, library=[term], network=None, refine=False).fit(Y, t=t)
+    assert alone.terms_ == []

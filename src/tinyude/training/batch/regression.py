@@ -34,6 +34,7 @@ CONTRADICTION = 3.0  # chi^2 a row, in units of noise alone, at which a told rat
 NOT_A_RATE = 0.05  # of the rate's RMS: what must be missing; a latency of some samples leaves less
 HOLDS = tuple(Hold(kind, shift) for shift in (1, 0, -1) for kind in ("linear", "held"))  # by how late an input acts
 TO_AND_FRO = 0.75  # of its range, that either half of a record covers where an angle swings between two ends
+LARGEST = 1e100  # of the known physics: squares of more, in units of noise, are no numbers
 TWO_WAY = 0.05  # least share of samples on either side of 0 for a state to count as a speed
 
 
@@ -305,7 +306,7 @@ class Regression:
     def _leave_out_undefined(self) -> None:
         """Without windows where the known physics has no value: noise may take a level below 0, which has no root."""
         with np.errstate(all="ignore"):
-            bad = ~np.isfinite(self.field)
+            bad = ~(np.abs(self.field) < LARGEST)
         if not bad.any():
             return
         defined = np.ones(self.targets.count, dtype=bool)
@@ -317,8 +318,9 @@ class Regression:
                 f"{name} = {value:.4g}"
                 for name, value in zip(self.targets.layout.names, self.targets.columns[node], strict=True)
             )
+            told = f"beyond {LARGEST:g}" if np.isfinite(self.field[node, state]) else "not finite"
             raise TinyUDEError(
-                f"The known physics of {self.physics.states[state]} is not finite at {place}, and so in {share:.0%} of "
+                f"The known physics of {self.physics.states[state]} is {told} at {place}, and so in {share:.0%} of "
                 f"the windows; at most {MOSTLY_BAD:.0%} can be left out: check the equation and the units, or give a "
                 "value there, e.g. sqrt(abs(x))."
             )

@@ -131,7 +131,7 @@ def _losses(gram: Gram, chosen: list[int]) -> Array:
 
 def grow(gram: Gram, chosen: list[int], price: float, most: int) -> list[int]:
     """The set with one column after another, or two at once, as long as that lowers the criterion."""
-    chosen = list(chosen)
+    chosen, most = list(chosen), min(most, len(gram.target))
     while len(chosen) < most:
         gains = _gains(gram, chosen)
         best = int(np.argmax(gains))

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tinyude.errors import TinyUDEError
 from tinyude.model.kernel import KernelNetwork
 from tinyude.training.batch.kernel_fit import Inputs, KernelFit, fit_kernel
-from tinyude.training.batch.library import Entry, Offer, depends_on, evaluate, plain_library, rich_library
+from tinyude.training.batch.library import Entry, Offer, depends_on, evaluate, expression, plain_library, rich_library
 from tinyude.training.batch.problem import Problem
 from tinyude.training.batch.terms_fit import (
     Columns,
@@ -157,7 +158,14 @@ def _terms(problem: Problem, offer: Offer, choices: Choices, sensitivity: Array)
 def _plain_columns(problem: Problem, offer: Offer, choices: Choices, sensitivity: Array) -> Columns:
     """Of the plain library, or of the user's terms."""
     given = choices.library if not isinstance(choices.library, str) else None
-    return make_columns(problem, plain_library(offer) if given is None else list(given), sensitivity)
+    columns = make_columns(problem, plain_library(offer) if given is None else list(given), sensitivity)
+    if choices.keep and given is not None and (lost := [entry for entry in given if entry not in columns.entries]):
+        term = expression(lost[0], problem.targets.layout.names)
+        raise TinyUDEError(
+            f"keep=True keeps the term {term}, but it is 0 throughout this record, or beyond all numbers: leave it "
+            "out, or record motions in which it acts."
+        )
+    return columns
 
 
 def only_noise(problem: Problem, terms: TermsFit) -> bool:

@@ -52,10 +52,11 @@ class Columns:
 
 
 def make_columns(problem: Problem, entries: Sequence[Entry], sensitivity: Array) -> Columns:
-    """Columns of the learned parameters (nodes, parameters) and of the entries that are finite."""
+    """Columns of the learned parameters (nodes, parameters) and of the entries that are finite and somewhere not 0."""
     with np.errstate(all="ignore"):
         seen = problem.filtered(entries)
-    fine = np.asarray(np.isfinite(seen).all(axis=0))
+        power = np.einsum("nk,nk->k", seen, seen)
+    fine = np.isfinite(power) & (power > 0.0)
     kept = [entry for entry, good in zip(entries, fine, strict=True) if good]
     design = np.concatenate([problem.fixed(sensitivity), problem.whitened(seen[:, fine])], axis=1)
     return Columns(kept, design, make_gram(design, problem.y), sensitivity.shape[1])
