@@ -47,7 +47,7 @@ def test_last_layer_solve_leaves_an_output_alone_whose_targets_are_not_finite() 
     params, nodes, weights, target = problem()
     solved = params.copy()
     target[7, 0] = np.inf
-    last_layer_solve(solved, SIZES, nodes, weights, target)
+    last_layer_solve(solved, SIZES, nodes, weights, target, 1.0)
     moved = last_layer(solved) != last_layer(params)
     assert not moved[0].any() and moved[1].all()
 
