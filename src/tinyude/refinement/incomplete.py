@@ -77,6 +77,8 @@ class Incomplete:
             found = solve_with_noise(self.setup, start, NOISE_ROUNDS)
             if not np.isfinite(found.solution.passed.cost):
                 break
+            if found.kappa and not self.setup.spent():  # less process noise may be left than without the term
+                found = self._best([found, estimate_on(self.setup, own.field, found.unknowns, self.first)])
             model = own.moved(found.unknowns.values)
             path.append((own, found))
         return path
