@@ -343,6 +343,8 @@ def test_page_shows_the_board_and_carries_models(page_address: tuple[str, str, B
         scale, watch = (page.locator(name).bounding_box() for name in ("#scale", "#scale .watch"))
         assert scale and watch  # the needle's scale is logarithmic from 0.5 to 4, and so are its colours
         assert (watch["x"] - scale["x"]) / scale["width"] == pytest.approx(np.log2(1.3 / 0.5) / 3.0, abs=0.01)
+        labels = page.evaluate("Object.values(plots).filter((p) => p.scales.x.time).map((p) => p.axes[0]._values)")
+        assert labels and all(len(set(each)) == len(each) < 12 for each in labels)  # no moment twice, none over another
         with page.expect_download(timeout=60_000) as download:
             page.click("#fetch")
         download.value.save_as(tmp_path / "model.json")

@@ -8,6 +8,9 @@ let facts = {channels: [], inputs: [], watch: 1.3, wrong: 2}, rows = [], plots =
 
 function size(host, height) { return {width: Math.max(host.clientWidth, 200), height}; }
 
+const CLOCK_STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21600, 86400]; // s, what a label can tell
+const CLOCK_SPACE = 80; // px, wider than a label
+
 function clock(seconds) { return new Date(1e3 * seconds).toTimeString().slice(0, 8); }
 
 function chart(id, height, series, options = {}) {
@@ -16,7 +19,7 @@ function chart(id, height, series, options = {}) {
   const made = new uPlot({
     ...size(host, height), series: [{}, ...series], cursor: {drag: {x: true, y: false}, sync: options.sync ? {key: "now"} : undefined},
     scales: {x: {time: !!options.time}, y: options.scale || {}},
-    axes: [{...axis, size: 28, values: options.time ? (_, at) => at.map(clock) : (_, at) => at.map((v) => v === 0 ? "now" : `${v} s`)}, {...axis, size: 52, splits: options.splits, filter: (_, at) => at}],
+    axes: [{...axis, size: 28, ...(options.time ? {space: CLOCK_SPACE, incrs: CLOCK_STEPS} : {}), values: options.time ? (_, at) => at.map(clock) : (_, at) => at.map((v) => v === 0 ? "now" : `${v} s`)}, {...axis, size: 52, splits: options.splits, filter: (_, at) => at}],
     padding: [8, 14, 0, 0], hooks: options.hooks || {}, legend: {show: false}}, [[], ...series.map(() => [])], host);
   made.host = host; made.height0 = height;
   return plots[id] = made;
