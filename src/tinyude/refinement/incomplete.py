@@ -87,8 +87,11 @@ class Incomplete:
         """A structure fitted in several ways: likeliest, with less process noise, by simulation."""
         richest = own.field is self.first.field  # whose numbers are already near
         likeliest = estimate_on(self.setup, own.field, self.first.unknowns if richest else own.unknowns, self.first)
-        if not (self.parts.enough and len(own.unknowns)):
+        if not self.parts.enough:
             return [likeliest]
+        if not len(own.unknowns):  # of a state that no channel sees, process noise explains what a term should
+            hidden = bool(self.setup.sensing.guess)
+            return [likeliest, *([simulation_fit(self.setup, own.field, own.unknowns, self.whole)] if hidden else [])]
         fits = [simulation_fit(self.setup, own.field, start, self.whole) for start in self._starts(own)]
         fits.sort(key=_misfit, reverse=True)
         return [likeliest, *([] if self.setup.spent() else continuation(self.setup, likeliest)), *fits]
