@@ -32,7 +32,7 @@ from tinyude.physics.file import load_physics_file
 Progress = Callable[[int, int], None]
 TERMS = ("omega", "tanh(20*omega)")
 FLEET = SimulatedFleet(machines=6, weeks=2, seconds=30.0)
-RUNS = 2  # logs of FLEET's length in a unit: half a second, refined
+RUNS = 4  # logs of FLEET's length in a unit: two thirds of a second, refined
 LONG = SimulatedFleet(machines=4 * RUNS, weeks=1, seconds=30.0, spread=0.0)
 IDLE = 5.0  # seconds that an idle cluster is watched
 SMALL = SimulatedFleet(machines=10, weeks=1, seconds=8.0)
