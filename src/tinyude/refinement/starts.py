@@ -53,7 +53,7 @@ class _Fit(NamedTuple):
     misfit: float
 
 
-NOTHING = _Fit(np.zeros(1), 1.0, 1e3)  # of a column without a sample
+_NOTHING = _Fit(np.zeros(1), 1.0, 1e3)  # of a column without a sample
 
 
 def with_starts(stretches: Sequence[Stretch], sensing: Sensing) -> list[Stretch]:
@@ -92,7 +92,7 @@ def _fits(stretches: Sequence[Stretch], channel: int, sigma: float) -> list[_Fit
     """For each stretch the longest polynomial at the beginning of a channel whose misfit is noise."""
     rows = [_first_rows(stretch, channel) for stretch in stretches]
     times, values = [t for t, _ in rows], [v for _, v in rows]
-    best = [NOTHING] * len(stretches)
+    best = [_NOTHING] * len(stretches)
     for count in range(1, LENGTHS[0]):  # hardly any samples
         for k, fit in _polynomials(times, values, [k for k, t in enumerate(times) if len(t) == count], count, sigma):
             best[k] = fit
@@ -103,7 +103,7 @@ def _fits(stretches: Sequence[Stretch], channel: int, sigma: float) -> list[_Fit
         most = 1.0 + 4.0 / np.sqrt(2.0 * _freedom(length))
         going = []
         for k, fit in fits:
-            if best[k] is NOTHING or fit.misfit**2 <= most:
+            if best[k] is _NOTHING or fit.misfit**2 <= most:
                 best[k] = fit
                 going.append(k)
     return best

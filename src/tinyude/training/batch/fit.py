@@ -20,7 +20,7 @@ from tinyude.training.batch.observe import Observed
 from tinyude.training.batch.parameters import learn_parameters
 from tinyude.training.batch.regression import Options, Regression, evidence_of
 from tinyude.training.batch.samples import Counts, Noise
-from tinyude.training.batch.state_fit import StateFit, combinations
+from tinyude.training.batch.state_fit import ONLY_NOISE, StateFit, combinations
 from tinyude.training.batch.targets import Targets
 
 Array = NDArray[Any]
@@ -118,10 +118,7 @@ def _fit(physics: Physics, stream: Stream, options: Options) -> BatchResult:
     if work.carried:
         raw = raw.shifted(fits)
         fits = raw.corrected(fits).rough()
-    work = raw.corrected(fits)
-    found = work.final(fits)
-    best = {i: offered[0] for i, offered in found.items()}
-    chi2 = {i: work.left(i, fit) for i, fit in best.items()}
+    work, found, chi2 = _settled(raw, fits)
     candidates = []
     for name, states in combinations(found):
         model = make_model(moved, work.on, work.sees, work.rotating, work.targets, states, errors)
@@ -129,6 +126,32 @@ def _fit(physics: Physics, stream: Stream, options: Options) -> BatchResult:
     if not work.options.keep:  # else the first has the terms that were asked for
         candidates.sort(key=lambda candidate: -candidate.evidence)
     return BatchResult(candidates, work.targets, work.observed, chi2, work.holds, deficient)
+
+
+def _settled(
+    raw: Regression, fits: dict[int, StateFit]
+) -> tuple[Regression, dict[int, list[StateFit]], dict[int, float]]:
+    """The windows with node states that follow what was found, what may be offered there, and what the best leaves.
+
+    Where that is more than noise, once more with what was found then, if that raises the evidence: a sharp turn shows
+    only once node states take it.
+    """
+    work = raw.corrected(fits)
+    found = work.final(fits)
+    best, chi2 = _best(work, found)
+    if any(left > ONLY_NOISE for left in chi2.values()):
+        other = raw.corrected(best)
+        anew = other.final(best)
+        better, left = _best(other, anew)
+        if evidence_of(better) > evidence_of(best) + CLEARLY_LIKELIER:
+            return other, anew, left
+    return work, found, chi2
+
+
+def _best(work: Regression, found: dict[int, list[StateFit]]) -> tuple[dict[int, StateFit], dict[int, float]]:
+    """The best fit of each state, and what it leaves, in units of noise."""
+    best = {i: offered[0] for i, offered in found.items()}
+    return best, {i: work.left(i, fit) for i, fit in best.items()}
 
 
 class _Learned(NamedTuple):

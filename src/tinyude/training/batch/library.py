@@ -19,6 +19,7 @@ Array = NDArray[Any]
 
 RICH_COLUMNS = 700  # most columns of the rich library
 DEGREE = {1: 3, 2: 3, 3: 3, 4: 3, 5: 3, 6: 2}  # of products, by how many straight columns; 1 beyond
+STEEP = 5.0  # first exponent of a switch between two levels, as genes have them
 AWAY_FROM_ZERO = 1e-2  # of its greatest size, that a column must keep for 1/x
 
 
@@ -62,12 +63,15 @@ KINDS: dict[str, Callable[..., Any]] = {
     "wave_cos": lambda m, v, k, lo: m.cos(k * (v - lo)),
     "saturation": lambda m, v, c: v / (c + abs(v)),
     "hill": lambda m, v, c: v**2 / (c**2 + v**2),
+    "steep": lambda m, v, c, p: abs(v) ** p / (c**p + abs(v) ** p),
     "exp": lambda m, v, k: m.exp(k * v),
     "bump": lambda m, v, middle, k: m.exp(-k * (v - middle) ** 2),
     "inverse": lambda m, v, p: 1 / _power(v, p),
     "log": lambda m, v: m.log(abs(v)),
 }
-FREE = {"tanh": 1, "slow": 1, "saturation": 1, "hill": 1, "exp": 1, "bump": 2, "wave_sin": 1, "wave_cos": 1}
+FREE = {
+    "tanh": 1, "slow": 1, "saturation": 1, "hill": 1, "steep": 2, "exp": 1, "bump": 2, "wave_sin": 1, "wave_cos": 1,
+}  # fmt: skip
 _WHOLE = {"power", "inverse"}  # whose parameter is a whole number
 
 
@@ -252,4 +256,5 @@ def _shapes(offer: Offer, k: int) -> list[Factor]:
     found += [Factor("root", k), Factor("abs", k), Factor("power", k, (4.0,)), Factor("power", k, (5.0,))]
     if low * high > 0.0 and min(abs(low), abs(high)) > AWAY_FROM_ZERO * size:
         found += [Factor("inverse", k, (1.0,)), Factor("inverse", k, (2.0,)), Factor("log", k)]
+        found += [Factor("steep", k, (_digits(abs(low + f * width)), STEEP)) for f in (0.25, 0.6)]
     return found

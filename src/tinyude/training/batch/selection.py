@@ -1,7 +1,8 @@
 """Sparse regression on whitened columns: sets of terms that matter alone or only together.
 
 Everything works on the Gram matrix, so that a step costs nothing beside the columns themselves. Sets are grown
-from nothing and shrunk from far too many; swaps polish both; the criterion is chi^2 / s^2 + limit x terms.
+from nothing, shrunk from far too many, and searched for broadly while they are small; swaps polish them; the criterion
+is chi^2 / s^2 + limit x terms.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ MOST = 12  # terms of one equation
 OVERFULL = 30  # terms from which a set is shrunk
 NEW = 1e-3  # least share of a column that the others do not hold already
 ROUNDS = 20
+SMALL, BROAD_SEARCH = 4, 12  # terms of a set that is searched for broadly, and sets of each size that are gone on from
 
 
 @dataclass(frozen=True)
@@ -49,14 +51,48 @@ def limit(columns: int, rows: int) -> float:
     return 2.0 * float(np.log(max(columns, 1))) + float(np.log(max(rows, 1))) + 4.0
 
 
-def select(gram: Gram, price: float, start: Iterable[int] = (), fixed: int = 0, most: int = MOST) -> list[int]:
-    """The best set found; the first `fixed` columns always stay. price: limit times the noise scale s^2."""
+def select(
+    gram: Gram, price: float, start: Iterable[int] = (), fixed: int = 0, most: int = MOST,
+    small: Iterable[list[int]] | None = None,
+) -> list[int]:  # fmt: skip
+    """The best set found; the first `fixed` columns always stay.
+
+    price: limit times the noise scale s^2. start: columns to grow from. small: the sets of small_sets, if known.
+    """
     always = list(range(fixed))
     grown = grow(gram, [*always, *(k for k in start if k >= fixed)], price, most + fixed)
     overfull = grow(gram, grown, 0.0, OVERFULL + fixed)
     shrunk = _shrink(gram, overfull, price, fixed, most + fixed)
-    sets = [_polish(gram, chosen, price, fixed, most + fixed) for chosen in (grown, shrunk)]
+    small = small_sets(gram, fixed) if small is None else small
+    least = min([always, *small], key=lambda chosen: criterion(gram, chosen, price))
+    sets = [_polish(gram, chosen, price, fixed, most + fixed) for chosen in (grown, shrunk, least)]
     return min(sets, key=lambda chosen: criterion(gram, chosen, price))
+
+
+def small_sets(gram: Gram, fixed: int = 0) -> list[list[int]]:
+    """Of each size up to SMALL the sets that take the most off chi^2, the best first.
+
+    One column after another, from the best sets before and from the best of all pairs: the first column of a set that
+    is grown is often a stand-in for two that are right, and stays.
+    """
+    always = list(range(fixed))
+    pairs = [[*always, *pair] for pair in _best_pairs(gram, always, BROAD_SEARCH)[1]]
+    found: list[list[int]] = []
+    going = [always]
+    for size in range(1, SMALL + 1):
+        offered: dict[frozenset[int], tuple[float, list[int]]] = {}
+        for chosen in going:
+            explained, gain = _explained(gram, chosen), gains(gram, chosen)
+            for column in np.argsort(-gain)[:BROAD_SEARCH]:
+                if gain[column] > 0.0:
+                    made = [*chosen, int(column)]
+                    offered[frozenset(made)] = (explained + float(gain[column]), made)
+        if size == 2:
+            offered |= {frozenset(pair): (_explained(gram, pair), pair) for pair in pairs}
+        best = sorted(offered.values(), key=lambda one: -one[0])[:BROAD_SEARCH]
+        going = [made for _, made in best]
+        found += going
+    return found
 
 
 def criterion(gram: Gram, chosen: list[int], price: float) -> float:
@@ -88,7 +124,7 @@ def _explained(gram: Gram, chosen: list[int]) -> float:
     return float(gram.target[chosen] @ solve_factored(factor, gram.target[chosen]))
 
 
-def _gains(gram: Gram, chosen: list[int]) -> Array:
+def gains(gram: Gram, chosen: list[int]) -> Array:
     """What every column would take off chi^2 beside the chosen ones; 0 for those that add nothing new."""
     left, across = _beside(gram, chosen)
     free = np.diag(gram.columns) - np.einsum("kc,kc->c", across, across)
@@ -106,8 +142,8 @@ def _beside(gram: Gram, chosen: list[int]) -> tuple[Array, Array]:
     return gram.target - across.T @ solve_lower(lower, gram.target[chosen]), across
 
 
-def _best_pair(gram: Gram, chosen: list[int]) -> tuple[float, list[int]]:
-    """The two columns that together take the most off chi^2, and how much."""
+def _best_pairs(gram: Gram, chosen: list[int], count: int) -> tuple[Array, list[list[int]]]:
+    """The pairs of columns that together take the most off chi^2, the best first, and how much."""
     left, across = _beside(gram, chosen)
     among = gram.columns - across.T @ across
     free = np.diag(among).copy()
@@ -116,11 +152,12 @@ def _best_pair(gram: Gram, chosen: list[int]) -> tuple[float, list[int]]:
     scale = np.where(usable, 1.0 / np.sqrt(np.where(usable, free, 1.0)), 0.0)
     left, among = left * scale, among * np.outer(scale, scale)
     apart = 1.0 - among**2
-    told = (apart > NEW**2) & np.outer(usable, usable)
-    gains = left[:, None] ** 2 + left**2 - 2.0 * among * np.outer(left, left)
-    gains = np.where(told, gains / np.where(told, apart, 1.0), 0.0)
-    a, b = np.unravel_index(int(np.argmax(gains)), gains.shape)
-    return float(gains[a, b]), [int(a), int(b)]
+    told = np.triu((apart > NEW**2) & np.outer(usable, usable), 1)
+    both = left[:, None] ** 2 + left**2 - 2.0 * among * np.outer(left, left)
+    both = np.where(told, both / np.where(told, apart, 1.0), 0.0).ravel()
+    best = np.argpartition(-both, min(count, len(both) - 1))[:count]
+    best = best[np.argsort(-both[best])]
+    return both[best], [[int(k) for k in np.unravel_index(place, among.shape)] for place in best if both[place] > 0.0]
 
 
 def _losses(gram: Gram, chosen: list[int]) -> Array:
@@ -133,15 +170,15 @@ def grow(gram: Gram, chosen: list[int], price: float, most: int) -> list[int]:
     """The set with one column after another, or two at once, as long as that lowers the criterion."""
     chosen, most = list(chosen), min(most, len(gram.target))
     while len(chosen) < most:
-        gains = _gains(gram, chosen)
-        best = int(np.argmax(gains))
-        if gains[best] > price:
+        gain = gains(gram, chosen)
+        best = int(np.argmax(gain))
+        if gain[best] > price:
             chosen.append(best)
             continue
-        together, pair = _best_pair(gram, chosen) if price > 0.0 else (0.0, [])
-        if not together > 2.0 * price or len(chosen) + 2 > most:
+        together, pairs = _best_pairs(gram, chosen, 1) if price > 0.0 else (np.zeros(1), [])
+        if not pairs or not together[0] > 2.0 * price or len(chosen) + 2 > most:
             break
-        chosen += pair
+        chosen += pairs[0]
     return chosen
 
 
@@ -171,8 +208,8 @@ def _swap(gram: Gram, chosen: list[int], fixed: int) -> list[int]:
     chosen = list(chosen)
     for place in range(fixed, len(chosen)):
         rest = chosen[:place] + chosen[place + 1 :]
-        gains = _gains(gram, rest)
-        best = int(np.argmax(gains))
-        if gains[best] > gains[chosen[place]] * (1.0 + 1e-9) + 1e-9:
+        gain = gains(gram, rest)
+        best = int(np.argmax(gain))
+        if gain[best] > gain[chosen[place]] * (1.0 + 1e-9) + 1e-9:
             chosen[place] = best
     return chosen

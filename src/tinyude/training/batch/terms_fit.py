@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,19 +14,31 @@ from scipy.optimize import least_squares
 from tinyude.training.batch.evidence import posterior
 from tinyude.training.batch.library import Entry, free_shapes, with_shape
 from tinyude.training.batch.problem import Problem
-from tinyude.training.batch.selection import OVERFULL, Gram, criterion, grow, limit, make_gram, select, solve
+from tinyude.training.batch.selection import (
+    OVERFULL,
+    Gram,
+    criterion,
+    gains,
+    grow,
+    limit,
+    make_gram,
+    select,
+    small_sets,
+    solve,
+)
 
 Array = NDArray[Any]
 
 BROAD = 3.0  # prior spread of a term's contribution, in units of the residual's RMS
-SHAPE_STEPS = 6  # evaluations of a shape fit
-SHAPE_RANGE = 2.5  # in logarithms, that a shape parameter may move
+SHAPE_STEPS = 12  # evaluations of a shape fit
+SHAPE_RANGE = 3.5  # in logarithms, that a shape parameter may move
 SHAPE_PRICE = 0.1  # of a term's price for freeing a shape: the value offered was arbitrary anyway
 SAME = 0.02  # share of a column that must be new once shapes have moved (tanh slopes 18 % apart: 0.02)
 DEPENDENT = 1e-10  # of the largest singular value of unit columns: a direction that is rounding
 WEAK = 5.0  # standard errors from 0, below which a term is left out on trial
 WEAK_TRIED = 2  # of those at a time
 MOST_SHAPED = 3  # terms whose shapes are freed together
+FREED_SETS, FREED_SWITCHES = 4, 8  # sets of each small size, and beside a constant, whose shapes are freed
 
 
 @dataclass(frozen=True)
@@ -50,6 +63,24 @@ class Columns:
     gram: Gram
     parameters: int
 
+    @cached_property
+    def small(self) -> list[list[int]]:
+        """Sets of few columns that explain the most, of each size the best first."""
+        return small_sets(self.gram, self.parameters)
+
+    @cached_property
+    def beside_constant(self) -> list[list[int]]:
+        """Every column with the constant, those that explain the most first; none where no constant is offered."""
+        if () not in self.entries:
+            return []
+        constant = [*range(self.parameters), self.parameters + self.entries.index(())]
+        gain = gains(self.gram, constant)
+        return [[*constant, int(k)] for k in np.argsort(-gain) if gain[k] > 0.0]
+
+    def named(self, chosen: Sequence[int]) -> list[Entry]:
+        """The entries of a set of columns."""
+        return [self.entries[k - self.parameters] for k in chosen[self.parameters :]]
+
 
 def make_columns(problem: Problem, entries: Sequence[Entry], sensitivity: Array) -> Columns:
     """Columns of the learned parameters (nodes, parameters) and of the entries that are finite and somewhere not 0."""
@@ -73,10 +104,9 @@ def choose_terms(problem: Problem, columns: Columns, s2: float, start: Sequence[
     """The terms worth their price, in the shapes offered; `start`: entries to grow from."""
     price = s2 * limit(len(columns.entries), problem.rows)
     first = [columns.parameters + columns.entries.index(e) for e in start if e in columns.entries]
-    chosen = select(columns.gram, price, first, columns.parameters)
-    entries = [columns.entries[k - columns.parameters] for k in chosen[columns.parameters :]]
+    chosen = select(columns.gram, price, first, columns.parameters, small=columns.small)
     fixed = columns.design[:, : columns.parameters]
-    return solve_terms(problem, entries, fixed, [], len(columns.entries))
+    return solve_terms(problem, columns.named(chosen), fixed, [], len(columns.entries))
 
 
 def all_terms(problem: Problem, columns: Columns) -> TermsFit:
@@ -86,21 +116,12 @@ def all_terms(problem: Problem, columns: Columns) -> TermsFit:
 
 
 def fit_terms(
-    problem: Problem, columns: Columns, s2: float, angles: Sequence[int] = (), start: Sequence[Entry] = ()
+    problem: Problem, columns: Columns, s2: float, angles: Sequence[int] = (), start: Sequence[Entry] | None = None
 ) -> TermsFit:
-    """Choose terms and free their shapes."""
-    found = choose_terms(problem, columns, s2, start)
+    """Choose terms and free their shapes; start: entries to grow from, and then those of small sets are freed, too."""
+    found = choose_terms(problem, columns, s2, start or ())
     price = s2 * limit(len(columns.entries), problem.rows)
-    return _free(problem, found, columns.design[:, : columns.parameters], price, angles, len(columns.entries))
-
-
-def _free(
-    problem: Problem, found: TermsFit, fixed: Array, price: float, angles: Sequence[int], offered: int
-) -> TermsFit:
-    """Fit the shapes; drop terms that freed ones make redundant; keep what lowers the criterion."""
-    shaped = [entry for entry in found.entries if free_shapes(entry, angles)]
-    if not shaped:
-        return found
+    fixed, offered = columns.design[:, : columns.parameters], len(columns.entries)
 
     def cost(fit: TermsFit) -> float:
         if fit is not found and _redundant(problem, fit.entries, fixed):
@@ -110,6 +131,35 @@ def _free(
     def refit(entries: list[Entry]) -> TermsFit:
         return fit_shapes(problem, entries, fixed, angles, offered)
 
+    best = _free(found, refit, cost, angles)
+    if start is not None and len(best.entries) > 1:  # a few freed shapes may stand for many as they are offered
+        small = [refit(entries) for entries in _shaped_sets(columns, len(best.entries), angles)]
+        best = max([best, *(fit for fit in small if np.isfinite(cost(fit)))], key=lambda fit: fit.evidence)
+    return best if best is found else _without_weak(best, columns.parameters, refit, cost)
+
+
+def _shaped_sets(columns: Columns, most: int, angles: Sequence[int]) -> list[list[Entry]]:
+    """Some sets of at most so many terms whose shapes may be freed: the best of each size, and beside a constant.
+
+    A switch goes from one level to another: as offered, with its turn in the wrong place, it is nothing without both.
+    """
+    found: dict[int, list[list[Entry]]] = {}
+    beside = [entries for chosen in columns.beside_constant if (entries := columns.named(chosen))]
+    for entries in [columns.named(chosen) for chosen in columns.small]:
+        if len(entries) <= min(most, MOST_SHAPED) and any(free_shapes(entry, angles) for entry in entries):
+            found.setdefault(len(entries), []).append(entries)
+    sets = [entries for own in found.values() for entries in own[:FREED_SETS]]
+    shaped = [entries for entries in beside if any(free_shapes(entry, angles) for entry in entries)]
+    return sets + [entries for entries in shaped[:FREED_SWITCHES] if entries not in sets]
+
+
+def _free(
+    found: TermsFit, refit: Callable[[list[Entry]], TermsFit], cost: Callable[[TermsFit], float], angles: Sequence[int]
+) -> TermsFit:
+    """Fit the shapes; drop terms that freed ones make redundant; keep what lowers the criterion."""
+    shaped = [entry for entry in found.entries if free_shapes(entry, angles)]
+    if not shaped:
+        return found
     best = found
     entries = [entry for entry in found.entries if entry not in shaped]
     for _ in range(min(len(shaped), MOST_SHAPED)):
@@ -118,7 +168,7 @@ def _free(
         if cost(grown) >= cost(best) and len(entries) >= len(found.entries):
             break
         best, entries = min(best, grown, key=cost), grown.entries
-    return _without_weak(best, fixed.shape[1], refit, cost)
+    return best
 
 
 def _without_weak(

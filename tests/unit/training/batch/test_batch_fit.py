@@ -7,6 +7,7 @@ from tinyude.data.streams import as_stream
 from tinyude.experiments.zoo import plant_named
 from tinyude.physics import Parameter, Physics
 from tinyude.systems import pendulum
+from tinyude.systems.zoo import Plant
 from tinyude.training.batch.covariance import NoiseRows, Whitener, band_covariance, noise_rows
 from tinyude.training.batch.evidence import posterior
 from tinyude.training.batch.fit import BatchResult, batch_fit
@@ -15,7 +16,7 @@ from tinyude.training.batch.library import Factor, Offer, evaluate, expression, 
 from tinyude.training.batch.problem import Problem, make_blocks
 from tinyude.training.batch.regression import Options
 from tinyude.training.batch.samples import mend, sensor_noise
-from tinyude.training.batch.selection import make_gram, select
+from tinyude.training.batch.selection import grow, make_gram, select, small_sets
 from tinyude.training.batch.targets import Layout, make_targets
 from tinyude.training.batch.units import NumpyUnits, make_units
 from tinyude.training.batch.windows import half_widths, local_windows
@@ -277,3 +278,40 @@ def test_fit_leaves_out_terms_that_freed_shapes_make_unsure() -> None:
     ude = tu.UDE(plant.physics, measured=plant.measured, refine=False).fit(samples, u=given, t=plant.period)
     assert len(ude.terms_) == 1  # a threshold: eight shapes were found for it, seven of them with 0 in their interval
     assert plant.error(ude.residual) < 0.02
+
+
+def test_small_sets_find_the_pair_that_a_stand_in_hides() -> None:
+    """One column is nearly the sum of the two that are right: a set that is grown takes it first."""
+    rng = np.random.default_rng(5)
+    right = rng.standard_normal((400, 2))
+    stand_in = right.sum(axis=1) + 0.3 * rng.standard_normal(400)
+    mended = [stand_in - right.sum(axis=1) + 0.1 * rng.standard_normal(400) for _ in range(3)]
+    design = np.column_stack([stand_in, *mended, right, rng.standard_normal((400, 10))])
+    target = 30.0 * right.sum(axis=1) + rng.standard_normal(400)
+    gram = make_gram(design, target)
+    assert grow(gram, [], 15.0, 12)[0] == 0
+    pairs = [chosen for chosen in small_sets(gram) if len(chosen) == 2]
+    assert sorted(pairs[0]) == [4, 5]
+    assert sorted(select(gram, 15.0)) == [4, 5]
+
+
+def test_batch_fit_finds_a_switch_with_its_place_and_exponent() -> None:
+    plant = Plant(
+        "Goodwin", "biology", "x y z", ("-0.5*x", "x - 0.5*y", "y - 0.5*z"), {"x": "3/(1 + z**10)"},
+        ((0.5, 0.6, 1.0),), 0.02, 3000,
+    )  # fmt: skip
+    model = fit(plant.physics, plant.record(0.01)[0][0], plant.period).best.model
+    assert len(model.terms) == 2
+    place, exponent = model.shapes.values()
+    assert place == pytest.approx(1.0, abs=0.05)
+    assert exponent == pytest.approx(10.0, abs=0.5)
+
+
+def test_batch_fit_looks_again_where_a_sharp_turn_was_found() -> None:
+    """Windows across the turn follow it only once it was found; before, many terms stand for what they miss."""
+    plant = Plant(
+        "jerk", "electronics", "x y z", ("y", "z", "-0.5*z - y - x"), {"z": "tanh(50*x)"},
+        ((0.1, 0.5, 0.2),), 0.02, 5000,
+    )  # fmt: skip
+    model = fit(plant.physics, plant.record(0.01)[0][0], plant.period).best.model
+    assert [sp.sympify(term).func for term in model.terms] == [sp.tanh]
