@@ -275,8 +275,8 @@ def rig(damping: float, seed: int, seconds: float = 30.0) -> tuple[np.ndarray, n
     return x + 0.01 * rng.standard_normal(x.shape), np.array([[torque(s)] for s in t]), residual(x)
 
 
-@pytest.mark.parametrize("library", ["auto", None])
-def test_partial_fit_goes_on_from_a_kernel_network(library: str | None, tmp_path: Path) -> None:
+@pytest.mark.parametrize("library", [["w"], None])
+def test_partial_fit_goes_on_from_a_kernel_network(library: list[str] | None, tmp_path: Path) -> None:
     physics = tu.Physics(["th", "w"], ["w", "-9.81*sin(th) + tau"], inputs=["tau"])
     samples, torque, _ = rig(0.3, seed=1, seconds=60.0)
     fitted = tu.UDE(physics, network="kernel", library=library, refine=False).fit(samples, u=torque, t=0.01)
