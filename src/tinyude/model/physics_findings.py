@@ -11,6 +11,7 @@ from tinyude.model.wrong_physics import SAME_FACTOR, factor_name
 from tinyude.model.wrong_values import Net
 
 SURE = 5.0  # standard errors
+DISAGREE = 1.5  # times the noise: a rate that is not the derivative of its position
 LATE = 0.25  # sample periods
 UNITS_OFF, UNITS_FAR_OFF = 30.0, 300.0  # times; beyond the second whatever balances it
 FAR_TOO_SMALL = 100.0  # times: what is known is of no use there; a length in mm makes it 1000 times smaller
@@ -19,6 +20,7 @@ JUMP_OVER_NOISE, JUMP_REGION = 1.5, 2.0  # times the noise; ratio of the signal'
 ADDEND_NEEDED = 1.3  # times less unexplained beside the learned terms, which else explain the same
 SHARED = 0.2  # of what was learned: the network's part, beside which a factor other than -1 means nothing
 ADDEND_GONE = 0.1  # of your term is left: learning has taken it back
+USELESS = 0.5  # share of a rate that the known part alone leaves
 TURNED = 0.7  # of your value: a turned sign makes it -1
 VALUE_LOW, VALUE_HIGH = 0.6, 1.7  # net over your value
 INPUT_LOW, INPUT_HIGH = 0.5, 2.0  # an input's effect over the stated one
@@ -71,12 +73,26 @@ def wrong_rates(evidence: Evidence) -> Iterator[Reason]:
             )  # fmt: skip
 
 
+def learned_definitions(evidence: Evidence) -> Iterator[Reason]:
+    """dx/dt = v of two sensors needs nothing learned: where it does, the sensors disagree."""
+    for lag in evidence.lags:
+        left = evidence.unexplained.get(lag.state)
+        if left is not None and left.known > DISAGREE * max(left.share, left.floor):
+            yield Reason(
+                CAUTION, f"d({lag.state})/dt is {lag.rate} by definition, but {percent(left.known)} of it had to be "
+                f"learned; noise accounts for {percent(left.floor)}.",
+                f"Check the timing, the filters and the units of {lag.state} and {lag.rate}.", "late",
+            )  # fmt: skip
+
+
 def wrong_terms(evidence: Evidence) -> Iterator[Reason]:
     if evidence.changes:
         return
     said = set()
     for net in evidence.nets:
-        if found := _wrong_term(net, evidence.values.get((net.state, net.term), "")):
+        left = evidence.unexplained.get(net.state)
+        useless = left is not None and left.known > USELESS
+        if found := _wrong_term(net, evidence.values.get((net.state, net.term), ""), useless):
             ending, remedy, kind = found
             term = "(constant)" if net.term == "1" else net.term
             said.add(net.state)
@@ -118,10 +134,11 @@ def wrong_inputs(evidence: Evidence) -> Iterator[Reason]:
         )  # fmt: skip
 
 
-def _wrong_term(net: Net, value: str) -> tuple[str, str, str] | None:
+def _wrong_term(net: Net, value: str, useless: bool) -> tuple[str, str, str] | None:
     """What the net value of a term tells, what to do, and the kind; value: the parameter that another value explains.
 
-    Terms of another shape may share what is yours: then only a turned sign or a factor with a name can be read off.
+    Terms of another shape may share what is yours: then only a turned sign, a factor with a name, or nothing left can
+    be read off; the last where the known part is useless, else a better shape has replaced a straight line.
     """
     factor = net.net / net.yours
     explained = f"; another value of {value} explains it" if value else ""
@@ -131,6 +148,9 @@ def _wrong_term(net: Net, value: str) -> tuple[str, str, str] | None:
         remedy = "Check the value and the units in that term, and the scale of its columns."
         kind = "value" if value else "units"
         return f", {factor:.3g} times as much: a factor of {name}{explained}", remedy, kind
+    if useless and _exact(net, value) and abs(factor) < SAME_FACTOR:
+        remedy = "Check the exponents, the angles and the columns in that term, and whether it belongs there."
+        return ": learning cancels your term", remedy, "value"
     if _sure(net) and not net.beside:
         if not ADDEND_GONE < factor < FAR_TOO_SMALL:
             remedy = "Check the units, the columns and the values in that term."
