@@ -149,9 +149,13 @@ static int is_solvable(const tu_learner *l)
     return config->last_layer && config->hidden_count && enough && !(l->setup.second_order > 0);
 }
 
-/* Windows that begin within half a window's length: their noise is nearly the same. */
+/* Windows that begin within half a window's length: their noise is nearly the same. Of a whole record, on which
+ * training was over before, every window counts. */
 static tu_real overlap_of(const tu_learner *l)
 {
+    if (!l->config->judged) {
+        return 1;
+    }
     return tu_larger(1, (tu_real)tu_window_reach(&l->setup.window) / (tu_real)l->config->stride);
 }
 

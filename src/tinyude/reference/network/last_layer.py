@@ -73,8 +73,13 @@ def last_layer_finish(learner: Learner) -> None:
 
 
 def _overlap(learner: Learner) -> float:
-    """Windows that begin within half a window's length: their noise is nearly the same."""
+    """Windows that begin within half a window's length: their noise is nearly the same.
+
+    Of a whole record, on which training was over before, every window counts.
+    """
     assert learner.setup
+    if not learner.config.judged:
+        return 1.0
     return max(1.0, learner.setup.window.reach / learner.config.stride)
 
 
