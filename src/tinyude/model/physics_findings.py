@@ -58,7 +58,7 @@ def jumped_dynamics(evidence: Evidence) -> Iterator[Reason]:
 def wrong_rates(evidence: Evidence) -> Iterator[Reason]:
     for lag in evidence.lags:
         if abs(lag.factor - 1.0) > max(0.05, SURE * lag.factor_error):
-            name = "opposite signs" if abs(lag.factor + 1.0) < 0.05 else factor_name(lag.factor)
+            name = "opposite signs" if abs(lag.factor + 1.0) < 0.05 else factor_name(lag.factor, lag.factor_error)
             yield Reason(
                 BAD if lag.factor < 0.5 or lag.factor > 2.0 else CAUTION,
                 f"{lag.rate} is not the rate of {lag.state}: d({lag.state})/dt is {lag.factor:.3g} times {lag.rate}"
@@ -110,7 +110,7 @@ def wrong_terms(evidence: Evidence) -> Iterator[Reason]:
                 CAUTION, f"The data want {addend.factor:.2g} times your term {addend.text} in d({addend.state})/dt.",
                 "Check its sign.", "sign",
             )  # fmt: skip
-        elif not shared and addend.error < SAME_FACTOR * abs(addend.factor) and (name := factor_name(addend.factor)):
+        elif not shared and (name := factor_name(addend.factor, addend.error)):
             yield Reason(
                 CAUTION, f"The data want {addend.factor:.3g} times your term {addend.text} in d({addend.state})/dt, "
                 f"a factor of {name}.", "Check its units.", "units",
@@ -144,7 +144,7 @@ def _wrong_term(net: Net, value: str, useless: bool) -> tuple[str, str, str] | N
     explained = f"; another value of {value} explains it" if value else ""
     if _turned(net):
         return ": check the sign", "Correct the physics, or keep the net value.", "sign"
-    if _exact(net, value) and (name := factor_name(factor)):
+    if _exact(net, value) and (name := factor_name(factor, abs(net.error / net.yours))):
         remedy = "Check the value and the units in that term, and the scale of its columns."
         kind = "value" if value else "units"
         return f", {factor:.3g} times as much: a factor of {name}{explained}", remedy, kind
@@ -165,12 +165,11 @@ def _sure(net: Net) -> bool:
 
 
 def _exact(net: Net, value: str) -> bool:
-    """Whether the net value is precise enough to be compared with a factor that has a name.
+    """Whether the net value can be compared with a factor that has a name.
 
     Every term around an operating point has a part in a constant: only that of a parameter tells something.
     """
-    precise = net.error < SAME_FACTOR * max(abs(net.net), abs(net.yours))
-    return _sure(net) and precise and (net.term != "1" or bool(value))
+    return _sure(net) and not net.alike and (net.term != "1" or bool(value))
 
 
 def _turned(net: Net) -> bool:

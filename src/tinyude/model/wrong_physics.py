@@ -19,7 +19,8 @@ AS_WELL = 1.2  # times what learned terms leave: another value, or exponent, exp
 CHANGE_HELPS, CHANGE_NEEDED = 3.0, 0.5  # times less unexplained; share unexplained as given
 NO_WORSE = 1.2  # times the mean square as given
 EQUALLY = 1.02  # times the least share unexplained: two changes that explain the same
-SAME_FACTOR = 0.03  # relative: a factor that is one of those below
+SAME_FACTOR = 0.03  # relative: at most so far from one of those below
+NEAR_FACTOR, NEAR_ERRORS = 0.01, 3.0  # relative, or standard errors: at most so far from it
 # What a factor between two quantities is called.
 FACTORS = (
     (1000.0, "1000 (milli: mm, ms, g, mA)"),
@@ -47,11 +48,14 @@ class Change:
     kind: str = "units"
 
 
-def factor_name(factor: float) -> str:
-    """The mistake that such a factor stands for, "" for none."""
+def factor_name(factor: float, error: float) -> str:
+    """The mistake that a factor with this standard error stands for; "" for none, or where it is not precise enough."""
+    if error > SAME_FACTOR * max(abs(factor), 1.0):
+        return ""
     for value, name in FACTORS:
         for candidate in (value, 1.0 / value):
-            if abs(abs(factor) / candidate - 1.0) < SAME_FACTOR:
+            near = max(NEAR_FACTOR, min(SAME_FACTOR, NEAR_ERRORS * error / candidate))
+            if abs(abs(factor) / candidate - 1.0) < near:
                 return name
     return ""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -51,6 +51,7 @@ class Net:
     error: float
     share: float = 1.0  # RMS of the learned term over RMS of the rate
     beside: bool = False  # a term of the same variables and another shape was learned too
+    alike: bool = False  # the learned term only looks like the known one: its value is known to ALIKE at best
 
     @property
     def net(self) -> float:
@@ -223,5 +224,6 @@ def net_values(model: Model, shares: Mapping[str, float] | None = None, alike: A
                 share = (shares or {}).get(f"{physics.states[state]}: {model.terms[k]}", 1.0)
                 beside = any(model.terms[k].free_symbols <= other.free_symbols for other in new)
                 told = known if factor != 1.0 else str(model.terms[k])
-                answer.append(Net(physics.states[state], told, pieces[known], learned, abs(error), share, beside))
+                found = Net(physics.states[state], told, pieces[known], learned, abs(error), share, beside)
+                answer.append(replace(found, alike=(row, k) in (alike or {})))
     return answer

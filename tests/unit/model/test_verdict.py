@@ -191,6 +191,8 @@ COLOURED = Innovations((0.6, "x"), (0.0, "", ""), 0.04)
         ({"nets": [Net("x", "u", 30.0, -15.0, 0.1, 0.4)], **VALUE}, "caution", "another value of k explains it"),
         ({"nets": [Net("x", "u", 30.0, -15.0, 0.1, 0.4)]}, "caution", "0.5 times as much: a factor of 2"),
         ({"nets": [Net("x", "u", 30.0, -13.0, 0.1, 0.4)]}, "good", ""),  # a missing term that is like a known one
+        ({"nets": [Net("x", "u", 30.0, -15.4, 0.1, 0.4)]}, "good", ""),  # surely no factor of 2
+        ({"nets": [Net("x", "u", 30.0, -15.0, 0.1, 0.4, alike=True)]}, "good", ""),  # of another shape
         ({"nets": [Net("x", "u", 30.0, -15.0, 2.0, 0.4)]}, "good", ""),  # as good as any other factor
         ({"nets": [Net("x", "u", 30.0, -15.0, 0.1, 0.01)], **VALUE}, "good", ""),  # too small a part of the rate
         ({"nets": [Net("x", "u", 30.0, -5.0, 0.1, 0.4)], **VALUE}, "good", ""),  # a part of it was missing
