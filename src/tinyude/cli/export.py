@@ -11,7 +11,7 @@ from tinyude import native
 from tinyude.cli.console import print_lines, print_table, refuse_unwritable, write_json, wrote
 from tinyude.cli.options import Compact, Forget, JsonFile, KeptTerms, NoNetwork, NoWeights, Reservoir
 from tinyude.export import TARGETS, chip_of_model, export_files, write_folder
-from tinyude.export.advice import idle_network
+from tinyude.export.advice import network_advice
 from tinyude.export.fmu import write_fmu
 from tinyude.export.sources import prefix_of
 from tinyude.ude import load
@@ -44,8 +44,8 @@ def export(
     if target == "fmu":
         _export_fmu(model, out, name, json)
         return
-    chip = chip_of_model(load(model), weights=not no_weights).reduced(reservoir, compact, kept_terms, no_network)
-    chip = chip.forgetting(forget)
+    fitted = chip_of_model(load(model), weights=not no_weights)
+    chip = fitted.reduced(reservoir, compact, kept_terms, no_network).forgetting(forget)
     files = export_files(chip, target, name, inference_only)
     made_of = {"target": target, "prefix": name, "learns": not inference_only}
     write_folder(out, files, made_of)
@@ -55,7 +55,7 @@ def export(
         rows.append(("arena", f"{memory['total']:,} bytes"))
         rows.append(("starts from", "the fitted model" if chip.start else "nothing"))
     print_table(rows)
-    print_lines([] if inference_only else idle_network(chip))
+    print_lines([] if inference_only else network_advice(fitted, chip))
     wrote(out)
     write_json(json, {**made_of, "memory": memory, "files": sorted(files)})
 

@@ -15,7 +15,7 @@ from tinyude.cli.console import print_lines, print_table, refuse_unwritable, wri
 from tinyude.cli.options import Compact, Forget, JsonFile, KeptTerms, NoNetwork, NoWeights, Preset, Reservoir
 from tinyude.errors import TinyUDEError
 from tinyude.export import Chip, chip_of_model, chip_of_physics
-from tinyude.export.advice import fitting, idle_network
+from tinyude.export.advice import fitting, network_advice
 from tinyude.export.footprint import PREFIX, STACK_RESERVED, Footprint, footprint, missing_for
 from tinyude.export.life import build_life, count_life, missing_for_life, probe_rows
 from tinyude.export.sources import check_prefix, prefix_of
@@ -58,8 +58,8 @@ def size(
     found = chipset(board)
     limit = found.ram_bytes if ram is None else parse_bytes(ram, "--ram")
     flash_limit = None if flash is None else parse_bytes(flash, "--flash")
-    chip = _chip(model, physics, preset, not no_weights).reduced(reservoir, compact, kept_terms, no_network)
-    chip = chip.forgetting(forget)
+    fitted = _chip(model, physics, preset, not no_weights)
+    chip = fitted.reduced(reservoir, compact, kept_terms, no_network).forgetting(forget)
     memory = native.memory(chip.config, "float32")
     built, notes = _built(chip, board, _prefix(model))
     rest = built.ram_bytes - memory["total"] - STACK_RESERVED if built else 0
@@ -73,7 +73,7 @@ def size(
     print_table(
         [*_rows(memory, built, rest, needed), ("saved state", f"{saved:>9,} (two slots of it)"), *costs.items()]
     )
-    lines = notes + silence + idle_network(chip)
+    lines = notes + silence + network_advice(fitted, chip)
     if limit is not None:
         lines.append(_told(needed, limit, "RAM"))
         lines += [] if in_ram else fitting(chip, limit - (needed - memory["total"]), limit)

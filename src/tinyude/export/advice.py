@@ -13,8 +13,16 @@ def arena_bytes(chip: Chip) -> int:
     return native.memory(chip.config, "float32")["total"]
 
 
-def idle_network(chip: Chip) -> list[str]:
-    """A line when the fit left the network out and the chip would carry it all the same."""
+def network_advice(fitted: Chip, chip: Chip) -> list[str]:
+    """A line when the chip would carry a network that the fit left out, or lacks one that it stands on.
+
+    fitted: as the model has it, before anything was left out.
+    """
+    if fitted.start is not None and fitted.start.network_on.any() and not chip.config.hidden:
+        return [
+            "warning: the fitted model uses its network, which --no-network leaves out: the board starts from less "
+            "than the fit found. Fit again with --network kernel or none."
+        ]
     if chip.start is None or not chip.config.hidden or chip.start.network_on.any():
         return []
     if not (chip.config.library_terms or chip.config.parameters):

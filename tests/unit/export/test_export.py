@@ -16,7 +16,7 @@ from tinyude.boards.toolchains import BOARDS
 from tinyude.cli.app import app, main
 from tinyude.errors import TinyUDEError
 from tinyude.export import TARGETS, Chip, chip_of_model, chip_of_physics, export_files, write_folder
-from tinyude.export.advice import STEP, arena_bytes, fitting, idle_network
+from tinyude.export.advice import STEP, arena_bytes, fitting, network_advice
 from tinyude.export.core_files import core_files
 from tinyude.export.footprint import Footprint
 from tinyude.export.sources import prefix_of
@@ -262,12 +262,14 @@ def test_fitting_says_when_nothing_fits(chip: Chip) -> None:
     assert line.startswith("Nothing fits 1 kB: the smallest arena is")
 
 
-def test_idle_network_tells_what_it_costs(chip: Chip) -> None:
+def test_network_advice_tells_what_an_idle_one_costs(chip: Chip) -> None:
     assert chip.start is not None
     off = replace(chip, start=replace(chip.start, network_on=np.zeros(1)))
     saved = arena_bytes(chip) - arena_bytes(chip.without_network())
-    assert idle_network(off) == [f"The fit left the network out; --no-network saves {saved:,} bytes of RAM."]
-    assert idle_network(replace(chip, start=replace(chip.start, network_on=np.ones(1)))) == []
+    assert network_advice(off, off) == [f"The fit left the network out; --no-network saves {saved:,} bytes of RAM."]
+    used = replace(chip, start=replace(chip.start, network_on=np.ones(1)))
+    assert network_advice(used, used) == []
+    assert "which --no-network leaves out" in network_advice(used, used.without_network())[0]
 
 
 def test_deepest_stack_follows_pointers_and_survives_cycles(tmp_path: Path) -> None:
