@@ -118,7 +118,7 @@ def _fit(physics: Physics, stream: Stream, options: Options) -> BatchResult:
     if work.carried:
         raw = raw.shifted(fits)
         fits = raw.corrected(fits).rough()
-    work, found, chi2 = _settled(raw, fits)
+    work, found, chi2 = _along_what_was_found(raw, fits)
     candidates = []
     for name, states in combinations(found):
         model = make_model(moved, work.on, work.sees, work.rotating, work.targets, states, errors)
@@ -128,7 +128,7 @@ def _fit(physics: Physics, stream: Stream, options: Options) -> BatchResult:
     return BatchResult(candidates, work.targets, work.observed, chi2, work.holds, deficient)
 
 
-def _settled(
+def _along_what_was_found(
     raw: Regression, fits: dict[int, StateFit]
 ) -> tuple[Regression, dict[int, list[StateFit]], dict[int, float]]:
     """The windows with node states that follow what was found, what may be offered there, and what the best leaves.
