@@ -18,7 +18,7 @@ from tinyude.model.probes import characteristic_seconds, run_errors, unseen_runs
 from tinyude.model.result import FitResult, learner_part
 from tinyude.model.simulation import outside
 from tinyude.model.windows import Windows
-from tinyude.model.wrong_physics import changes
+from tinyude.model.wrong_physics import AS_WELL, changes, left_by
 from tinyude.model.wrong_values import addends, look_alikes, net_values, wrong_values
 from tinyude.physics import Physics
 from tinyude.reference.numeric.elementary import TWO_PI
@@ -30,6 +30,7 @@ TOGETHER = 1e-6  # of the variance of standardised signals: what is left when th
 FEWEST = 20  # windows that figures can be made of
 SHORTEST = 4  # samples, half of a window: the sample rate is low for the motion
 STEEP = 0.1  # of the largest slope of an input: where its slope can be seen to act
+HARDLY_ANY = 0.1  # of how far a rate is off: what a lag leaves of that (a long one is no shift alone)
 STUCK = 25  # equal samples in a row that a moving sensor does not give
 
 
@@ -271,8 +272,10 @@ def _lags(model: Model, seen: Windows, field: Array, shifts: Mapping[str, Sequen
         if names[state] in shifts and names[rate] in shifts:
             (ahead, doubt), (other, more) = shifts[names[state]], shifts[names[rate]]
             lag, error = _pooled((lag, error), (ahead - other, float(np.hypot(doubt, more))))
-        if state in model.on:  # a term that its equation lacks would look like a lag
-            lag = 0.0
+        if state in model.on:  # a term that its equation lacks may look like a lag, which then explains less
+            left = float(np.linalg.norm(target - scale * seen.seen(field[:, [state]], state)[:, 0]))
+            most = max(AS_WELL * left, HARDLY_ANY * left_by(rates[:, None], target))
+            lag = lag if left_by(np.column_stack([rates, slope]), target) < most else 0.0
         found.append(Lag(names[state], names[rate], lag, error, factor, factor_error))
     return found
 

@@ -15,7 +15,6 @@ from tinyude.model.physics_findings import (
     SURE,
     changed_physics,
     jumped_dynamics,
-    learned_definitions,
     wrong_inputs,
     wrong_rates,
     wrong_sizes,
@@ -291,7 +290,7 @@ def _notes(evidence: Evidence) -> Iterator[Reason]:
 
 
 RULES: tuple[Callable[[Evidence], Iterator[Reason]], ...] = (
-    _room, changed_physics, jumped_dynamics, wrong_rates, learned_definitions, wrong_terms, wrong_inputs, _inputs,
+    _room, changed_physics, jumped_dynamics, wrong_rates, wrong_terms, wrong_inputs, _inputs,
     _free_runs, _unexplained, _innovations, wrong_sizes, _parameters, _excitation, sensor_findings, _coverage, _notes,
 )  # fmt: skip
 

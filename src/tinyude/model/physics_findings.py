@@ -11,7 +11,6 @@ from tinyude.model.wrong_physics import SAME_FACTOR, factor_name
 from tinyude.model.wrong_values import Net
 
 SURE = 5.0  # standard errors
-DISAGREE = 1.5  # times the noise: a rate that is not the derivative of its position
 LATE = 0.25  # sample periods
 UNITS_OFF, UNITS_FAR_OFF = 30.0, 300.0  # times; beyond the second whatever balances it
 FAR_TOO_SMALL = 100.0  # times: what is known is of no use there; a length in mm makes it 1000 times smaller
@@ -70,18 +69,6 @@ def wrong_rates(evidence: Evidence) -> Iterator[Reason]:
             yield Reason(
                 CAUTION, f"{late} lags {abs(lag.seconds) * 1e3:.2g} ms behind the other channel.",
                 "Shift it by that much before fitting.", "late",
-            )  # fmt: skip
-
-
-def learned_definitions(evidence: Evidence) -> Iterator[Reason]:
-    """dx/dt = v of two sensors needs nothing learned: where it does, the sensors disagree."""
-    for lag in evidence.lags:
-        left = evidence.unexplained.get(lag.state)
-        if left is not None and left.known > DISAGREE * max(left.share, left.floor):
-            yield Reason(
-                CAUTION, f"d({lag.state})/dt is {lag.rate} by definition, but {percent(left.known)} of it had to be "
-                f"learned; noise accounts for {percent(left.floor)}.",
-                f"Check the timing, the filters and the units of {lag.state} and {lag.rate}.", "late",
             )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import tinyude as tu
 from tinyude.model.dynamics import known_dynamics
-from tinyude.model.evidence import Evidence, Innovations, Lag, Unexplained
+from tinyude.model.evidence import Evidence, Innovations, Unexplained
 from tinyude.model.input_effects import InputEffect
 from tinyude.model.probes import RunErrors
 from tinyude.model.simulation import free_run
@@ -210,16 +210,6 @@ COLOURED = Innovations((0.6, "x"), (0.0, "", ""), 0.04)
             {"nets": [Net("x", "u", 30.0, -29.9, 0.1, 0.4, True)], "unexplained": {"x": Unexplained(0.01, 4.0, 0.009)}},
             "caution",
             "against your +30 u: learning cancels your term",
-        ),
-        (
-            {"lags": [Lag("x", "v", 0.0, 0.1, 1.0, 0.1)], "unexplained": {"x": Unexplained(0.05, 0.11, 0.05)}},
-            "caution",
-            "d(x)/dt is v by definition, but 11 % of it had to be learned",
-        ),
-        (
-            {"lags": [Lag("x", "v", 0.0, 0.1, 1.0, 0.1)], "unexplained": {"x": Unexplained(0.05, 0.06, 0.05)}},
-            "good",
-            "",
         ),
         ({"effects": [InputEffect("x", "u", 5.6, 0.1, 0.4)]}, "caution", "u acts 5.6 times as strongly as you state"),
         ({"effects": [InputEffect("x", "u", -1.0, 0.1, 0.4)]}, "caution", "u acts the other way round"),
