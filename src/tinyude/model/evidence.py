@@ -16,6 +16,8 @@ from tinyude.model.wrong_values import Addend, Net
 
 Array = NDArray[Any]
 
+NEAR_NOISE = 2.0  # times the noise up to which nothing is left to explain
+
 
 @dataclass(frozen=True)
 class Unexplained:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tinyude.model.evidence import Evidence
+from tinyude.model.evidence import NEAR_NOISE, Evidence
 from tinyude.model.quantities import percent, seconds, times
 from tinyude.model.reason import BAD, CAUTION, Reason
 from tinyude.model.wrong_physics import SAME_FACTOR, factor_name
@@ -178,8 +178,12 @@ def wrong_sizes(evidence: Evidence) -> Iterator[Reason]:
         own = [addend.needed for addend in evidence.addends if addend.state == state]
         balanced = bool(own) and max(own) < ADDEND_NEEDED and known < UNITS_FAR_OFF * rate  # by what was learned
         if known > UNITS_OFF * rate > 0.0 and not balanced:
+            left = evidence.unexplained.get(state)
+            explained = left is not None and left.over_noise < NEAR_NOISE  # a gain that was missing beside a loss
             yield Reason(
-                BAD, f"The known physics makes d({state})/dt {times(known / rate)} times as large as the data do.",
+                CAUTION if explained else BAD,
+                f"The known physics makes d({state})/dt {times(known / rate)} times as large as the data do"
+                + ("; what was learned balances it." if explained else "."),
                 "Check the units, of time too (milliseconds: [time] scale = 0.001; degrees: scale = 0.0174533).",
                 "units",
             )  # fmt: skip

@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from tinyude.model.evidence import Evidence
+from tinyude.model.evidence import NEAR_NOISE, Evidence
 from tinyude.model.findings import held_back_runs, judged_horizon, reasons
 from tinyude.model.quantities import percent, seconds
 from tinyude.model.reason import BAD, CAUTION, GOOD, NOTE, Reason
 
 STATUSES = (GOOD, CAUTION, BAD)
 OF_THE_RECORD = ("free run", "unexplained", "worse", "short", "held out", "rejected")  # kinds that each record has anew
-NEAR_NOISE = 2.0  # times the noise up to which nothing is left to explain
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from dataclasses import replace
 import numpy as np
 
 from tinyude.model.candidate import Candidate
+from tinyude.model.evidence import NEAR_NOISE
 from tinyude.model.model import Model
-from tinyude.model.verdict import NEAR_NOISE
 from tinyude.refinement.estimate import Estimate, Setup, likeliest
 from tinyude.refinement.stretches import Batch
 
