@@ -17,6 +17,8 @@ INPUTS = (
 )  # fmt: skip
 LOOKED_AT = 5000  # rows
 EQUAL = 1e-3  # spread of a clock's steps over their mean
+HELD = 0.8  # share of rows that repeat the row before them
+STEP = 0.1  # a usual step over the column's range: far more than one code or one update of a sensor
 CLOCKS = {"s": 1.0, "sec": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0}
 
 
@@ -37,7 +39,9 @@ def physics_template(table: Mapping[str, Any], log: str, time: str | None = None
     names, stamped = list(table), time is not None
     time = time or next((n for n in names if re.sub(r"[^a-z_]", "", _bare(n).lower()) in TIMES), None) or _steady(table)
     signals = [n for n in names if n != time]
-    inputs = [n for n in signals if any(word in re.split(r"[^a-z]+", n.lower()) for word in INPUTS)]
+    named = [n for n in signals if any(word in re.split(r"[^a-z]+", n.lower()) for word in INPUTS)]
+    stepped = [n for n in signals if n not in named and _stepped(table[n])]
+    inputs = [n for n in signals if n in named or n in stepped]
     states = [n for n in signals if n not in inputs] or signals
     inputs = [n for n in inputs if n not in states]
     called = _identifiers(signals)
@@ -52,7 +56,8 @@ def physics_template(table: Mapping[str, Any], log: str, time: str | None = None
     lines += [f"{called[n]} = {_column(n)}" for n in states]
     if inputs:
         lines += ["", "[inputs]  # what drives the system; where you know how, use it in an equation above"]
-        lines += [f"{called[n]} = {_column(n)}" for n in inputs]
+        note = "  # guess: it holds its value and jumps, as a command does"
+        lines += [f"{called[n]} = {_column(n)}{note if n in stepped else ''}" for n in inputs]
     lines += [
         "",
         "[parameters]  # constants of the equations",
@@ -86,6 +91,15 @@ def _steady(table: Mapping[str, Any]) -> str | None:
         if len(steps) > 2 and np.all(steps > 0.0) and np.std(steps) < EQUAL * np.mean(steps):
             return name
     return None
+
+
+def _stepped(values: Any) -> bool:
+    """Whether a column mostly repeats itself and otherwise jumps, as a command does and no state."""
+    column = np.asarray(values, dtype=np.float64)[:LOOKED_AT]
+    column = column[np.isfinite(column)]
+    steps = np.abs(np.diff(column))
+    moves = steps[steps > 0.0]
+    return len(moves) > 1 and len(moves) < (1.0 - HELD) * len(steps) and np.median(moves) > STEP * np.ptp(column)
 
 
 def _identifiers(names: Sequence[str]) -> dict[str, str]:

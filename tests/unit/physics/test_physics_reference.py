@@ -62,3 +62,12 @@ def test_physics_template_finds_the_clock_by_name_unit_or_steps(name: str, step:
     assert line in clock
     assert ("scale" in clock) == ("scale" in line)
     assert 'level = "0"' in text
+
+
+def test_physics_template_takes_what_holds_and_jumps_for_an_input_and_codes_of_a_sensor_for_a_state() -> None:
+    rows = np.arange(1000)
+    coded = np.round(40.0 * np.sin(0.005 * rows)) / 40.0
+    steps = np.repeat([0.0, 3.0, 1.0, 2.5, 0.5, 4.0, 1.5, 3.5, 0.2, 2.0], 100)
+    text = physics_template({"t": 0.01 * rows, "pump": steps, "level": coded}, "log.csv")
+    inputs = text.partition("[inputs]")[2].partition("[parameters]")[0]
+    assert "pump" in inputs and "level" not in inputs and 'level = "0"' in text
