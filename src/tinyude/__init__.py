@@ -1,7 +1,7 @@
 """TinyUDE: learn what your model leaves out, from noisy sensor streams, without an ODE solver.
 
-Public names are imported on first use, so that `import tinyude` is cheap. `UDE` is in ude.py, every other name in the
-room that it belongs to; ARCHITECTURE.md has the plan.
+Public names are imported on first use, so that `import tinyude` is cheap. `UDE` is in estimator/ude.py, every
+other name in the folder of its subject; ARCHITECTURE.md describes the layout.
 """
 
 from importlib import import_module
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from tinyude import baselines, fleet, systems
     from tinyude.baselines import MultipleShooting
     from tinyude.data import datasets
+    from tinyude.estimator.ude import UDE, load
     from tinyude.physics import Parameter, Physics
-    from tinyude.ude import UDE, load
 
 __version__ = "0.1.0"
 __all__ = [
@@ -33,11 +33,11 @@ __all__ = [
 ]
 
 _LOCATION = {  # public name: where it is defined; a module by its own name
-    "UDE": "tinyude.ude",
+    "UDE": "tinyude.estimator.ude",
     "MultipleShooting": "tinyude.baselines",
     "Parameter": "tinyude.physics",
     "Physics": "tinyude.physics",
-    "load": "tinyude.ude",
+    "load": "tinyude.estimator.ude",
     "datasets": "tinyude.data.datasets",
     "baselines": "tinyude.baselines",
     "fleet": "tinyude.fleet",

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from engines import both_engines, needs_core, states_after
 
-from tinyude.boards.memory_presets import board_config
+from tinyude.export.boards.memory_presets import board_config
 from tinyude.physics.library import default_terms, linear_terms
 from tinyude.systems import pendulum
 from tinyude.training.restart import restart

@@ -2,8 +2,8 @@
 
 import pytest
 
+from tinyude.estimator.ude import UDE
 from tinyude.experiments.rigs import make_rig
-from tinyude.ude import UDE
 
 
 @pytest.mark.filterwarnings("ignore::tinyude.TinyUDEWarning")

@@ -15,11 +15,11 @@ import sympy as sp
 
 import tinyude as tu
 from tinyude import native
-from tinyude.boards.memory_presets import board_config
-from tinyude.boards.toolchains import compile_objects
 from tinyude.errors import TinyUDEError
 from tinyude.experiments import emulator
 from tinyude.experiments.emulator import BoardRun, CoreLibrary
+from tinyude.export.boards.memory_presets import board_config
+from tinyude.export.boards.toolchains import compile_objects
 from tinyude.export.codegen import config_header
 from tinyude.export.wire import LONGEST_SLICE
 from tinyude.physics.library import default_terms

@@ -9,7 +9,7 @@ import pytest
 from tool_calls import call
 
 import tinyude as tu
-from tinyude.boards.memory_presets import board_config
+from tinyude.export.boards.memory_presets import board_config
 from tinyude.export.codegen import c_source, config_header
 from tinyude.training.known import known_programs
 

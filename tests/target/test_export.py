@@ -14,9 +14,9 @@ from tool_calls import call
 
 import tinyude as tu
 from tinyude import native
-from tinyude.boards import toolchains as boards
 from tinyude.experiments import emulator
 from tinyude.export import TARGETS, Chip, chip_of_model, export_files, write_folder
+from tinyude.export.boards import toolchains as boards
 from tinyude.export.estimate import PROCESSORS, estimates
 from tinyude.export.footprint import STACK_RESERVED, build_image, footprint, image_footprint, missing_for
 from tinyude.export.wire import fifo_depth

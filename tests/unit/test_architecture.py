@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import tinyude as tu
-from tinyude.boards.memory_presets import board_config
 from tinyude.cli.fit import fit
+from tinyude.export.boards.memory_presets import board_config
 from tinyude.physics.library import linear_terms
 from tinyude.training.engines import ReferenceLearner
 from tinyude.training.known import known_functions

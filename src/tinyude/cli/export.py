@@ -10,11 +10,11 @@ import typer
 from tinyude import native
 from tinyude.cli.console import print_lines, print_table, refuse_unwritable, write_json, wrote
 from tinyude.cli.options import Compact, Forget, JsonFile, KeptTerms, NoNetwork, NoWeights, Reservoir
+from tinyude.estimator.ude import load
 from tinyude.export import TARGETS, chip_of_model, export_files, write_folder
 from tinyude.export.advice import network_advice
 from tinyude.export.fmu import write_fmu
 from tinyude.export.sources import prefix_of
-from tinyude.ude import load
 
 
 def export(

@@ -29,13 +29,13 @@ from tinyude.data.logs import Columns, iter_log, log_stream
 from tinyude.data.streams import Stream
 from tinyude.data.tables import first_numbers
 from tinyude.errors import TinyUDEError, TinyUDEWarning, printable
+from tinyude.estimator.ude import UDE
 from tinyude.model.equations import found_lines
 from tinyude.model.line_wrapping import wrapped
 from tinyude.model.quantities import percent, seconds
 from tinyude.model.validation import LONGEST, VALID_ERROR, longest_stretch, validate
 from tinyude.physics.file import PhysicsFile, fit_settings, load_physics_file
 from tinyude.report.sentences import diagnostics_table, joined
-from tinyude.ude import UDE
 
 
 def fit(

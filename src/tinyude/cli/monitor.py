@@ -94,9 +94,9 @@ def numbers_of(data: bytes, history: History) -> tuple[Any, int]:
 
     if data.lstrip()[:1] == b"{":
         return read_model_json(data)
+    from tinyude.estimator.ude import load
     from tinyude.export import chip_of_model
     from tinyude.export.wire import fingerprint, model_numbers
-    from tinyude.ude import load
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "sent.tinyude"

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from tinyude.cli.console import refuse_unwritable, write_text
-from tinyude.ude import load
+from tinyude.estimator.ude import load
 
 
 def report(

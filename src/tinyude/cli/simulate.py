@@ -13,11 +13,11 @@ from tinyude.cli.options import JsonFile
 from tinyude.data.log import Log
 from tinyude.data.logs import Columns, read_log
 from tinyude.errors import TinyUDEError
+from tinyude.estimator.ude import load
 from tinyude.model.quantities import percent
 from tinyude.model.start_state import state_at
 from tinyude.model.validation import run_scores
 from tinyude.physics.file import load_physics_file
-from tinyude.ude import load
 
 MOST_STEPS = 5_000_000
 

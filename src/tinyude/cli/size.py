@@ -9,19 +9,19 @@ from typing import Annotated, Any
 import typer
 
 from tinyude import native
-from tinyude.boards import toolchains as boards
-from tinyude.boards.chipsets import CHIPSETS, chipset, parse_bytes
 from tinyude.cli.console import print_lines, print_table, refuse_unwritable, write_json
 from tinyude.cli.options import Compact, Forget, JsonFile, KeptTerms, NoNetwork, NoWeights, Preset, Reservoir
 from tinyude.errors import TinyUDEError
+from tinyude.estimator.ude import load
 from tinyude.export import Chip, chip_of_model, chip_of_physics
 from tinyude.export.advice import fitting, network_advice
+from tinyude.export.boards import toolchains as boards
+from tinyude.export.boards.chipsets import CHIPSETS, chipset, parse_bytes
 from tinyude.export.footprint import PREFIX, STACK_RESERVED, Footprint, footprint, missing_for
 from tinyude.export.life import build_life, count_life, missing_for_life, probe_rows
 from tinyude.export.sources import check_prefix, prefix_of
 from tinyude.physics.file import load_physics_file
 from tinyude.systems import pendulum
-from tinyude.ude import load
 
 
 def size(

@@ -21,7 +21,7 @@ from tinyude.training.presets import PRESETS
 from tinyude.training.seed import check_random_state
 
 if TYPE_CHECKING:
-    from tinyude.ude import UDE
+    from tinyude.estimator.ude import UDE
 
 HIDDEN = (16, 16)  # layer sizes of the perceptron
 MAX_HIDDEN, MAX_UNITS = 3, 256

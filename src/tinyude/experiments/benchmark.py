@@ -19,16 +19,16 @@ from tinyude import native
 from tinyude.baselines import MultipleShooting
 from tinyude.baselines.diffrax_shooting import DiffraxShooting
 from tinyude.baselines.diffrax_shooting import missing as missing_for_diffrax
-from tinyude.boards.memory_presets import board_config
+from tinyude.estimator.ude import UDE
 from tinyude.experiments import emulator
 from tinyude.experiments.cost_curve import cost_curve
+from tinyude.export.boards.memory_presets import board_config
 from tinyude.physics.library import default_terms
 from tinyude.reference.config import Config
 from tinyude.systems import pendulum
 from tinyude.systems.system import System
 from tinyude.training.engines import ReferenceLearner
 from tinyude.training.known import KnownPrograms, known_functions, known_programs
-from tinyude.ude import UDE
 
 Figures = dict[str, Any]
 Moved = Callable[[int, int], None]

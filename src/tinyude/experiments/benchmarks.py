@@ -15,9 +15,9 @@ from matplotlib.figure import Figure
 
 from tinyude.baselines import GreyBox
 from tinyude.errors import TinyUDEError
+from tinyude.estimator.ude import UDE
 from tinyude.experiments.experiment import Config, Outcome, Result, Summary, Table, Unit, number
 from tinyude.physics import Parameter, Physics
-from tinyude.ude import UDE
 
 NAME = "benchmarks"
 TITLE = "Public benchmarks: Silverbox and cascaded tanks"

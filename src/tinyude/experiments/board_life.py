@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tinyude import native
+from tinyude.estimator.ude import UDE
 from tinyude.experiments.experiment import Table
 from tinyude.export import Chip, chip_of_model, chip_of_physics
 from tinyude.export.life import MIPS, Life, build_life, count_life, pace_life
 from tinyude.physics import Physics
 from tinyude.systems import pendulum
-from tinyude.ude import UDE
 
 Array = NDArray[Any]
 Moved = Callable[[int, int], None]

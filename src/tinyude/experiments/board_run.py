@@ -11,10 +11,10 @@ import numpy as np
 import sympy as sp
 
 from tinyude import native
-from tinyude.boards.memory_presets import SMALL_STACK_BYTES, board_config
 from tinyude.experiments import emulator
 from tinyude.experiments.experiment import Config, Result
 from tinyude.experiments.fits import make_system
+from tinyude.export.boards.memory_presets import SMALL_STACK_BYTES, board_config
 from tinyude.physics.library import linear_terms
 from tinyude.reference.config import Config as LearnerConfig
 from tinyude.systems import System

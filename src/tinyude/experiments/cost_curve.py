@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tinyude import native
-from tinyude.boards.memory_presets import board_config
+from tinyude.export.boards.memory_presets import board_config
 from tinyude.physics import Physics
 from tinyude.report.figures import save_figure
 from tinyude.training.known import known_programs

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.stats import binom
 
+from tinyude.estimator.ude import UDE
 from tinyude.experiments.experiment import Config, Outcome, Result, Summary, Table, Unit, percent
 from tinyude.physics import Parameter, Physics
 from tinyude.systems import pendulum
-from tinyude.ude import UDE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tinyude.estimator.ude import UDE
 from tinyude.model.quantities import percent
 from tinyude.model.validation import free_run
 from tinyude.report import collect
 from tinyude.report.sentences import kilobytes
 from tinyude.systems import pendulum
-from tinyude.ude import UDE
 
 UNITS = {"theta": "rad", "omega": "rad/s"}
 FRESH_START = (-0.9, 2.2)  # of the free run: a motion that is not in the record

@@ -11,7 +11,6 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tinyude.boards.memory_presets import SMALL
 from tinyude.experiments import emulator
 from tinyude.experiments.board_run import CORE, run_device, size_bytes
 from tinyude.experiments.cycles import MICROAMPERE_A_MEGAHERTZ, MICROJOULE_A_CYCLE, VOLT, run_cycles
@@ -31,6 +30,7 @@ from tinyude.experiments.experiment import (
     stats,
 )
 from tinyude.experiments.fits import NOISES
+from tinyude.export.boards.memory_presets import SMALL
 from tinyude.report.figures import BLUE, GREY, INK, ORANGE, styled
 
 NAME = "device"

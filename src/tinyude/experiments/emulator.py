@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tinyude import native
-from tinyude.boards.toolchains import (
+from tinyude.errors import TinyUDEError
+from tinyude.export.boards.toolchains import (
     BOARDS,
     Board,
     board,
@@ -27,7 +28,6 @@ from tinyude.boards.toolchains import (
     missing_emulator,
     missing_tools,
 )
-from tinyude.errors import TinyUDEError
 from tinyude.export.codegen import c_source, config_header
 from tinyude.export.footprint import HOT
 from tinyude.reference.config import Config

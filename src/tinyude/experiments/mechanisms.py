@@ -11,7 +11,6 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from tinyude import native
-from tinyude.boards.memory_presets import board_config
 from tinyude.experiments.drawing import panels
 from tinyude.experiments.experiment import (
     Config,
@@ -25,6 +24,7 @@ from tinyude.experiments.experiment import (
     ratio,
     select,
 )
+from tinyude.export.boards.memory_presets import board_config
 from tinyude.physics.library import default_terms
 from tinyude.report.figures import styled
 from tinyude.systems import System, double_pendulum, pendulum

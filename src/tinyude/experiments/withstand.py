@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tinyude import native
+from tinyude.estimator.ude import UDE
 from tinyude.experiments.experiment import Config, Outcome, Result, Summary, Table, Unit, number
 from tinyude.export.chip import Chip, chip_of_model
 from tinyude.model.dynamics import known_dynamics
@@ -19,7 +20,6 @@ from tinyude.physics import Physics
 from tinyude.physics.library import given_terms
 from tinyude.reference.signal.gates import REASONS
 from tinyude.training.resume import with_terms
-from tinyude.ude import UDE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

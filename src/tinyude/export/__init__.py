@@ -1,7 +1,8 @@
 """From a fitted model to a folder that a firmware engineer builds as it is, and to other tools.
 
-`codegen` writes programs as C, `chip` sizes the learner, `packages` and `folder` write it, `footprint` and `stack` tell
-what it takes; `*_model` and `fmu` are the model in CasADi, JAX, SymPy, python-control and FMI.
+`codegen` writes programs as C, `chip` sizes the learner, `packages` and `folder` write it, `footprint` and `stack`
+measure flash, RAM and stack, `boards` holds tool chains and chipsets; `*_model` and `fmu` are the model in CasADi, JAX,
+SymPy, python-control and FMI.
 """
 
 from tinyude.export.chip import Chip, chip_of_model, chip_of_physics

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tinyude import native
-from tinyude.boards.chipsets import KILO
+from tinyude.export.boards.chipsets import KILO
 from tinyude.export.chip import Chip
 
 STEP = 32  # reservoir entries

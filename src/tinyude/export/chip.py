@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import sympy as sp
 
-from tinyude.boards.memory_presets import board_config
 from tinyude.errors import TinyUDEError
+from tinyude.export.boards.memory_presets import board_config
 from tinyude.model.kernel import KernelNetwork
 from tinyude.model.result import learner_part
 from tinyude.physics import Physics
@@ -23,7 +23,7 @@ from tinyude.training.presets import PRESETS, chip_config
 from tinyude.training.resume import start_model, with_terms
 
 if TYPE_CHECKING:
-    from tinyude.ude import UDE
+    from tinyude.estimator.ude import UDE
 
 STRIDE = 10  # most ticks between the windows of a live stream, which never runs out of them,
 WINDOW_SECONDS = 0.01  # where it is not slower,

@@ -8,7 +8,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from tinyude.boards.toolchains import ARM, board, call, compile_objects, link, linked_bytes, missing_tools
+from tinyude.export.boards.toolchains import ARM, board, call, compile_objects, link, linked_bytes, missing_tools
 from tinyude.export.chip import Chip
 from tinyude.export.core_files import firmware_file
 from tinyude.export.folder import write_folder

@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tinyude.boards.toolchains import call, emulator_command, missing_emulator
 from tinyude.errors import TinyUDEError
+from tinyude.export.boards.toolchains import call, emulator_command, missing_emulator
 from tinyude.export.chip import Chip
 from tinyude.export.core_files import firmware_file
 from tinyude.export.folder import write_folder

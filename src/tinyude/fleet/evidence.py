@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tinyude.ude import UDE
+from tinyude.estimator.ude import UDE
 
 TERM, PARAMETER = "term", "parameter"
 

@@ -13,6 +13,7 @@ import polars as pl
 
 import tinyude
 from tinyude.errors import TinyUDEError
+from tinyude.estimator.ude import UDE
 from tinyude.fleet import choice
 from tinyude.fleet.choice import Progress
 from tinyude.fleet.cluster import connected, results
@@ -24,7 +25,6 @@ from tinyude.fleet.work import FAILED, OK, Recipe, fit_unit, write_report
 from tinyude.physics import Physics
 from tinyude.physics.file import PhysicsFile, load_physics_file
 from tinyude.physics.library import given_terms
-from tinyude.ude import UDE
 
 NO_REPORTS, FLAGGED_REPORTS, ALL_REPORTS = "none", "flagged", "all"
 

@@ -22,8 +22,8 @@ import pyarrow.parquet as pq
 
 from tinyude.data.whole_file import write_whole
 from tinyude.errors import TinyUDEError
+from tinyude.estimator.ude import UDE
 from tinyude.fleet.paths import Unit
-from tinyude.ude import UDE
 
 AT_ONCE = 1000  # results that are read together: some megabytes
 _TERM = pa.struct(

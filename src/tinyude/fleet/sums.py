@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from tinyude.data.grid import Run
 from tinyude.data.streams import Stream
 from tinyude.errors import TinyUDEError
+from tinyude.estimator.ude import UDE
 from tinyude.fleet.windows import good_windows, window_jets
 from tinyude.model.result import learner_part
 from tinyude.physics import Physics
@@ -26,7 +27,6 @@ from tinyude.reference.signal.nodes import nodes_gauss, nodes_intervals
 from tinyude.reference.signal.window import Window, window_make
 from tinyude.reference.state import Known
 from tinyude.training.known import known_functions
-from tinyude.ude import UDE
 
 Array = NDArray[Any]
 

@@ -20,11 +20,11 @@ import tinyude
 from tinyude.data.logs import Columns, log_stream
 from tinyude.data.streams import Stream
 from tinyude.errors import TinyUDEError
+from tinyude.estimator.ude import UDE
 from tinyude.fleet.evidence import coefficient_rows, unit_figures
 from tinyude.fleet.paths import Unit
 from tinyude.fleet.store import Store, report_path
 from tinyude.physics.file import PhysicsFile
-from tinyude.ude import UDE
 
 OK, FAILED = "ok", "failed"
 
@@ -182,8 +182,8 @@ def _lost_key(unit: Unit, recipe: Recipe) -> str:
 
 def write_report(model: str, store: Store) -> None:
     """The report page of a stored model, beside the fleet's page."""
+    from tinyude.estimator.ude import load
     from tinyude.report import collect, render
-    from tinyude.ude import load
 
     with tempfile.TemporaryDirectory(prefix="tinyude-") as folder:
         here = Path(folder) / "model.tinyude"

@@ -14,9 +14,9 @@ from typer.testing import CliRunner
 from tinyude.cli import app as cli
 from tinyude.cli.app import app, main
 from tinyude.cli.console import wrote
+from tinyude.estimator.ude import UDE
 from tinyude.experiments import demo
 from tinyude.systems import pendulum
-from tinyude.ude import UDE
 
 RIG = """
 [states]

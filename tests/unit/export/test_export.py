@@ -11,17 +11,17 @@ from typer.testing import CliRunner
 
 import tinyude as tu
 from tinyude import native
-from tinyude.boards.chipsets import CHIPSETS, chipset, parse_bytes
-from tinyude.boards.toolchains import BOARDS
 from tinyude.cli.app import app, main
 from tinyude.errors import TinyUDEError
+from tinyude.estimator.ude import load
 from tinyude.export import TARGETS, Chip, chip_of_model, chip_of_physics, export_files, write_folder
 from tinyude.export.advice import STEP, arena_bytes, fitting, network_advice
+from tinyude.export.boards.chipsets import CHIPSETS, chipset, parse_bytes
+from tinyude.export.boards.toolchains import BOARDS
 from tinyude.export.core_files import core_files
 from tinyude.export.footprint import Footprint
 from tinyude.export.sources import prefix_of
 from tinyude.export.stack import deepest_stack, read_call_graph
-from tinyude.ude import load
 
 pytestmark = pytest.mark.skipif(not native.available(), reason="an arena's size needs the compiled core")
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import sympy as sp
 
+from tinyude.estimator.ude import UDE
 from tinyude.model.diagnostics import network_share
 from tinyude.model.equations import describe, equation_lines, interval_factor, term_table
 from tinyude.model.line_wrapping import wrapped
@@ -11,7 +12,6 @@ from tinyude.model.model import Model
 from tinyude.physics import Physics
 from tinyude.reference.network.mlp import mlp_count
 from tinyude.systems import pendulum as make_pendulum
-from tinyude.ude import UDE
 
 OMEGA = sp.Symbol("omega", real=True)
 PHYSICS = make_pendulum().physics

@@ -10,8 +10,8 @@ from safetensors import safe_open
 from safetensors.numpy import save as to_bytes
 
 import tinyude as tu
+from tinyude.estimator.ude import UDE, load
 from tinyude.model.file import FORMAT, checksum
-from tinyude.ude import UDE, load
 
 Stream = tuple[float, np.ndarray]
 

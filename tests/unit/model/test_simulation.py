@@ -9,10 +9,10 @@ from scipy.integrate import cumulative_trapezoid
 
 from tinyude import native
 from tinyude.errors import TinyUDEError
+from tinyude.estimator.ude import UDE
 from tinyude.model.dynamics import Dynamics, known_dynamics
 from tinyude.model.simulation import RUNAWAY, free_run, free_runs, rollout
 from tinyude.physics import Physics
-from tinyude.ude import UDE
 
 TIMES = np.linspace(0.0, 3.0, 61)
 

@@ -9,6 +9,7 @@ from engines import both_engines, needs_core
 
 from tinyude import native
 from tinyude.errors import TinyUDEError
+from tinyude.estimator.ude import UDE
 from tinyude.export import chip_of_model
 from tinyude.model.dynamics import known_dynamics
 from tinyude.model.simulation import free_run
@@ -16,7 +17,6 @@ from tinyude.physics import Physics
 from tinyude.physics.holds import Hold, learner_holds
 from tinyude.reference.config import Config
 from tinyude.training.known import known_programs
-from tinyude.ude import UDE
 
 pytestmark = needs_core
 PERIOD, DAMPING = 0.01, 0.4

@@ -7,6 +7,7 @@ import pytest
 
 from tinyude.data.log import Log
 from tinyude.errors import TinyUDEError
+from tinyude.estimator.ude import UDE
 from tinyude.model.equations import CONFIDENCE
 from tinyude.model.start_state import state_at
 from tinyude.model.validation import free_run, longest_stretch, run_scores, validate
@@ -16,7 +17,6 @@ from tinyude.report.panels import analysis_cards
 from tinyude.report.sentences import INTERVAL, data_sentence, found_sentences, joined, percent, significant
 from tinyude.report.slices import slice_of
 from tinyude.systems import System, pendulum
-from tinyude.ude import UDE
 
 DIAGNOSTICS = {
     "terms": [{"state": "v", "term": "v", "coefficient": -0.40006, "error": 3e-4, "low": -0.40066, "high": -0.39948}],

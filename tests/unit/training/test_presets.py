@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from tinyude.errors import TinyUDEError
+from tinyude.estimator.ude import UDE
 from tinyude.physics import Physics
 from tinyude.physics.kinematics import (
     free_states,
@@ -13,7 +14,6 @@ from tinyude.physics.kinematics import (
 from tinyude.reference.config import Config
 from tinyude.systems import double_pendulum, pendulum
 from tinyude.training.presets import PRESETS, make_config
-from tinyude.ude import UDE
 
 CHAIN = Physics(["p", "v", "a"], ["v", "a", "-p - a"])
 SYSTEM = {"channels": 2, "channel": (0, 1), "order": (0, 0), "on": (1,), "sees": (0, 1)}

@@ -3,7 +3,7 @@ import pytest
 import sympy as sp
 
 import tinyude as tu
-from tinyude.boards.memory_presets import board_config
+from tinyude.export.boards.memory_presets import board_config
 from tinyude.model.dynamics import known_dynamics
 from tinyude.model.simulation import free_run
 from tinyude.physics.library import harmonic

@@ -10,11 +10,11 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 import tinyude as tu
 from tinyude import native
+from tinyude.estimator.ude import UDE
 from tinyude.model.result import FitResult
 from tinyude.systems.signals import jittered_times
 from tinyude.systems.system import System
 from tinyude.training.batch.fit import batch_fit
-from tinyude.ude import UDE
 
 Stream = tuple[float, np.ndarray]
 QUICK = {"hidden": (), "settings": {"stride": 4}}
