@@ -113,6 +113,8 @@ def _fit_hidden(options: FitOptions, stream: Stream) -> FitResult:
     model = bare_model(physics, stream, options.measured, unseen, on, sees)
     made = {"preset": options.preset, "engine": "refinement", "precision": "float64"}
     result = _refined(options, FitResult(model, made), stream, None)
+    seen = np.sqrt(np.mean(result.states.values**2, axis=0)) + 1e-12  # where a guess stood before
+    result = replace(result, model=replace(result.model, x_scale=seen))
     noise = result.diagnostics["refinement"]["noise"]
     inputs = np.concatenate([run.inputs for run in stream.runs])
     thin = inputs[:: max(1, len(inputs) // LOOKED_AT)]

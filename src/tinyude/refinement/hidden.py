@@ -21,13 +21,15 @@ def bare_model(
     physics: Physics, stream: Stream, measured: Sequence[str] | None, unmeasured: Mapping[str, tuple[float, float]],
     on: tuple[int, ...], sees: tuple[int, ...],
 ) -> Model:  # fmt: skip
-    """The known physics as a model without learned parts, with the scales of a record."""
+    """The known physics as a model without learned parts, with the scales of a record; of a guess with its spread."""
     _, channel, order = measured_map(physics, measured, unmeasured)
     guess = {physics.states.index(name): value for name, (value, _) in unmeasured.items()}
     records = records_of(stream)
     states = np.concatenate([rough_states(record, channel, order, guess) for record in records])
     inputs = np.concatenate([record.inputs for record in records])
-    x_scale = np.sqrt(np.mean(states**2, axis=0)) + 1e-12
+    width = np.zeros(physics.n_states)
+    width[list(guess)] = [spread for _, spread in unmeasured.values()]
+    x_scale = np.sqrt(np.mean(states**2, axis=0) + width**2) + 1e-12
     learned = len(physics.learned)
     return Model(
         physics=physics, on=on, sees=sees, hidden=(), weights=np.zeros(0), network_on=np.zeros(len(on)),

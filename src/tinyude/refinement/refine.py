@@ -147,7 +147,9 @@ def refine(
     following = tuple(followed_states(records, given.inputs, sensors.holds))
     white = explained(first) and first.batch.rows >= ROWS_AN_UNKNOWN * len(first.unknowns)
     if white:
-        made = _beside(setup, hybrids, richest, first, rows)
+        hybrids, found = _beside(setup, hybrids, richest, first)
+        budget.grant(KEEPING)
+        made = _with_fewer_terms(setup, hybrids, found, richest, rows)
     else:
         budget.grant(SEARCH)
         if streamed is not None and (other := streamed()) is not None:
@@ -176,7 +178,9 @@ def _rows(setup: Setup, richest: Hybrid, records: Sequence[Record], sensors: Sen
     return Rows(everything, reduced(everything, many, longest), few, longest)
 
 
-def _beside(setup: Setup, hybrids: Mapping[str, Hybrid], richest: str, first: Estimate, rows: Rows) -> Structures:
+def _beside(
+    setup: Setup, hybrids: Mapping[str, Hybrid], richest: str, first: Estimate
+) -> tuple[dict[str, Hybrid], dict[str, Estimate]]:
     """Every structure over the stretches of the richest, which explains the rows.
 
     That of the windows is the richest one with other numbers: under the same noise.
@@ -185,6 +189,14 @@ def _beside(setup: Setup, hybrids: Mapping[str, Hybrid], richest: str, first: Es
         name: first if name == richest else estimate_on(setup, own.field, own.unknowns, first, name != "windows")
         for name, own in hybrids.items()
     }
+    return dict(hybrids), found
+
+
+def _with_fewer_terms(
+    setup: Setup, hybrids: Mapping[str, Hybrid], found: Mapping[str, Estimate], richest: str, rows: Rows
+) -> Structures:
+    """These structures, the richest without its weak terms, and held-back runs to compare them on."""
+    first = found[richest]
     fewer = without_weak_terms(setup, hybrids[richest], first, 1.0 - rows.share_unseen(first.batch.rows))
     if fewer is not None:
         hybrids, found = {**hybrids, "fewer terms": fewer[0]}, {**found, "fewer terms": fewer[1]}

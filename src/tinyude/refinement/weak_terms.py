@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,36 +20,49 @@ Array = NDArray[Any]
 def without_weak_terms(setup: Setup, own: Hybrid, found: Estimate, seen: float) -> tuple[Hybrid, Estimate] | None:
     """The structure without terms whose squared distance from 0 is below the price of an unknown; None if all stay.
 
-    One after the other, the weakest first: beside a term that is out the others may be sure. At least one stays.
+    Which they are follows from the information, without a pass; the others are refined anew, and looked at again while
+    work may be done. At least one term stays.
     seen: the share of the record's rows that the estimate saw.
     """
     like, began = found, own
-    while not setup.spent() and (place := _weakest(own, found, seen)) is not None:
-        own = hybrid(_without(own.moved(found.unknowns.values), place))
+    while (weak := _weak(own, found, seen))[0]:
+        own = hybrid(_without(own.moved(weak[1]), weak[0]))
         found = estimate_on(setup, own.field, own.unknowns, like, search=False)
         if not np.isfinite(found.solution.passed.cost):
             return None
+        if setup.spent():
+            break
     return None if own is began else (own, found)
 
 
-def _weakest(own: Hybrid, found: Estimate, seen: float) -> tuple[int, int] | None:
-    """Row and column of the least sure coefficient, if the whole record would not pay for it either."""
-    places = np.argwhere(own.model.coefficients != 0.0)
-    if len(places) < 2:
-        return None
+def _weak(own: Hybrid, found: Estimate, seen: float) -> tuple[list[tuple[int, int]], Array]:
+    """Row and column of every coefficient that the whole record would not pay for, and all values without them.
+
+    One after the other, the least sure first: beside a term that is out the others may be sure. The cost is a quadratic
+    form in the unknowns.
+    """
+    places = [(int(row), int(column)) for row, column in np.argwhere(own.model.coefficients != 0.0)]
     first = len(own.model.physics.learned)
-    coefficients = slice(first, first + len(places))
-    variance = np.diag(information_covariance(found))[coefficients]
-    sure = found.unknowns.values[coefficients] ** 2 / np.maximum(variance, 1e-300)
+    left = list(range(first, first + len(places)))
+    values, covariance = found.unknowns.values.copy(), information_covariance(found)
     price = np.log(found.batch.rows / seen) * seen
-    k = int(np.argmin(sure))
-    return (int(places[k, 0]), int(places[k, 1])) if sure[k] < price else None
+    out: list[tuple[int, int]] = []
+    while len(left) > 1:
+        sure = [values[k] ** 2 / max(covariance[k, k], 1e-300) for k in left]
+        if min(sure) >= price:
+            break
+        k = left.pop(int(np.argmin(sure)))
+        gain = covariance[:, k] / max(covariance[k, k], 1e-300)
+        values, covariance = values - values[k] * gain, covariance - np.outer(gain, covariance[k])
+        out.append(places[k - first])
+    return out, np.where(found.unknowns.positive & (values <= 0.0), found.unknowns.values, values)
 
 
-def _without(model: Model, place: tuple[int, int]) -> Model:
-    """The model without one coefficient, and without shapes that no other term has."""
+def _without(model: Model, places: Sequence[tuple[int, int]]) -> Model:
+    """The model without these coefficients, and without shapes that no other term has."""
     kept = model.coefficients.copy()
-    kept[place] = 0.0
+    for place in places:
+        kept[place] = 0.0
     forms = model.forms or model.terms
     used = {
         symbol.name for form, column in zip(forms, kept.T, strict=True) if column.any() for symbol in form.free_symbols
