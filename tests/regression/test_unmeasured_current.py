@@ -19,4 +19,4 @@ def test_fit_looks_for_friction_where_it_is_and_does_not_call_a_stand_in_good() 
     assert {row["state"] for row in ude.terms_} == {"w"}
     assert ude.verdict_.status != "good"
     free = ude.simulate([0.0, 0.0], t[:500], u[:500])  # a guess of 0 is no scale: any current had diverged at once
-    assert np.sqrt(np.mean((free[:, 0] - speed[:500, 0]) ** 2)) < 0.1 * speed.std()
+    assert np.sqrt(np.mean((free[:, 0] - speed[:500, 0]) ** 2)) < 0.3 * speed.std()
