@@ -79,6 +79,7 @@ def _fit_batch(options: FitOptions, stream: Stream) -> Fit:
         options.measured, options.on, options.sees, library, network, options.keep, options.window, options.hold
     )
     found = batch_fit(options.physics, stream, chosen)
+    options = replace(options, physics=options.physics.with_angles(found.best.model.physics.angles))
     model = found.best.model.with_learned(options.physics.learned)
     config = learner_config(options, stream, model.terms, on=model.on, holds=found.holds)
     weights = mlp_init(config.sizes, rng_seed(config.seed)) if config.hidden else np.zeros(0)

@@ -87,9 +87,15 @@ def residual_states(physics: Physics, on: Sequence[str] | None, preset: str) -> 
 
 def free_states(physics: Physics) -> tuple[str, ...]:
     """States that nothing known bounds: integrals of another that no equation reads, such as the angle of a motor."""
-    read = {symbol.name for rhs in physics.rhs for symbol in rhs.free_symbols}
+    unread, angles = unread_states(physics), physics.angles
     pairs = zip(physics.states, physics.kinematic, strict=True)
-    return tuple(name for name, rate in pairs if rate is not None and name not in read and name not in physics.angles)
+    return tuple(name for name, rate in pairs if rate is not None and name in unread and name not in angles)
+
+
+def unread_states(physics: Physics) -> tuple[str, ...]:
+    """States that no equation reads: what the known physics says is the same wherever they are."""
+    read = {symbol.name for rhs in physics.rhs for symbol in rhs.free_symbols}
+    return tuple(name for name in physics.states if name not in read)
 
 
 def perceptron_columns(physics: Physics, sees: Sequence[str] | None, preset: str) -> tuple[int, ...]:

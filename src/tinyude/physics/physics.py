@@ -39,7 +39,8 @@ class Physics:
         Constants by name. `Parameter(value, learn=True)` is fitted.
     angles : sequence of str, optional
         States that are angles in radians, of which 2 pi more changes nothing. Default: those that enter only as
-        integer multiples inside sin, cos or tan. `[]`: none.
+        integer multiples inside sin, cos or tan. `[]`: none is known. A fit also takes a state for an angle that no
+        equation reads and that rotates, where the record is clearly likelier so.
 
     Raises
     ------
@@ -237,6 +238,24 @@ class Physics:
         other = self.with_parameters({})
         other.parameters = {name: replace(own, learn=name in chosen) for name, own in self.parameters.items()}
         other.learned = tuple(name for name in self.parameters if name in chosen)
+        return other
+
+    def with_angles(self, names: Iterable[str]) -> Physics:
+        """Copy the physics with these of its states as angles, and no others.
+
+        Parameters
+        ----------
+        names : iterable of str
+            Names of states.
+
+        Returns
+        -------
+        Physics
+            The copy.
+        """
+        chosen = set(names)
+        other = self.with_parameters({})
+        other.angles = tuple(name for name in self.states if name in chosen)
         return other
 
     def at_bounds(self) -> list[str]:

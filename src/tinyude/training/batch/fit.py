@@ -110,18 +110,17 @@ def _fit(physics: Physics, stream: Stream, options: Options) -> BatchResult:
         names = [physics.states[i] for i in sorted((*raw.on, *wrong))]
         raw = Regression(physics, stream, replace(raw.options, on=names))
     raw, work, fits = raw.first_pass()
-    moved, errors, deficient = physics, np.zeros(0), 0
+    errors, deficient = np.zeros(0), 0
     if physics.learned:
         ways = [_with_parameters(raw, *learn_parameters(work, fits, beside_terms)) for beside_terms in (True, False)]
         raw, work, fits, errors, deficient = max(ways, key=lambda way: evidence_of(way.fits))
-        moved = work.physics
     if work.carried:
         raw = raw.shifted(fits)
         fits = raw.corrected(fits).rough()
     work, found, chi2 = _along_what_was_found(raw, fits)
     candidates = []
     for name, states in combinations(found):
-        model = make_model(moved, work.on, work.sees, work.rotating, work.targets, states, errors)
+        model = make_model(work.physics, work.on, work.sees, work.rotating, work.targets, states, errors)
         candidates.append(BatchCandidate(name, model, sum(fit.evidence for fit in states.values()), states))
     if not work.options.keep:  # else the first has the terms that were asked for
         candidates.sort(key=lambda candidate: -candidate.evidence)

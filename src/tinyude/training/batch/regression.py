@@ -16,7 +16,7 @@ from tinyude.data.streams import Stream
 from tinyude.errors import TinyUDEError
 from tinyude.physics import Physics
 from tinyude.physics.holds import CLEARLY_LIKELIER, Hold, as_holds, interval_means
-from tinyude.physics.kinematics import residual_states, seen_columns
+from tinyude.physics.kinematics import residual_states, seen_columns, unread_states
 from tinyude.reference.numeric.elementary import TWO_PI
 from tinyude.training.batch.carried_angle import offset_shapes
 from tinyude.training.batch.covariance import Whitener, noise_rows
@@ -99,8 +99,22 @@ class Regression:
     def first_pass(self) -> tuple[Regression, Regression, dict[int, StateFit]]:
         """The windows, corrected, and their rough fits, under the holds that leave these the most evidence.
 
-        Held unless another is clearly likelier, or what the user says. From held inputs on to those that act sooner or
-        later, as long as that helps.
+        A state that no equation reads may be an angle, whose sine is what is missing: one that rotates is taken for an
+        angle where that is clearly likelier.
+        """
+        found = self._under_likeliest_hold()
+        columns, physics = self.targets.columns, self.physics
+        turning = [name for name in unread_states(physics) if _rotates(columns[:, physics.states.index(name)])]
+        if new := [name for name in turning if name not in physics.angles]:
+            other = self.with_physics(physics.with_angles([*physics.angles, *new]))._under_likeliest_hold()
+            if evidence_of(other[2]) > evidence_of(found[2]) + CLEARLY_LIKELIER:
+                return other
+        return found
+
+    def _under_likeliest_hold(self) -> tuple[Regression, Regression, dict[int, StateFit]]:
+        """Held unless another is clearly likelier, or what the user says.
+
+        From held inputs on to those that act sooner or later, as long as that helps.
         """
         if self.options.hold != "auto" or not self.physics.inputs:
             return self._passed()
@@ -144,7 +158,7 @@ class Regression:
         return found
 
     def with_physics(self, physics: Physics) -> Regression:
-        """The same windows under other parameter values."""
+        """The same windows under other parameter values, or with other angles."""
         work = self._fresh()
         work.physics = physics
         return work
@@ -165,7 +179,7 @@ class Regression:
 
     def _fresh(self) -> Regression:
         work = object.__new__(Regression)
-        stale = {"field", "slopes", "known_targets", "offer", "problems"}
+        stale = {"field", "slopes", "known_targets", "offer", "problems", "angles", "rotating"}
         work.__dict__ = {k: v for k, v in self.__dict__.items() if k not in stale}
         return work
 

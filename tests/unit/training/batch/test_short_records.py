@@ -116,3 +116,22 @@ def test_a_kernel_network_competes_with_no_perceptron() -> None:
     physics = Physics(["x", "y", "z"], ["5.1*(y - x)", "12*x - y", "x*y - 1.67*z"])
     ude = tu.UDE(physics, library=None, network="kernel").fit(runs, t=8.0 / 1199)
     assert "streaming" not in {candidate.name for candidate in ude.candidates_}
+
+
+@pytest.mark.parametrize("library", ["auto", None])
+def test_a_rotating_state_that_no_equation_reads_is_taken_for_an_angle(library: str | None) -> None:
+    """A driven pendulum told without its weight: over 20 turns no shape but a sine fits."""
+    runs = record(lambda t, x: [x[1], 1.2 - 0.3 * x[1] - np.sin(x[0])], [[0.1, 0.0], [2.0, 1.0]], 0.02, 2000)
+    physics = Physics(["q", "w"], ["w", "1.2 - 0.3*w"])
+    found = batch_fit(physics, as_stream(runs, 0.02, None, ["q", "w"], ()), Options(library=library))
+    q = np.linspace(0.0, 6.28, 50)
+    assert np.ptp(runs[0][:, 0]) > 60.0 and found.best.model.physics.angles == ("q",)
+    error = found.best.model.residual(np.stack([q, np.full(50, 3.8)], axis=1))[:, 1] + np.sin(q)
+    assert np.sqrt(np.mean(error**2)) < 0.1
+
+
+def test_a_position_that_goes_far_is_no_angle() -> None:
+    runs = record(lambda t, x: [x[1], 1.5 - 0.2 * x[1] - 0.05 * x[1] ** 2], [[0.0, 8.0]], 0.05, 1000)
+    physics = Physics(["x", "v"], ["v", "1.5 - 0.2*v"])
+    found = batch_fit(physics, as_stream(runs, 0.05, None, ["x", "v"], ()), Options())
+    assert np.ptp(runs[0][:, 0]) > 60.0 and found.best.model.physics.angles == ()
