@@ -15,7 +15,7 @@ from tinyude.data.archives import MAX_BYTES
 from tinyude.data.csv_file import MAX_COLUMNS, MAX_LINE
 from tinyude.data.streams import as_stream
 from tinyude.data.tables import read_table
-from tinyude.errors import TinyUDEError
+from tinyude.errors import TinyUDEError, TinyUDEWarning
 from tinyude.physics.file import MAX_FILE, load_physics_file
 
 
@@ -263,3 +263,43 @@ def test_as_stream_counts_no_repeated_stamps_where_there_are_none() -> None:
     assert stream.repeated == 0 and stream.crowded > 50
     doubled = np.sort(np.concatenate([times, times[:7]]))
     assert as_stream(np.sin(doubled)[:, None], doubled, None, ["x"], []).repeated == 7
+
+
+ROWS = "".join(f"{0.01 * k:.2f},{np.sin(k):.6f}\n" for k in range(50))
+
+
+@pytest.mark.parametrize("end", ["0.50,-0.2623", "0.5", "0.50,", "0.50,-", "0.50,1.5e-", "0.50,-0.26\x00\x00\x00"])
+def test_read_table_leaves_out_a_last_row_that_was_cut(tmp_path: Path, end: str) -> None:
+    """A truncated log passed as a whole one whose last value was another."""
+    with pytest.warns(TinyUDEWarning, match="ends in the middle of a row.*copy it again"):
+        found = table_of(tmp_path, "t,x\n" + ROWS + end)
+    assert len(found["t"]) == 50 and found["x"][-1] == round(float(np.sin(49)), 6)
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("t,x\n" + ROWS.rstrip("\n"), 50),
+        ("t,x\n" + ROWS + "\x00" * 3_000_000, 50),
+        ("t,note\n" + "1.25,a\n" * 49 + "1.25,", 50),
+        ("t,y\n" + "1.25,7\n" * 48 + "1.25,12\n1.25,7", 50),
+        ("t,y\n1,2", 1),
+    ],
+)
+@pytest.mark.filterwarnings("error")
+def test_read_table_keeps_a_whole_last_row_without_a_line_end(tmp_path: Path, text: str, rows: int) -> None:
+    (tmp_path / "log.csv").write_text(text)
+    assert len(read_table(tmp_path / "log.csv", ["t"])["t"]) == rows
+
+
+@pytest.mark.parametrize("rows", ['1,2,5" pipe\n2,3,b\n3,4,6" pipe\n', '1,2,"a\n2,3,b\n3,4,c"\n', '1,2,a\n2,3,"b\n3,4,c\n'])
+def test_an_open_quote_swallows_no_rows(tmp_path: Path, rows: str) -> None:
+    """In a column that nobody asked for it took the rows up to the next quote along, and nothing was said."""
+    (tmp_path / "log.csv").write_text("t,x,note\n" + rows)
+    with pytest.raises(TinyUDEError, match="quote in the row .* is not closed; keep each row on one line"):
+        read_table(tmp_path / "log.csv", ["t", "x"])
+
+
+@pytest.mark.parametrize("units", ["s;m;-", "s;1/s;V", "s;;V", "[s];[m];[-]"])
+def test_read_table_takes_units_of_any_kind_for_units(tmp_path: Path, units: str) -> None:
+    assert table_of(tmp_path, f"t;x;y\n{units}\n0;1,5;2\n") == {"t": [0], "x": [1.5], "y": [2]}

@@ -7,6 +7,7 @@ import gzip
 import io
 import re
 import sys
+import warnings
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -18,8 +19,9 @@ from typing import IO, Any
 
 import polars as pl
 
+from tinyude.data.cut_row import COMPARED, is_cut
 from tinyude.data.extras import needed
-from tinyude.errors import TinyUDEError
+from tinyude.errors import TinyUDEError, TinyUDEWarning
 
 MISSING = ["", "NA", "N/A", "na", "null", "None", "-"]
 MAX_COLUMNS = 10_000
@@ -28,7 +30,11 @@ BLOCK = 50_000_000  # characters that are parsed at once
 _COMMENTS = ("#", "%")
 _SEPARATOR_LINE = re.compile(r'"?sep=.?"?', re.IGNORECASE)  # what Excel is told; the lines themselves tell
 _SEPARATORS = (";", "\t", ",")  # in this order: a decimal comma is no separator
-_LIKE_A_VALUE = re.compile(r"[-+]?[.,]?\d|[-+]?(nan|inf)|true$|false$", re.IGNORECASE)  # or the start of a date
+# The start of a number or a date; 1/s is a unit.
+_LIKE_A_VALUE = re.compile(r"[-+]?[.,]?\d(?!/\D)|[-+]?(nan|inf)|true$|false$", re.IGNORECASE)
+_NO_UNIT = ("", "-")
+_DECIMAL_COMMA = r"^([^.,]*),([^.,]*)$"
+_NUL, _LONGEST_TAIL = "\x00", 100  # reads of MAX_LINE characters
 
 
 @dataclass(frozen=True)
@@ -49,11 +55,27 @@ def iter_csv_frames(
         layout, early = _layout(lines, path)
         columns = chosen(layout.names)
         number = layout.first_line
+        before: list[str] = []
         for block in _blocks(chain(early, lines), rows):
             data = [line for line in block if line.strip() and not line.startswith(_COMMENTS)]
+            if data and not data[-1].endswith("\n"):
+                data = _whole_rows(data, before, layout.separator, path)
             if data:
                 yield _frame(data, layout, columns, f"{path}, near line {number}"), number
-            number += len(block)
+            number, before = number + len(block), data[-COMPARED:]
+
+
+def _whole_rows(data: list[str], before: list[str], separator: str, path: Path) -> list[str]:
+    """The rows at the end of a file, but for a last one that was cut while it was written."""
+    *whole, last = data
+    rows = [_fields(line, separator) for line in (before + whole)[-COMPARED:]]
+    if not is_cut(_fields(last, separator), rows):
+        return [*whole, last + "\n"]
+    warnings.warn(
+        f"{path} ends in the middle of a row, {last[-40:]!r}; the row is left out: if the log should be longer, copy it "
+        "again.", TinyUDEWarning, stacklevel=2,
+    )  # fmt: skip
+    return whole
 
 
 @contextmanager
@@ -70,22 +92,36 @@ def _opened(path: Path) -> Iterator[IO[str]]:
                 with zstd.open(path, "rt", encoding="utf-8-sig", errors="replace") as file:
                     yield file
             except zstd.ZstdError as error:
-                raise TinyUDEError(f"{path} is no zstd file, or a damaged one: {error}.") from None
+                raise TinyUDEError(f"{path} is no zstd file, or a damaged one ({error}); copy it again.") from None
         else:
             with path.open(encoding="utf-8-sig", errors="replace") as file:
                 yield file
-    except (EOFError, zlib.error) as error:
-        raise TinyUDEError(f"{path} is cut short or damaged: {error}.") from None
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise TinyUDEError(f"{path} is cut short or damaged ({str(error).rstrip('.')}); copy it again.") from None
 
 
 def _lines(file: IO[str], path: Path) -> Iterator[str]:
-    """The lines of a file, none of which may be so long that it exhausts the memory."""
+    """The lines of a file, none of which may be so long that it exhausts the memory; a last one may lack its end."""
+    number = 0
     while line := file.readline(MAX_LINE):
-        if "\x00" in line:
-            raise TinyUDEError(f"{path} is not UTF-8 text; save it as a CSV file in UTF-8.")
+        number += 1
+        if _NUL in line:
+            yield _before_padding(line, number, file, path)
+            return
         if len(line) == MAX_LINE and not line.endswith("\n"):
             raise TinyUDEError(f"{path} has a line of more than {MAX_LINE:,} characters; give one row a line.")
-        yield line.rstrip("\r\n") + "\n"
+        yield line.rstrip("\r\n") + "\n" if line.endswith("\n") else line
+
+
+def _before_padding(line: str, number: int, file: IO[str], path: Path) -> str:
+    """What precedes the zero bytes that end a log whose power went, or whose room was taken beforehand."""
+    head, _, rest = line.partition(_NUL)
+    for _ in range(_LONGEST_TAIL):
+        if rest.strip(_NUL) or number == 1:
+            break
+        if not (rest := file.read(MAX_LINE)):
+            return head
+    raise TinyUDEError(f"{path} holds a zero byte in line {number}: it is not UTF-8 text; save it as CSV in UTF-8.")
 
 
 def _blocks(lines: Iterator[str], rows: int) -> Iterator[list[str]]:
@@ -150,7 +186,7 @@ def _fields(line: str, separator: str) -> list[str]:
 
 def _are_units(fields: list[str]) -> bool:
     """Whether a line holds words throughout, as the units of the columns."""
-    words = [field.strip() for field in fields if field.strip()]
+    words = [word for field in fields if (word := field.strip()) not in _NO_UNIT]
     return bool(words) and not any(_LIKE_A_VALUE.match(word) or word in MISSING for word in words)
 
 
@@ -169,7 +205,13 @@ def _frame(lines: list[str], layout: Layout, chosen: list[str], where: str) -> p
     if separator == " ":
         lines = [" ".join(line.split()) + "\n" for line in lines]
     short = len(names) - len(_fields(lines[0], separator))  # polars counts the columns in the first line
-    source = io.BytesIO("".join([lines[0].rstrip("\n") + separator * short + "\n", *lines[1:]]).encode())
+    text = "".join([lines[0].rstrip("\n") + separator * short + "\n", *lines[1:]])
+    if '"' in text and (open_line := next((line for line in lines if line.count('"') % 2), None)):
+        raise TinyUDEError(
+            f"{where}: a quote in the row {open_line[:60].strip()!r} is not closed; keep each row on one line, and "
+            "write a quote within text twice."
+        )
+    source = io.BytesIO(text.encode())
     options: dict[str, Any] = {"has_header": False, "separator": separator, "null_values": MISSING}
     options["columns"] = sorted(names.index(name) for name in chosen)
     try:
@@ -185,4 +227,5 @@ def _frame(lines: list[str], layout: Layout, chosen: list[str], where: str) -> p
             f"check the separator (taken to be {separator!r})."
         ) from None
     trimmed = pl.all().str.strip_chars()
-    return frame.select(trimmed if separator == "," else trimmed.str.replace(",", "."))  # 1,5;2,5 are two numbers
+    # 1,5;2,5 are two numbers
+    return frame.select(trimmed if separator == "," else trimmed.str.replace(_DECIMAL_COMMA, "${1}.${2}"))

@@ -266,7 +266,8 @@ def _numbers(frame: pl.DataFrame, path: Path, first_row: int) -> Table:
             numeric = [n for n in frame.columns if not len(_text_rows(frame[n]))]
             raise TextColumnError(
                 f"{path}: the column {name!r} holds {column[wrong[0]]!r} near line {first_row + wrong[0]}; "
-                "it must hold numbers only, and nothing or NA where a value is missing.", numeric
+                "it must hold numbers only (dates as 2026-01-31T12:00:00), and nothing or NA where a value is missing.",
+                numeric,
             )  # fmt: skip
         table[name] = cast.fill_null(np.nan).to_numpy().astype(np.float64, copy=False)
     return table
