@@ -271,7 +271,7 @@ ROWS = "".join(f"{0.01 * k:.2f},{np.sin(k):.6f}\n" for k in range(50))
 @pytest.mark.parametrize("end", ["0.50,-0.2623", "0.5", "0.50,", "0.50,-", "0.50,1.5e-", "0.50,-0.26\x00\x00\x00"])
 def test_read_table_leaves_out_a_last_row_that_was_cut(tmp_path: Path, end: str) -> None:
     """A truncated log passed as a whole one whose last value was another."""
-    with pytest.warns(TinyUDEWarning, match="ends in the middle of a row.*copy it again"):
+    with pytest.warns(TinyUDEWarning, match=r"ends in the middle of a row.*copy it again"):
         found = table_of(tmp_path, "t,x\n" + ROWS + end)
     assert len(found["t"]) == 50 and found["x"][-1] == round(float(np.sin(49)), 6)
 
@@ -292,11 +292,13 @@ def test_read_table_keeps_a_whole_last_row_without_a_line_end(tmp_path: Path, te
     assert len(read_table(tmp_path / "log.csv", ["t"])["t"]) == rows
 
 
-@pytest.mark.parametrize("rows", ['1,2,5" pipe\n2,3,b\n3,4,6" pipe\n', '1,2,"a\n2,3,b\n3,4,c"\n', '1,2,a\n2,3,"b\n3,4,c\n'])
+@pytest.mark.parametrize(
+    "rows", ['1,2,5" pipe\n2,3,b\n3,4,6" pipe\n', '1,2,"a\n2,3,b\n3,4,c"\n', '1,2,a\n2,3,"b\n3,4,c\n']
+)
 def test_an_open_quote_swallows_no_rows(tmp_path: Path, rows: str) -> None:
     """In a column that nobody asked for it took the rows up to the next quote along, and nothing was said."""
     (tmp_path / "log.csv").write_text("t,x,note\n" + rows)
-    with pytest.raises(TinyUDEError, match="quote in the row .* is not closed; keep each row on one line"):
+    with pytest.raises(TinyUDEError, match=r"quote in the row .* is not closed; keep each row on one line"):
         read_table(tmp_path / "log.csv", ["t", "x"])
 
 

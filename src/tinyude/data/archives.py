@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.lib import format as npy
 
+from tinyude.data.hollow import NUMBER, refuse_hollow
 from tinyude.data.matlab import mat_version, variables_of_4, variables_of_5
 from tinyude.errors import TinyUDEError
 
@@ -33,16 +34,28 @@ def read_npz(path: Path) -> dict[str, Any]:
         with zipfile.ZipFile(path) as archive:
             members = [member for member in archive.infolist() if member.filename.endswith(".npy")]
             _refuse_many(path, len(members))
-            _refuse_large(path, sum(member.file_size for member in members))
             _refuse_twice(path, [member.filename for member in members])
-            return {member.filename[:-4]: _npy(archive, member) for member in members}
+            room = Room(path)
+            return {member.filename[:-4]: _npy(archive, member, room) for member in members}
     except TinyUDEError:
         raise
     except _BROKEN:
         raise TinyUDEError(f"{path} is no .npz file of plain numbers; write it with numpy.savez.") from None
 
 
-def _npy(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Any:
+class Room:
+    """What the variables of a file take in memory: each asks before it is read."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.numbers = path, 0
+
+    def take(self, numbers: int) -> None:
+        self.numbers += numbers
+        refuse_hollow(self.path, self.numbers)
+        _refuse_large(self.path, NUMBER * self.numbers)
+
+
+def _npy(archive: zipfile.ZipFile, member: zipfile.ZipInfo, room: Room) -> Any:
     """One array; a header that promises other than the bytes that follow it is refused before they are read."""
     with archive.open(member) as file:
         version = npy.read_magic(file)
@@ -52,6 +65,7 @@ def _npy(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Any:
         shape, fortran, dtype = read(file)
         if dtype.hasobject or dtype.itemsize * math.prod(shape) != member.file_size - file.tell():
             raise ValueError("not as many plain numbers as it says")
+        room.take(max(math.prod(shape), member.file_size // NUMBER))
         data = np.frombuffer(file.read(), dtype=dtype)
         return data.reshape(shape, order="F" if fortran else "C")
 
@@ -66,7 +80,8 @@ def read_mat(path: Path) -> dict[str, Any] | None:
             _refuse_large(path, file.seek(0, os.SEEK_END))
             file.seek(0)
             content = file.read()
-        found = variables_of_4(content) if version == 4 else variables_of_5(content, MAX_BYTES)
+        room = Room(path)
+        found = variables_of_4(content, room.take) if version == 4 else variables_of_5(content, room.take)
         variables = dict(islice(found, MAX_VARIABLES + 1))
     except TinyUDEError:
         raise

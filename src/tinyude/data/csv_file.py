@@ -21,6 +21,7 @@ import polars as pl
 
 from tinyude.data.cut_row import COMPARED, is_cut
 from tinyude.data.extras import needed
+from tinyude.data.hollow import refuse_hollow
 from tinyude.errors import TinyUDEError, TinyUDEWarning
 
 MISSING = ["", "NA", "N/A", "na", "null", "None", "-"]
@@ -56,8 +57,11 @@ def iter_csv_frames(
         columns = chosen(layout.names)
         number = layout.first_line
         before: list[str] = []
+        become = 0
         for block in _blocks(chain(early, lines), rows):
             data = [line for line in block if line.strip() and not line.startswith(_COMMENTS)]
+            become += len(data) * len(columns) + len(block)
+            refuse_hollow(path, become)
             if data and not data[-1].endswith("\n"):
                 data = _whole_rows(data, before, layout.separator, path)
             if data:
@@ -72,8 +76,8 @@ def _whole_rows(data: list[str], before: list[str], separator: str, path: Path) 
     if not is_cut(_fields(last, separator), rows):
         return [*whole, last + "\n"]
     warnings.warn(
-        f"{path} ends in the middle of a row, {last[-40:]!r}; the row is left out: if the log should be longer, copy it "
-        "again.", TinyUDEWarning, stacklevel=2,
+        f"{path} ends in the middle of a row, {last[-40:]!r}; the row is left out: if the log should be longer, copy "
+        "it again.", TinyUDEWarning, stacklevel=2,
     )  # fmt: skip
     return whole
 

@@ -34,7 +34,9 @@ def is_cut(fields: Sequence[str], before: Sequence[Sequence[str]]) -> bool:
     known = [each for each in whole if each is not None]
     if len(known) < len(whole):
         return False  # empty or text now and then: anything may end such a row
-    return digits is None or any(own < min(others) for own, others in zip(digits, zip(*known, strict=True), strict=True))
+    return digits is None or any(
+        own < min(others) for own, others in zip(digits, zip(*known, strict=True), strict=True)
+    )
 
 
 def _digits(value: str) -> tuple[int, int, int] | None:

@@ -5,6 +5,7 @@ references to data sets elsewhere in it, are name{1}, name{2}."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -12,15 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from tinyude.data.archives import MAX_BYTES
 from tinyude.data.columns import chosen_columns, same_length
 from tinyude.data.csv_file import MAX_COLUMNS
 from tinyude.data.extras import needed
+from tinyude.data.hollow import NUMBER, refuse_hollow
 from tinyude.data.matlab import MAX_DEPTH
 from tinyude.data.recordings import Table
 from tinyude.errors import TinyUDEError
 
-MOST_PACKED = 200  # bytes of numbers in one of the file: measured ones hold noise, which does not pack
+CACHE = 1 << 20  # bytes of unpacked chunks that HDF5 keeps by itself
 Place = int | str | None  # of a column in its data set: along the shorter side, a field, or all of it
 
 
@@ -30,19 +31,20 @@ def iter_hdf5(path: Path, columns: Sequence[str] | None, rows: int) -> Iterator[
     with h5py.File(path, "r") as file:
         found = _all_columns(h5py, file, path)
         chosen = chosen_columns(list(found), columns, path)
-        _refuse_hollow(path, {found[name][0] for name in chosen})
+        items = {found[name][0] for name in chosen}
+        refuse_hollow(path, sum(max(item.size, _chunk(item)) for item in items))
         chosen, length = same_length({name: max(found[name][0].shape) for name in chosen}, columns is None, path)
+        largest = NUMBER * max(map(_chunk, items), default=0)
+    # A chunk that is not kept would be unpacked anew for every piece.
+    with h5py.File(path, "r", rdcc_nbytes=max(CACHE, largest)) as file:
+        found = _all_columns(h5py, file, path)
         for start in range(0, length, rows):
             yield {name: _slice(*found[name], start, start + rows) for name in chosen}
 
 
-def _refuse_hollow(path: Path, items: set[Any]) -> None:
-    """What was never written, or packs like nothing that was measured, can declare terabytes in a small file."""
-    declared, held = sum(item.nbytes for item in items), path.stat().st_size
-    if declared > max(MAX_BYTES, MOST_PACKED * held):
-        raise TinyUDEError(
-            f"{path} declares {declared / 1e9:.3g} GB of numbers and holds {held / 1e6:.3g} MB; save what was recorded."
-        )
+def _chunk(item: Any) -> int:
+    """Numbers of a data set that are unpacked at once."""
+    return math.prod(item.chunks or ())
 
 
 def hdf5_columns(path: Path) -> list[str]:

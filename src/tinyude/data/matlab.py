@@ -9,17 +9,21 @@ from __future__ import annotations
 import math
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+
+from tinyude.data.hollow import NUMBER
 
 MAX_DEPTH = 20  # of cells within cells
 MAX_ITEMS = 100_000  # of cells and structs
 _MATRIX, _COMPRESSED = 14, 15
 _CELL, _STRUCT, _NUMERIC = 1, 2, range(6, 16)  # kinds of matrices
 _TYPES = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
+_UNPACKED = 50_000_000  # bytes of a compressed variable at once
 _TYPES_OF_4 = ("f8", "f4", "i4", "i2", "u2", "u1")
+Take = Callable[[int], None]  # asks for room for so many numbers
 
 
 class Skipped(Exception):
@@ -38,7 +42,7 @@ def mat_version(head: bytes) -> int:
     return 5 if major == 1 else 73
 
 
-def variables_of_4(content: bytes) -> Iterator[tuple[str, Any]]:
+def variables_of_4(content: bytes, take: Take) -> Iterator[tuple[str, Any]]:
     """Names and arrays of a version 4 file."""
     place = 0
     while place + 20 <= len(content):
@@ -52,41 +56,54 @@ def variables_of_4(content: bytes) -> Iterator[tuple[str, Any]]:
             raise ValueError("a variable is longer than the file")
         if kind % 10 == 0 and not imaginary:
             name = content[start - length : start].split(b"\0")[0].decode("latin-1")
+            take(count)
             yield name, np.frombuffer(content, dtype, count, start).reshape((rows, columns), order="F")
 
 
-def variables_of_5(content: bytes, limit: int) -> Iterator[tuple[str, Any]]:
-    """Names and arrays of a version 5 to 7 file; compressed ones may grow to `limit` bytes in all."""
+def variables_of_5(content: bytes, take: Take) -> Iterator[tuple[str, Any]]:
+    """Names and arrays of a version 5 to 7 file."""
     order = "<" if content[126:128] == b"IM" else ">"
-    place = 128
-    while place + 8 <= len(content):
-        kind, size = struct.unpack_from(f"{order}2I", content, place)
+    place, whole = 128, memoryview(content)
+    while place + 8 <= len(whole):
+        kind, size = struct.unpack_from(f"{order}2I", whole, place)
         place += 8
-        if place + size > len(content):
+        if place + size > len(whole):
             raise ValueError("a variable is longer than the file")
-        piece = content[place : place + size]
+        piece = whole[place : place + size]
         place += size
         if kind == _COMPRESSED:
-            piece = zlib.decompressobj().decompress(piece, limit + 1)
-            if len(piece) > limit:
-                raise OverflowError("more than is read at once")
-            limit -= len(piece)
+            piece = _unpacked(piece, take)
             kind, size = struct.unpack_from(f"{order}2I", piece)
             piece = piece[8 : 8 + size]
-        if kind == _MATRIX:
-            try:
-                yield _Elements(piece, order).matrix(0)
-            except Skipped:
-                continue
+        if kind != _MATRIX:
+            raise ValueError("something else than a variable")
+        try:
+            yield _Elements(piece, order, take).matrix(0)
+        except Skipped:
+            continue
+
+
+def _unpacked(packed: memoryview, take: Take) -> memoryview:
+    """A compressed element; room for every stretch is asked for before the next is unpacked."""
+    unpack, parts = zlib.decompressobj(), bytearray()
+    rest: bytes | memoryview = packed
+    while not unpack.eof:
+        part = unpack.decompress(rest, _UNPACKED)
+        rest = unpack.unconsumed_tail
+        if not (part or rest):
+            break
+        take(len(part) // NUMBER)
+        parts += part
+    return memoryview(parts)
 
 
 class _Elements:
     """Walks the elements of one matrix."""
 
-    def __init__(self, content: bytes, order: str) -> None:
-        self.content, self.order, self.place = content, order, 0
+    def __init__(self, content: memoryview, order: str, take: Take) -> None:
+        self.content, self.order, self.take, self.place = content, order, take, 0
 
-    def next(self) -> tuple[int, bytes]:
+    def next(self) -> tuple[int, memoryview]:
         """Kind and content of the next element."""
         kind, size = struct.unpack_from(f"{self.order}2I", self.content, self.place)
         if kind >> 16:  # a small element: kind, size and up to four bytes in one tag
@@ -115,12 +132,14 @@ class _Elements:
         if not self.content:
             return "", np.zeros((0, 0))
         flags, shape = self.numbers(), tuple(int(size) for size in self.numbers())
-        name = self.next()[1].decode("latin-1")
+        name = bytes(self.next()[1]).decode("latin-1")
         kind, count = int(flags[0]) & 0xFF, math.prod(shape)
         if not shape or min(shape) < 0:
             raise ValueError("a matrix has no shape")
         if kind in _NUMERIC and not int(flags[0]) & 0x800:
-            return name, self.numbers()[:count].reshape(shape, order="F")
+            found = self.numbers()
+            self.take(len(found))
+            return name, found[:count].reshape(shape, order="F")
         if kind not in (_CELL, _STRUCT):
             raise Skipped(name)
         if count > MAX_ITEMS:
@@ -132,7 +151,7 @@ class _Elements:
         if kind != _MATRIX:
             raise ValueError("a cell holds no matrix")
         try:
-            return _Elements(content, self.order).matrix(depth + 1)[1]
+            return _Elements(content, self.order, self.take).matrix(depth + 1)[1]
         except Skipped:
             return np.empty(0, dtype="U1")
 
@@ -144,7 +163,7 @@ class _Elements:
 
     def fields(self, shape: tuple[int, ...], count: int, depth: int) -> Any:
         length = int(self.numbers()[0])
-        texts = self.next()[1]
+        texts = bytes(self.next()[1])
         if not 1 <= length <= 64 or len(texts) // length * max(count, 1) > MAX_ITEMS:
             raise ValueError("a struct has impossible fields")
         names = [texts[k : k + length].split(b"\0")[0].decode("latin-1") for k in range(0, len(texts), length)]

@@ -17,6 +17,7 @@ from tinyude.data.archives import read_mat, read_npz
 from tinyude.data.columns import chosen_columns, same_length
 from tinyude.data.csv_file import MAX_COLUMNS, MISSING, iter_csv_frames
 from tinyude.data.frames import in_months
+from tinyude.data.hollow import refuse_hollow
 from tinyude.errors import TinyUDEError, no_such_file
 from tinyude.physics.expressions import Array
 
@@ -170,8 +171,9 @@ def _iter_scanned(
         raise TinyUDEError(f"{path} is empty; give a file with one row a sample.")
     try:
         source = scan(path)
-        source = source.select(chosen_columns(source.collect_schema().names(), columns, path))
-        start = 0
+        chosen = chosen_columns(source.collect_schema().names(), columns, path)
+        refuse_hollow(path, len(chosen) * int(source.select(pl.len()).collect().item()))
+        source, start = source.select(chosen), 0
         while (frame := source.slice(start, rows).collect()).height:
             yield _numbers(frame, path, start + 1)
             start += frame.height
@@ -237,7 +239,7 @@ def _flattened(name: str, value: Any) -> Iterator[tuple[str, Array]]:
         for position, item in enumerate(value.ravel(), start=1):
             yield from _flattened(f"{name}{{{position}}}", item)
     elif value.dtype.kind in "fiub" and value.ndim <= 2:
-        matrix = np.atleast_2d(value.astype(np.float64))
+        matrix = np.atleast_2d(value.astype(np.float64, copy=False))
         series = matrix if matrix.shape[1] >= matrix.shape[0] else matrix.T  # time runs along the longer side
         if len(series) == 1:
             yield name, series[0]
