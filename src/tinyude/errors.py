@@ -34,7 +34,7 @@ def no_such_file(path: str | PathLike[str]) -> TinyUDEError:
         beside = {f.stem: f.name for f in wanted.absolute().parent.iterdir() if f.suffix == wanted.suffix}
         near = get_close_matches(wanted.stem, list(beside), 1)
     except OSError:
-        return TinyUDEError(f"There is no file {path}: its folder is not there; check the path.")
+        return TinyUDEError(f"There is no file {path}: its folder does not exist; check the path.")
     folder = wanted.absolute().parent
     remedy = f"did you mean {wanted.with_name(beside[near[0]])}?" if near else f"check its name in {folder}."
     return TinyUDEError(f"There is no file {path}; {remedy}")

@@ -21,15 +21,15 @@ UsageError: Any = typer.BadParameter.__base__  # click's, which some versions of
 COMMANDS = {
     "demo": "Learn a pendulum's missing damping from one noisy minute.",
     "init": "Write a commented physics file from the header of a log.",
-    "fit": "Learn what a physics file leaves out of a recorded system.",
-    "fleet": "Fit every machine of a fleet; show who differs and who changes.",
-    "simulate": "Run a model freely from a moment of a log.",
+    "fit": "Learn from a log what the physics file leaves out.",
+    "fleet": "Fit every machine of a fleet; show which differ and which change.",
+    "simulate": "Simulate a model from a chosen time of a log.",
     "report": "Write the report page of a saved model.",
     "reproduce": "Compute tables and figures of the paper.",
     "bench": "Count instructions, time this machine, compare with budgets.",
     "export": "Write a fitted model as a package for a board.",
-    "monitor": "Watch a board learn, record it, send it a model.",
-    "size": "Tell RAM by array, flash and stack of a learner on a board.",
+    "monitor": "Show and record what a board learns; send it a model.",
+    "size": "List RAM by array, flash and stack of a learner on a board.",
 }
 
 
@@ -96,7 +96,7 @@ def main() -> None:
     except (typer.Abort, KeyboardInterrupt):
         from tinyude.cli.console import written
 
-        done = f"written before: {', '.join(written)}" if written else "nothing written"
+        done = f"already written: {', '.join(written)}" if written else "nothing written"
         _fail(f"interrupted; {done}.", INTERRUPTED)
     except TinyUDEError as error:
         _fail(str(error))

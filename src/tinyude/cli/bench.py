@@ -47,7 +47,9 @@ def bench(
     from tinyude.experiments.cost_curve import plot_cost_curve
 
     if not budgets.is_file():
-        raise TinyUDEError(f"There is no file of budgets {budgets}; give --budgets FILE, or start in the source tree.")
+        raise TinyUDEError(
+            f"The file of budgets {budgets} does not exist; give --budgets FILE, or run in the source tree."
+        )
     limits = json_module.loads(budgets.read_text(encoding="utf-8"))
     with progress_bar("measuring") as moved:
         figures = measure(moved)
@@ -57,7 +59,9 @@ def bench(
         say(f"No emulated board: {', '.join(emulator.missing())} not found.")
     for kind, parts in figures["memory"].items():
         _print_columns(f"Arena with 2048 reservoir entries in {kind}: bytes", parts)
-    console.print("This host, the paper's learner (paper-v2) on a minute at 1 kHz; slow ones scaled from a part")
+    console.print(
+        "This host, the paper's learner (paper-v2) on one minute at 1 kHz; slow cases are extrapolated from a part"
+    )
     print_table([(name, f"{value:,.4g}") for name, value in figures["host"].items()])
     if lacking := diffrax_shooting.missing():
         say(f"No Diffrax shooting: {', '.join(lacking)} not found; pip install 'tinyude[bench]'.")

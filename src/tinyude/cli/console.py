@@ -70,7 +70,7 @@ def refuse_unwritable(*paths: Path | None) -> None:
         if path.is_dir():
             raise TinyUDEError(f"Cannot write {path}: it is a folder; give the name of a file.")
         if not path.absolute().parent.is_dir():
-            raise TinyUDEError(f"Cannot write {path}: there is no folder for it; make it or choose another file.")
+            raise TinyUDEError(f"Cannot write {path}: its folder does not exist; create it or choose another file.")
 
 
 def write_text(path: Path, text: str) -> None:
@@ -131,7 +131,7 @@ def _as_json(value: Any) -> Any:
         return None
     if value is None or isinstance(value, str | int | float | bool):
         return value
-    raise TypeError(f"{type(value).__name__} has no place in a file of figures")
+    raise TypeError(f"{type(value).__name__} cannot be written as JSON")
 
 
 def _plain(text: str) -> Any:

@@ -53,7 +53,7 @@ def fit(
         ),
     ] = None,
     json: JsonFile = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Exit with 3 unless the verdict is good.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with status 3 unless the verdict is good.")] = False,
     library: Annotated[
         str | None, typer.Option(metavar="TERMS", help="auto, rich, none, or terms separated by ';'.")
     ] = None,
@@ -66,10 +66,10 @@ def fit(
     preset: Preset = "default",
     updates: Annotated[int | None, typer.Option(metavar="N", help="Updates of a perceptron.", min=1)] = None,
 ) -> None:
-    """Learn what a physics file leaves out of a recorded system."""
+    """Learn from a log what the physics file leaves out."""
     refuse_unwritable(out, report, json)
     if held_out is not None and held_out.resolve() in [log.resolve() for log in logs]:
-        raise TinyUDEError(f"--validate {held_out} is also fitted to; give a log that the fit does not see.")
+        raise TinyUDEError(f"--validate {held_out} is also used for the fit; give a log that the fit does not see.")
     if twice := [log for k, log in enumerate(logs) if log.resolve() in [other.resolve() for other in logs[:k]]]:
         raise TinyUDEError(f"{twice[0]} is given twice; its rows would count twice: give each log once.")
     rig = load_physics_file(physics)
@@ -180,7 +180,7 @@ def _validated(ude: UDE, unseen: Log | None, path: Path | None) -> tuple[dict[st
     try:
         run = validate(ude, unseen)
     except TinyUDEError as error:
-        return None, [f"The free run over {path.name} did not come to its end: {error}"]
+        return None, [f"The free run over {path.name} stopped early: {error}"]
     if not np.isfinite(run["total_error"]):
         return run, [
             f"No measured signal moves in the held-out {path.name}; its free run has no error relative to that."
@@ -189,7 +189,7 @@ def _validated(ude: UDE, unseen: Log | None, path: Path | None) -> tuple[dict[st
     return run, [
         f"Free-run error over {part}the held-out {path.name}: RMSE / std {run['total_error']:.2g}; the free run is "
         f"a valid prediction (error below {VALID_ERROR:g} std) for {run['valid_seconds']:.4g} of {run['t'][-1]:.4g} s.",
-        *(f"On the way {warning}" for warning in run["warnings"]),
+        *(f"During the run {warning}" for warning in run["warnings"]),
     ]
 
 

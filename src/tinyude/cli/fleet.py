@@ -46,7 +46,7 @@ def fleet(
         str | None, typer.Option(metavar="ADDRESS", help="A running Dask scheduler, e.g. tcp://head:8786.")
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(help="Processes on this computer; a core each by default.", min=1)
+        int | None, typer.Option(help="Processes on this computer; default: one per core.", min=1)
     ] = None,
     terms: Annotated[
         str | None,
@@ -60,7 +60,8 @@ def fleet(
         bool, typer.Option("--refine/--no-refine", help="Refine each fit by its predictions, or save CPU time.")
     ] = True,
     pooled: Annotated[
-        bool, typer.Option("--pooled", help="Take all logs as one, e.g. one long log in many files; writes no page.")
+        bool,
+        typer.Option("--pooled", help="Treat all logs as one record, e.g. one long log in many files; writes no page."),
     ] = False,
     reports: Annotated[str, typer.Option(help="Report pages to write: none, flagged or all.")] = "flagged",
     json: JsonFile = None,
@@ -68,7 +69,7 @@ def fleet(
     """Fit every machine and period of a fleet; show which machines differ and which change."""
     refuse_unwritable(json)
     if scheduler is not None and workers is not None:
-        raise TinyUDEError("--workers is about a cluster started here; leave it out with --scheduler.")
+        raise TinyUDEError("--workers applies to a cluster that this command starts; do not give it with --scheduler.")
     if pooled:
         return _pooled(logs, physics, _terms(terms), scheduler, workers, json)
     from tinyude.fleet import fit
@@ -110,7 +111,7 @@ def _pooled(
 
 
 def _announce(client: Any, out: str) -> None:
-    written.append(f"finished logs in {out}, from which the same command goes on")
+    written.append(f"finished logs in {out}, from which the same command continues")
     threads = sum(client.nthreads().values())
     cores = "1 core" if threads == 1 else f"{threads} cores"
     errors.print(f"{cores} at work; dashboard {client.dashboard_link}", markup=False)

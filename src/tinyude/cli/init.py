@@ -23,9 +23,9 @@ def init(
     """Write a commented physics file from the header of a log: guesses of time, units and rates to correct."""
     refuse_unwritable(out)
     if out.exists() and not force:
-        raise TinyUDEError(f"{out} is there already; give --out another name, or --force.")
+        raise TinyUDEError(f"{out} already exists; choose another name with --out, or give --force.")
     write_text(out, _template(log))
-    say(f"Now write the equations you know into {out}, then: tinyude fit {log} --physics {out}")
+    say(f"Next, write the equations you know into {out} and run: tinyude fit {log} --physics {out}")
 
 
 def _template(log: Path) -> str:

@@ -31,11 +31,13 @@ def monitor(
     send: Annotated[Path | None, typer.Option(help="Send this model (.tinyude or .json) to the board first.")] = None,
     fetch: Annotated[Path | None, typer.Option(help="Save the board's model to this JSON file, and stop.")] = None,
     web: Annotated[bool, typer.Option("--web", help="Show a page in the browser instead.")] = False,
-    host: Annotated[str, typer.Option(help="Address of the page; any but this machine needs the token.")] = "127.0.0.1",
+    host: Annotated[
+        str, typer.Option(help="Address of the page; any other than this machine needs the token.")
+    ] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port of the page.")] = 8123,
-    token: Annotated[str | None, typer.Option(help="Token for commands; a random one unless given.")] = None,
+    token: Annotated[str | None, typer.Option(help="Token for commands; random by default.")] = None,
     baud: Annotated[int, typer.Option(help="Baud rate of a serial port.")] = 115_200,
-    seconds: Annotated[float | None, typer.Option(metavar="SECONDS", help="Stop after so many seconds.")] = None,
+    seconds: Annotated[float | None, typer.Option(metavar="SECONDS", help="Stop after this many seconds.")] = None,
 ) -> None:
     """Watch a board learn: in the terminal, or on a page with --web."""
     from tinyude.link import BoardLink, open_transport
@@ -54,7 +56,7 @@ def monitor(
         if send:
             numbers, fingerprint = numbers_of(send.read_bytes(), link.history)
             link.send_model(numbers, fingerprint)
-            console.print(f"{send} sent: the board goes on from it.", highlight=False)
+            console.print(f"{send} sent: the board continues from it.", highlight=False)
         if fetch:
             _fetch(link, fetch)
             return
@@ -75,7 +77,7 @@ def _wait_for_board(link: BoardLink, seconds: float = 10.0) -> None:
         link.poll(0.1)
         if time.monotonic() > until or link.ended:
             raise TinyUDEError(
-                f"{link.source}: no board introduced itself within {seconds:g} s; check the port, its baud "
+                f"{link.source}: no board answered within {seconds:g} s; check the port, its baud "
                 "rate, and that the firmware runs."
             )
 

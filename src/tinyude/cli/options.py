@@ -21,7 +21,7 @@ Compact = Annotated[bool, typer.Option("--compact", help="Store these windows as
 KeptTerms = Annotated[bool, typer.Option("--kept-terms", help="Offer the chip only the terms that the fit kept.")]
 Forget = Annotated[
     float | None,
-    typer.Option(metavar="SECONDS", help="Age at which a window counts 1/e, to follow a slow drift."),
+    typer.Option(metavar="SECONDS", help="Age at which a window has weight 1/e, to follow a slow drift."),
 ]
 NoNetwork = Annotated[bool, typer.Option("--no-network", help="No network on the chip: library terms alone.")]
-NoWeights = Annotated[bool, typer.Option("--no-weights", help="Start from nothing instead of from the fitted model.")]
+NoWeights = Annotated[bool, typer.Option("--no-weights", help="Start without a model instead of from the fitted one.")]

@@ -83,7 +83,7 @@ def _horizon(record: Log, at: float, seconds: float) -> tuple[np.ndarray, np.nda
         raise TinyUDEError(f"The log's time goes back from {before:.10g} to {after:.10g} s; sort or split its rows.")
     first, last = float(record.t[0]), float(record.t[-1])
     if not first <= at <= last or first == last:
-        raise TinyUDEError(f"--at is {at:.10g}; choose a moment of the log, from {first:.10g} s to {last:.10g} s.")
+        raise TinyUDEError(f"--at is {at:.10g}; choose a time within the log, from {first:.10g} s to {last:.10g} s.")
     start = float(record.t[np.argmin(np.abs(record.t - at))])
     times, rows = np.unique(record.t, return_index=True)
     inside = (times >= start) & (times <= start + seconds)

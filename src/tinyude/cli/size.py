@@ -79,7 +79,7 @@ def size(
         lines += [] if in_ram else fitting(chip, limit - (needed - memory["total"]), limit)
     if flash_limit is not None and built is not None:
         lines.append(_told(built.flash_bytes, flash_limit, "flash"))
-        lines += [] if in_flash else ["Fit a smaller model, or take --no-network or --kept-terms."]
+        lines += [] if in_flash else ["Fit a smaller model, or use --no-network or --kept-terms."]
     print_lines(lines)
     fits = in_ram and in_flash
     figures = {"board": board, "memory": memory, "stack_reserved": STACK_RESERVED, "ram": needed, "fits": fits}
@@ -96,7 +96,7 @@ def _told(needed: int, limit: int, memory: str) -> str:
 
 def _chip(model: Path | None, physics: Path | None, preset: str, weights: bool) -> Chip:
     if model is not None and physics is not None:
-        raise TinyUDEError("Give a model or --physics, not both: a model brings its own physics.")
+        raise TinyUDEError("Give a model or --physics, not both: a model contains its physics.")
     if model is not None:
         return chip_of_model(load(model), weights)
     if physics is None:
@@ -142,7 +142,7 @@ def _life(chip: Chip) -> tuple[dict[str, str], list[str]]:
         f"{name}, instructions on an M4F": f"{cost.longest:>9,} at most, {cost.mean:,.0f} on average"
         for name, cost in costs.items()
     }
-    return told, [f"Counted under emulation over {len(rows):,} made-up samples, telemetry and saves included."]
+    return told, [f"Counted under emulation over {len(rows):,} synthetic samples, including telemetry and saves."]
 
 
 def _rows(memory: dict[str, int], built: Footprint | None, rest: int, needed: int) -> list[tuple[str, str]]:

@@ -40,7 +40,7 @@ def read_npz(path: Path) -> dict[str, Any]:
     except TinyUDEError:
         raise
     except _BROKEN:
-        raise TinyUDEError(f"{path} is no .npz file of plain numbers; write it with numpy.savez.") from None
+        raise TinyUDEError(f"{path} is not an .npz file of plain numbers; write it with numpy.savez.") from None
 
 
 class Room:

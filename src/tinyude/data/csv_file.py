@@ -96,7 +96,7 @@ def _opened(path: Path) -> Iterator[IO[str]]:
                 with zstd.open(path, "rt", encoding="utf-8-sig", errors="replace") as file:
                     yield file
             except zstd.ZstdError as error:
-                raise TinyUDEError(f"{path} is no zstd file, or a damaged one ({error}); copy it again.") from None
+                raise TinyUDEError(f"{path} is not a zstd file, or it is damaged ({error}); copy it again.") from None
         else:
             with path.open(encoding="utf-8-sig", errors="replace") as file:
                 yield file
@@ -113,7 +113,7 @@ def _lines(file: IO[str], path: Path) -> Iterator[str]:
             yield _before_padding(line, number, file, path)
             return
         if len(line) == MAX_LINE and not line.endswith("\n"):
-            raise TinyUDEError(f"{path} has a line of more than {MAX_LINE:,} characters; give one row a line.")
+            raise TinyUDEError(f"{path} has a line of more than {MAX_LINE:,} characters; put each row on its own line.")
         yield line.rstrip("\r\n") + "\n" if line.endswith("\n") else line
 
 
@@ -165,7 +165,7 @@ def _layout(lines: Iterator[str], path: Path) -> tuple[Layout, list[str]]:
             if len(names) != len(fields):
                 raise TinyUDEError(f"{path} begins with numbers; make its first line the names of the columns.")
             return Layout(_checked_names(names, path), separator, number), [line, following] if following else [line]
-    raise TinyUDEError(f"{path} is empty; give a file with a line of column names and one row a sample.")
+    raise TinyUDEError(f"{path} is empty; give a file with a line of column names and one row per sample.")
 
 
 def _separator(header: str, following: str) -> str:

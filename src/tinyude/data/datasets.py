@@ -194,16 +194,18 @@ def _local_copy(file: RemoteFile, folder: str | Path | None) -> Path:
                 if found != file.sha256:
                     raise TinyUDEError(
                         f"{path} is not the published record: its SHA-256 is {found}, not {file.sha256}; "
-                        f"replace it by {file.url}."
+                        f"replace it by that of {file.url}."
                     )
                 return path
     target = pooch.os_cache("tinyude") / file.local
     try:
         return Path(pooch.retrieve(file.url, file.sha256, target.name, target.parent))
     except ValueError as error:
-        raise TinyUDEError(f"What {file.url} gave is not the published record ({error}); try again later.") from None
+        raise TinyUDEError(
+            f"The file from {file.url} is not the published record ({error}); try again later."
+        ) from None
     except OSError as error:  # no network, no such page, no place to write
         raise TinyUDEError(
-            f"{target.name} could not be fetched from {file.url} ({type(error).__name__}); fetch it by hand and name "
+            f"{target.name} could not be downloaded from {file.url} ({type(error).__name__}); download it and name "
             f"its folder with folder= or the environment variable {FOLDER_VARIABLE}."
         ) from None

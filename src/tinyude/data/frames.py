@@ -60,7 +60,9 @@ def plain(values: Any, what: str, remedy: str = "give a numeric array") -> Array
             return np.asarray(np.ma.filled(np.ma.asarray(values, dtype=np.float64), np.nan))
         array = np.asarray(values)
         if array.dtype.kind == "c":
-            raise TinyUDEError(f"{what}: Complex data not supported; give real numbers, or the parts as channels.")
+            raise TinyUDEError(
+                f"{what}: Complex data not supported; give real numbers, or real and imaginary parts as channels."
+            )
         if array.dtype.kind in "mM":
             raise TinyUDEError(f"{what} holds times ({array.dtype}); give numbers, and times as t.")
         if array.dtype == object and hasattr(values, "to_numpy"):  # pandas' own missing values
@@ -84,7 +86,7 @@ def seconds(values: Any, what: str = "t") -> Array:
     if array.dtype.kind in "OU" and array.size:
         array = _from_objects(array)
     if array.dtype.kind == "b":
-        raise TinyUDEError(f"{what} holds truth values; give times in seconds.")
+        raise TinyUDEError(f"{what} holds booleans; give times in seconds.")
     if array.dtype.kind not in "mM":
         return plain(array, what, "give times in seconds, or dates as 2026-01-31T12:00:00.25")
     if array.dtype.kind == "m" and in_months(array):

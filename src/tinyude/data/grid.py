@@ -16,7 +16,7 @@ Array = NDArray[Any]
 
 SHORTEST = 16  # samples of a run
 FIRST_STAMPS = 64  # that a sample period and its phase are first estimated from
-RECORD_MORE = "Record longer, or at a higher rate."
+RECORD_MORE = "Record for longer, or at a higher rate."
 HOLE = 4.5  # periods without a sample that end a run
 SINGLE = 1.75  # usual steps: a longer one has lost a sample
 JITTER = 0.02  # of a period: below it time stamps count as regular
@@ -126,7 +126,7 @@ def _fresh(stamps: Array, last: float, row: int = 0) -> Array:
     stamped = np.isfinite(stamps)
     if np.mean(~stamped) > MOSTLY_BAD:
         raise TinyUDEError(
-            f"{np.mean(~stamped):.0%} of the times are not numbers; at most {MOSTLY_BAD:.0%} can be left out: "
+            f"{np.mean(~stamped):.0%} of the time stamps are not numbers; at most {MOSTLY_BAD:.0%} can be left out: "
             "check the column."
         )
     before = np.maximum.accumulate(np.concatenate([[last], np.where(stamped, stamps, -np.inf)]))[:-1]

@@ -269,7 +269,7 @@ def _number(message: Any, steps: Sequence[int | str], column: str, path: Path) -
         return float(value)
     except (TypeError, ValueError):
         example = "write topic.field, e.g. /joint_states.position[0]"
-        raise TinyUDEError(f"{path}: the column {column!r} is no number; {example}{_there(value)}.") from None
+        raise TinyUDEError(f"{path}: the column {column!r} is not a number; {example}{_there(value)}.") from None
 
 
 def _fields(value: Any) -> list[str]:

@@ -99,7 +99,7 @@ def as_stream(
         if not inputs and control is not None:
             raise TinyUDEError("u was given, but this physics has no inputs; name them in Physics(inputs=...).")
         if len(held) != len(samples):
-            raise TinyUDEError(f"u has {len(held)} rows and Y has {len(samples)}; they must be sampled together.")
+            raise TinyUDEError(f"u has {len(held)} rows and Y has {len(samples)}; give one row of u for each row of Y.")
         stamps = column_named(record, time) if isinstance(time, str) else time
         if isinstance(time, str) and stamps is None:
             raise TinyUDEError(f"t is {time!r}, and Y has no such column; give {TIMES}.")
@@ -276,7 +276,7 @@ class _Survey:
 
     def check(self) -> None:
         if not self.stream.count:
-            raise TinyUDEError(f"No stretch of {SHORTEST} samples without a hole; check the time stamps.")
+            raise TinyUDEError(f"No stretch of {SHORTEST} samples without a gap; check the time stamps.")
         for name, finite, low, high in zip(self.stream.names, self.finite, self.low, self.high, strict=True):
             share = 1.0 - finite / self.stream.count
             if share > MOSTLY_BAD:
@@ -285,9 +285,7 @@ class _Survey:
                     "check the sensor, the column and its unit."
                 )
             if high == low:
-                raise TinyUDEError(
-                    f"{name} is constant at {low:g}; nothing can be learned from a channel that never moves."
-                )
+                raise TinyUDEError(f"{name} is constant at {low:g}; nothing can be learned from a constant channel.")
             if high - low < LEAST_SPAN:
                 raise TinyUDEError(
                     f"{name} moves by {high - low:g} in all, less than {LEAST_SPAN:g}; give it in a smaller unit."
@@ -296,7 +294,7 @@ class _Survey:
             if count:
                 raise TinyUDEError(
                     f"The input {name} is not a number below {LIMIT:g} in {count:,} of {self.stream.count:,} rows; "
-                    "fill them with what was really applied."
+                    "fill in the values that were applied."
                 )
 
 
@@ -312,7 +310,7 @@ def _table(values: Any, names: Sequence[str], what: str, kind: str, shortest: in
         table = table[:, None]
     if table.ndim != 2 or table.shape[1] != len(names):
         lying = table.ndim == 2 and len(table) == len(names)
-        remedy = f" Rows are samples: give {what}.T." if lying else " Tell which states are sensed with measured=[...]."
+        remedy = f" Rows are samples: give {what}.T." if lying else " Name the measured states: measured=[...]."
         raise TinyUDEError(
             f"{what} has shape {table.shape}; it needs one column for each {kind}: {', '.join(names)}."
             + (remedy if lying or kind == "measured state" else "")

@@ -82,9 +82,11 @@ def iter_table(
     """
     path = Path(path)
     if rows < 1:
-        raise TinyUDEError(f"rows is {rows}; ask for at least 1 row a piece.")
+        raise TinyUDEError(f"rows is {rows}; ask for at least 1 row per piece.")
     if path.exists() and not (path.is_file() or path.is_dir()):
-        raise TinyUDEError(f"{path} is no regular file; copy what it gives into one, to be read more than once.")
+        raise TinyUDEError(
+            f"{path} is not a regular file; copy its content into one, because it is read more than once."
+        )
     empty = True
     try:
         for piece in _pieces_of(path, columns, rows, time, held):
@@ -95,7 +97,7 @@ def iter_table(
     except OSError as error:
         raise TinyUDEError(f"Cannot read {path}: {(error.strerror or str(error)).rstrip('.')}.") from None
     if empty:
-        raise TinyUDEError(f"{path} holds no rows; give a file with one row a sample.")
+        raise TinyUDEError(f"{path} holds no rows; give a file with one row per sample.")
 
 
 def _pieces_of(
@@ -110,9 +112,9 @@ def _pieces_of(
         return _TABLES[ending](path, columns, rows)
     if ending not in _RECORDINGS:
         known = " ".join((*_CSV_ENDINGS, *_TABLES, *filter(None, _RECORDINGS)))
-        raise TinyUDEError(f"{path} is no log by its ending; give one of {known} or a ROS 2 bag.")
+        raise TinyUDEError(f"{path} does not have the ending of a log; give one of {known} or a ROS 2 bag.")
     if not columns:
-        raise TinyUDEError(f"The channels of {path} have stamps of their own; name the columns to read.")
+        raise TinyUDEError(f"The channels of {path} have separate time stamps; name the columns to read.")
     path.stat()  # a missing file is named as such
     module, kind = _RECORDINGS[ending]
     reader = getattr(import_module(f"tinyude.data.{module}"), f"iter_{kind}")
@@ -142,7 +144,7 @@ def _told_as_damaged(path: Path) -> Iterator[None]:
             raise
         told = f"{type(error).__name__}: {error}".rstrip(".")
         raise TinyUDEError(
-            f"{path} is damaged, or no {path.suffix} file ({told}); record or export it again."
+            f"{path} is damaged, or not a {path.suffix} file ({told}); record or export it again."
         ) from error
 
 
@@ -168,7 +170,7 @@ def _iter_scanned(
     path: Path, columns: Sequence[str] | None, rows: int, scan: Callable[[Path], pl.LazyFrame], kind: str
 ) -> Iterator[Table]:
     if path.stat().st_size == 0:  # a missing file is named as such
-        raise TinyUDEError(f"{path} is empty; give a file with one row a sample.")
+        raise TinyUDEError(f"{path} is empty; give a file with one row per sample.")
     try:
         source = scan(path)
         chosen = chosen_columns(source.collect_schema().names(), columns, path)
@@ -268,7 +270,7 @@ def _numbers(frame: pl.DataFrame, path: Path, first_row: int) -> Table:
             numeric = [n for n in frame.columns if not len(_text_rows(frame[n]))]
             raise TextColumnError(
                 f"{path}: the column {name!r} holds {column[wrong[0]]!r} near line {first_row + wrong[0]}; "
-                "it must hold numbers only (dates as 2026-01-31T12:00:00), and nothing or NA where a value is missing.",
+                "it must hold numbers (dates as 2026-01-31T12:00:00), and an empty cell or NA for a missing value.",
                 numeric,
             )  # fmt: skip
         table[name] = cast.fill_null(np.nan).to_numpy().astype(np.float64, copy=False)

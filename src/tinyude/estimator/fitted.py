@@ -46,7 +46,7 @@ def shown(progress: Any) -> Any:
     if progress is None or progress is False:
         return None
     if progress is not True and not callable(progress):
-        raise TinyUDEError(f"progress is {progress!r}; give True, or a function of what is done and the total.")
+        raise TinyUDEError(f"progress is {progress!r}; give True, or a function of (done, total).")
     if progress is not True:
         return progress
 
@@ -104,11 +104,13 @@ class Fitted:
         def _options(self) -> FitOptions: ...
 
     model_ = FromResult[Model]("Known physics and what was learned.")
-    config_ = FromResult[Config]("The configuration with which a board goes on learning.")
+    config_ = FromResult[Config]("The configuration with which a board continues to learn.")
     diagnostics_ = FromResult[dict[str, Any]]("Figures of the fit: noise, windows, rejections, refinement, verdict.")
     history_ = FromResult[Mapping[str, Array]]("Loss over the perceptron's updates; empty for a batch fit.")
-    record_ = FromResult[dict[str, Array]]("An excerpt of the record with what its windows saw, for pictures.")
-    spread_ = FromResult[Spread]("Of the learned numbers over groups of windows, where there is no covariance.")
+    record_ = FromResult[dict[str, Array]]("An excerpt of the record with its window estimates, for plots.")
+    spread_ = FromResult[Spread](
+        "Standard errors of the learned values over groups of windows, if there is no covariance."
+    )
     candidates_ = FromResult[list[Candidate]]("Models that refinement compared, with held-back free-run errors.")
     states_ = FromResult[Any]("Times, smoothed states and their standard errors. With refinement.")
     parameters_ = FromResult[list[tuple[str, float, float, float]]](
@@ -125,7 +127,7 @@ class Fitted:
         """Whether the model can be trusted, why, and what to do: a `Verdict`."""
         self._fitted()
         if "verdict" not in self.diagnostics_:
-            raise AttributeError("verdict_ comes with fit(), not with partial_fit(); use validate(Y, t, u).")
+            raise AttributeError("verdict_ is set by fit(), not by partial_fit(); use validate(Y, t, u).")
         return Verdict.from_dict(self.diagnostics_["verdict"])
 
     @property

@@ -75,8 +75,8 @@ class FitOptions:
             raise TinyUDEError(f"preset is {self.preset!r}; use one of {', '.join(PRESETS)}.")
         if self.preset != "default" and not self.physics.smooth:
             raise TinyUDEError(
-                f"The preset {self.preset} differentiates the physics twice, which abs, sign, max and min forbid; "
-                "use the preset 'default', or a smooth form such as tanh(k*x) for sign(x)."
+                f"The preset {self.preset} differentiates the physics twice, which is impossible with abs, sign, max "
+                "and min; use the preset 'default', or a smooth form such as tanh(k*x) for sign(x)."
             )
         if self.network not in NETWORKS:
             raise TinyUDEError(f"network is {self.network!r}; use 'auto', 'kernel', 'mlp' or None.")
@@ -87,7 +87,7 @@ class FitOptions:
         if self.window is not None and not (isinstance(self.window, Real) and 0.0 < self.window < np.inf):
             raise TinyUDEError(f"window is {self.window!r}; give the length of the longest window in seconds, above 0.")
         if self.keep and (self.library is None or isinstance(self.library, str)):
-            raise TinyUDEError(f"keep=True keeps the terms of your own library; library is {self.library!r}.")
+            raise TinyUDEError(f"keep=True needs a list of terms as library; library is {self.library!r}.")
         if self.refine not in (True, False, "thorough"):
             raise TinyUDEError(f"refine is {self.refine!r}; use True, False or 'thorough'.")
         if isinstance(self.hold, str) and self.hold != "auto":

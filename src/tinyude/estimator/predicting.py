@@ -115,7 +115,9 @@ class Predicting:
             return middle - half, middle + half
         spread = self.result_.spread
         if spread is None:
-            raise TinyUDEError("Intervals on the residual come with fit(), not with partial_fit(); fit a record.")
+            raise TinyUDEError(
+                "Intervals of the residual are available after fit(), not after partial_fit(); fit a record."
+            )
         half = interval_factor(len(spread.terms), level) * residual_error(model, spread, states, held)
         return middle - half, middle + half
 

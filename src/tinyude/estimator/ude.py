@@ -101,11 +101,11 @@ class UDE(Predicting, Fitted, BaseEstimator):  # type: ignore[misc]
     diagnostics_ : dict
         Figures of the fit: noise, windows, rejections, refinement, innovations, verdict.
     record_ : dict
-        An excerpt of the record with what its windows saw, for pictures.
+        An excerpt of the record with its window estimates, for plots.
     history_ : dict
         Loss over the perceptron's updates; empty for a batch fit.
     config_ : Config
-        The configuration with which a board goes on learning.
+        The configuration with which a board continues to learn.
     spread_ : Spread
         Of the learned numbers over groups of windows, behind the intervals of a model without a covariance.
     n_features_in_ : int

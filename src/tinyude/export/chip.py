@@ -88,7 +88,7 @@ class Chip:
     def with_kept_terms(self) -> Chip:
         """Offered only the terms that the fit kept for some state."""
         if self.start is None:
-            raise TinyUDEError("Only a fitted model's weights say which terms it kept; give a model, with its weights.")
+            raise TinyUDEError("Only a fitted model knows which terms it kept; give a model with its weights.")
         parameters, on = self.config.parameters, len(self.config.on)
         shape = (on, len(self.terms))
         kept = np.flatnonzero(self.start.coefficients[parameters:].reshape(shape).any(axis=0))
@@ -103,7 +103,7 @@ class Chip:
         """Terms with names alone: nothing to train, and a small past that tells when the dynamics change."""
         if not (self.config.library_terms or self.config.parameters):
             raise TinyUDEError(
-                "There are neither library terms nor learned parameters; without a network nothing is left."
+                "There are neither library terms nor learned parameters; without a network nothing would be learned."
             )
         config = replace(self.config, hidden=(), holdout=0, reservoir=min(self.config.reservoir, PAST), compact=True)
         start = self.start and replace(self.start, weights=np.zeros(0), network_on=np.zeros(len(config.on)))

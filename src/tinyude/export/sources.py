@@ -70,7 +70,7 @@ def learner_files(chip: Chip, prefix: str) -> dict[str, str]:
 def predictor_files(chip: Chip, prefix: str) -> dict[str, str]:
     """`src/` of a predictor: the model's terms and weights as constants, and nothing that learns."""
     if chip.start is None:
-        raise TinyUDEError("A predictor is made of a fitted model's weights; leave out --no-weights.")
+        raise TinyUDEError("A predictor consists of a fitted model's weights; leave out --no-weights.")
     chip = chip.with_kept_terms()
     assert chip.start is not None
     physics, config = chip.physics, chip.config

@@ -99,7 +99,7 @@ def find_units(template: str | Iterable[str], results: str = "") -> list[Unit]:
         entry = found.setdefault((machine, period), {"files": [], "labels": _labels(values)})
         entry["files"].append((path, stamp))
     if not found:
-        raise TinyUDEError(f"No file fits {' or '.join(templates)}; check the folder and the ending.")
+        raise TinyUDEError(f"No file matches {' or '.join(templates)}; check the folder and the ending.")
     units = []
     for (machine, period), entry in sorted(found.items()):
         files = sorted(entry["files"])
@@ -127,7 +127,7 @@ def _matches(template: str, results: str) -> Iterable[tuple[str, str, dict[str, 
     """Address, stamp and field values of every file that fits."""
     if "machine" not in _FIELD.findall(template):
         raise TinyUDEError(
-            f"{template} has no {{machine}}; write it where the machine's name stands, e.g. "
+            f"{template} has no {{machine}}; put it in place of the machine's name, e.g. "
             "'logs/{machine}/{date}.parquet'."
         )
     try:
@@ -188,7 +188,7 @@ def frame_units(frames: Mapping[Any, Any]) -> list[Unit]:
         raise TinyUDEError("There is no frame; give one for each machine: {'arm-1': frame}.")
     for key, frame in frames.items():
         if isinstance(key, tuple) and len(key) != 2:
-            raise TinyUDEError(f"{key} is no name of a log; write 'machine' or ('machine', 'period').")
+            raise TinyUDEError(f"{key} is not the name of a log; write 'machine' or ('machine', 'period').")
         machine, period = key if isinstance(key, tuple) else (key, "")
         buffer = io.BytesIO()
         try:

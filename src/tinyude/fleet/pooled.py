@@ -67,7 +67,9 @@ def fit_pooled(
     """
     recipe = Recipe(rig_of(physics)).windows_only()
     if learned := recipe.rig.physics.learned:
-        raise TinyUDEError(f"{', '.join(learned)} is to be learned, which merged sums cannot do; give it a value.")
+        raise TinyUDEError(
+            f"{', '.join(learned)} is to be learned, which is not possible with merged sums; give it a fixed value."
+        )
     tell = progress or (lambda what, done, total: None)
     files = single_files(units_of(logs))
     with connected(scheduler, workers, client) as dask:
@@ -93,7 +95,7 @@ def _window_plan(files: Sequence[Unit], recipe: Recipe) -> WindowPlan:
     for unit in choice.pilots(files):
         if found := choice.survey(unit, recipe):
             return found.plan
-    raise TinyUDEError("None of the logs looked at can be fitted; try `tinyude fit` with one of them.")
+    raise TinyUDEError("None of the examined logs can be fitted; try `tinyude fit` with one of them.")
 
 
 def summed(

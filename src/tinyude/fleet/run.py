@@ -169,8 +169,8 @@ def _fit_all(
             store.write(unit, row["key"], row)
         elif not rows and store.keeps and not store.has(store.path(unit, row["key"])):
             raise TinyUDEError(
-                f"The workers' {store.address} is not the one here; give --out as an address that all can reach, "
-                "e.g. a shared folder or s3://."
+                f"{store.address} on the workers is another folder than here; give --out as an address that "
+                "all can access, e.g. a shared folder or s3://."
             )
         rows.append(row)
         tell(len(rows))
@@ -261,5 +261,5 @@ def _address(out: str | PathLike[str]) -> str:
     try:
         Path(text).mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise TinyUDEError(f"Cannot make the folder {text}: {error.strerror}; choose another --out.") from None
+        raise TinyUDEError(f"Cannot create the folder {text}: {error.strerror}; choose another --out.") from None
     return str(Path(text).absolute())

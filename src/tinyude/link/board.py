@@ -22,7 +22,7 @@ from tinyude.link.transport import LinkLost, NoAnswer, Transport
 
 _TRIES, _PATIENCE = 5, 0.6  # of a command, and seconds for its answer
 _ASK_EVERY = 1.0  # s between questions who the board is
-_REASONS = {-1: "it does not fit the board's model", -4: "it is still calibrating", -16: "it has no storage",
+_REASONS = {-1: "it does not match the board's model", -4: "it is still calibrating", -16: "it has no storage",
             -18: "its storage failed"}  # fmt: skip
 
 
@@ -118,7 +118,7 @@ class BoardLink:
             self._command(Type.ASK_MODEL, b"", "send its model")
             model = self._collect_model()
             if model is not None and not np.isfinite(model).all():
-                raise TinyUDEError("The board's model has numbers that are not finite; reset the board, or flash it.")
+                raise TinyUDEError("The board's model contains non-finite numbers; reset the board, or flash it again.")
             if model is not None:
                 return model
         raise TinyUDEError("The board's model did not arrive complete; check the cable and the baud rate.")
@@ -127,12 +127,12 @@ class BoardLink:
         """Have the board go on from this model, without flashing it anew."""
         hello = self.history.hello
         if hello is None:
-            raise TinyUDEError("The board has not introduced itself yet; wait for its first telemetry.")
+            raise TinyUDEError("The board has not identified itself yet; wait for its first telemetry.")
         if fingerprint != hello.fingerprint or len(numbers) != hello.model_numbers:
             raise TinyUDEError(
-                f"The model is not this board's (fingerprint {fingerprint:08x}, {len(numbers)} numbers; the board has "
-                f"{hello.fingerprint:08x}, {hello.model_numbers}): physics, terms, network and sample period must be "
-                "those of its export; else export and flash again."
+                f"The model does not belong to this board (fingerprint {fingerprint:08x}, {len(numbers)} numbers; the "
+                f"board has {hello.fingerprint:08x}, {hello.model_numbers}): physics, terms, network and sample period "
+                "must be those of its export; otherwise export and flash again."
             )
         for body in model_pieces(numbers, fingerprint):
             self._command(Type.TAKE_MODEL, body, "take the model")

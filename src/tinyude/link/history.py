@@ -179,7 +179,7 @@ class History:
             case EventKind.SAVED:
                 return LoggedEvent(now, "note", f"State {value:.0f} saved", where)
             case EventKind.NOT_SAVED:
-                return LoggedEvent(now, "bad", "State not saved", "the board's storage refused a write")
+                return LoggedEvent(now, "bad", "State not saved", "the board's storage rejected a write")
             case EventKind.RESTARTED:
                 return LoggedEvent(now, "note", "Learner started over", where)
 

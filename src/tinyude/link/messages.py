@@ -192,14 +192,14 @@ def _decode(frame: Frame, hello: Hello | None) -> Message | None:
             return _hello(body)
         case Type.NAME if hello is not None:
             group, index, value = struct.unpack_from("<BHf", body)
-            _require(index < hello.names[group] and math.isfinite(value), "a name of nothing")
+            _require(index < hello.names[group] and math.isfinite(value), "an index or value out of range")
             return Name(group, index, value, printable(body[7:].decode("utf-8", "replace")))
         case Type.ROW if hello is not None:
             return _row(body, hello)
         case Type.TERMS if hello is not None:
             tick, _ = struct.unpack_from("<QB", body)
             terms = tuple(TermValue(*entry) for entry in struct.iter_unpack("<Hff", body[9:]))
-            _require(all(term.column < hello.columns for term in terms), "a term of nothing")
+            _require(all(term.column < hello.columns for term in terms), "a column out of range")
             return Terms(_tick(tick), terms)
         case Type.HEALTH if hello is not None:
             return _health(body, hello)
@@ -225,7 +225,7 @@ def _require(condition: bool, otherwise: str) -> None:
 
 
 def _tick(tick: int) -> int:
-    _require(tick < LAST_TICK, "a tick after the end of time")
+    _require(tick < LAST_TICK, "a tick beyond the limit")
     return tick
 
 

@@ -45,7 +45,7 @@ def read_model_json(data: bytes) -> tuple[Array, int]:
         with np.errstate(over="ignore"):  # told below
             numbers, fingerprint = np.asarray(told["numbers"], np.float32), int(told["fingerprint"])
     except (ValueError, TypeError, KeyError, RecursionError, OverflowError):
-        raise TinyUDEError("This is no model of a board; give a .tinyude file or what a board sent.") from None
+        raise TinyUDEError("This is not a model of a board; give a .tinyude file or a model sent by a board.") from None
     if told.get("format") != FORMAT or numbers.ndim != 1 or not np.isfinite(numbers).all():
-        raise TinyUDEError("This is no model of a board; give a .tinyude file or what a board sent.")
+        raise TinyUDEError("This is not a model of a board; give a .tinyude file or a model sent by a board.")
     return numbers, fingerprint

@@ -22,7 +22,7 @@ class Recorder:
         if path.suffix != ".parquet":
             raise TinyUDEError(f"{path} does not end in .parquet; a recording is a Parquet file.")
         if not path.parent.is_dir():
-            raise TinyUDEError(f"{path.parent} is no folder; make it first.")
+            raise TinyUDEError(f"{path.parent} is not a folder; create it first.")
         if path.exists():
             raise TinyUDEError(f"{path} exists; give another name, or move it away.")
         self.path, self.rows = path, 0

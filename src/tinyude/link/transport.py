@@ -69,7 +69,7 @@ class TcpTransport:
         except ValueError:
             host = port = None
         if not host or port is None:
-            raise TinyUDEError(f"{source!r} is no address; write tcp://HOST:PORT, such as tcp://127.0.0.1:4000.")
+            raise TinyUDEError(f"{source!r} is not an address; write tcp://HOST:PORT, such as tcp://127.0.0.1:4000.")
         self.name, self.ended = source, False
         try:
             self._socket = socket.create_connection((host, port), timeout=5.0)
@@ -146,7 +146,7 @@ class FileTransport:
         return data
 
     def write(self, data: bytes) -> None:
-        raise NoAnswer(f"{self.name} is a recording; a command needs the board itself.")
+        raise NoAnswer(f"{self.name} is a recording; commands need a connected board.")
 
     def close(self) -> None:
         self._file.close()

@@ -84,7 +84,11 @@ def found_lines(model: Model, diagnostics: Mapping[str, Any]) -> list[str]:
         state = model.physics.states[index]
         found = [entry for entry in diagnostics["terms"] if entry["state"] == state]
         share = diagnostics["network"].get(state, 0.0)
-        rest = f"{_carrier(model, index)} carries {share:.0%} of it" if share > 0.0 else _remainder(diagnostics, state)
+        rest = (
+            f"{_carrier(model, index)} accounts for {share:.0%} of it"
+            if share > 0.0
+            else _remainder(diagnostics, state)
+        )
         parts = [
             *_shared_terms(diagnostics, found),
             *(_with_interval(e) for e in found if not is_collinear(diagnostics, e)),
@@ -103,7 +107,7 @@ def _shared_terms(diagnostics: Mapping[str, Any], found: Sequence[Mapping[str, A
         return []
     signals = ", ".join(diagnostics["collinear"][shared[0]["state"]]["of"])
     parts = [f"{_coefficient(entry, 'coefficient')} * {short_numbers(entry['term'])}" for entry in shared]
-    meaning = "can stand in for one another: only their sum is determined"
+    meaning = "cannot be told apart: only their sum is determined"
     return [*parts, f"these {len(shared)} shapes of {signals} {meaning}"]
 
 

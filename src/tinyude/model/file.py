@@ -92,7 +92,7 @@ def save_result(result: FitResult, arguments: Mapping[str, Any], path: str | Pat
 def read_result(path: str | PathLike[str]) -> tuple[FitResult, dict[str, Any]]:
     """A fit's result from a file, and the estimator's arguments; raises on anything that is not a whole model."""
     if os.path.exists(path) and not os.path.isfile(path):
-        raise TinyUDEError(f"{path} is no regular file; give a file written by UDE.save().")
+        raise TinyUDEError(f"{path} is not a regular file; give a file written by UDE.save().")
     if os.path.exists(path) and os.path.getsize(path) > MAX_FILE:
         raise TinyUDEError(f"{path} has more than {MAX_FILE:,} bytes; give a file written by UDE.save().")
     try:
@@ -109,7 +109,7 @@ def read_result(path: str | PathLike[str]) -> tuple[FitResult, dict[str, Any]]:
     if "tinyude" not in metadata:
         raise TinyUDEError(f"{path} holds arrays, but no TinyUDE model; give a file written by UDE.save().")
     if metadata.get("sha256") != checksum(metadata["tinyude"], arrays):
-        raise TinyUDEError(f"{path} is damaged (its checksum does not fit); copy or save the model again.")
+        raise TinyUDEError(f"{path} is damaged (wrong checksum); copy or save the model again.")
     try:
         header = json.loads(metadata["tinyude"])
         version = header["format"]
@@ -192,7 +192,7 @@ def _check_config(config: Config, physics: Physics) -> None:
         value, kinds = getattr(config, entry.name), _KINDS[str(entry.type)]
         items = value if isinstance(value, tuple) else (value,)
         if type(value) not in kinds or not all(isinstance(item, int | float) and np.isfinite(item) for item in items):
-            raise TinyUDEError(f"{entry.name} is {value!r}, which is no {entry.type}")
+            raise TinyUDEError(f"{entry.name} is {value!r}, which is not of type {entry.type}")
     columns = physics.n_states + physics.n_inputs
     _within("on", config.on, physics.n_states)
     _within("sees", config.sees, columns)

@@ -28,7 +28,7 @@ _BOUNDS = BOUNDS | {  # lowest and highest value of a setting; a batch fit may b
 def check_texts(value: Any) -> None:
     """Every text of a header may be shown as it is: in a terminal, on a page, in generated code."""
     if isinstance(value, str) and not (value.isprintable() and len(value) <= MAX_LENGTH):
-        raise TinyUDEError(f"it holds the text {printable(value)[:40]!r}, which is no line that can be shown")
+        raise TinyUDEError(f"it holds the text {printable(value)[:40]!r}, which is not printable")
     if isinstance(value, dict):
         check_texts(list(value))
     if isinstance(value, dict | list):
@@ -54,7 +54,7 @@ def check_plausible(model: Model, config: Config | None, found: Mapping[str, Any
         if np.any(getattr(model, name) < 0.0):
             raise TinyUDEError(f"{name} holds a negative standard error")
     if not np.all(np.isin(model.network_on, (0.0, 1.0))):
-        raise TinyUDEError("network_on holds something else than 0 and 1")
+        raise TinyUDEError("network_on holds values other than 0 and 1")
     _check_findings(model, found)
 
 
@@ -62,7 +62,7 @@ def _check_residual(model: Model) -> None:
     for name in ("on", "sees"):
         roles = getattr(model, name)
         if len(set(roles)) != len(roles):
-            raise TinyUDEError(f"{name} is {list(roles)}; each may be there once")
+            raise TinyUDEError(f"{name} is {list(roles)}; each may occur once")
     if not model.on:
         raise TinyUDEError("the residual acts on no state")
 
@@ -77,7 +77,7 @@ def _check_roles(model: Model, config: Config) -> None:
         if len(holds) not in (0, config.inputs) or not all(lowest <= hold <= 1 for hold in holds):
             raise TinyUDEError(f"{name} is {list(holds)}, which does not belong to {config.inputs} inputs")
     if config.parameters != len(model.physics.learned):
-        raise TinyUDEError("the configuration counts other parameters than there are")
+        raise TinyUDEError("the configuration has a different number of parameters")
 
 
 def _check_findings(model: Model, found: Mapping[str, Any]) -> None:

@@ -55,8 +55,8 @@ def _room(evidence: Evidence) -> Iterator[Reason]:
         length = f"{evidence.samples} samples, {seconds(evidence.seconds)}"
         cycles = f", {evidence.cycles:.2g} periods of the motion" if evidence.cycles else ""
         yield Reason(
-            CAUTION, f"The record is too short to judge a model by ({length}{cycles}).",
-            "Record several periods of the motion, at a rate of at least 20 samples a period.", "short",
+            CAUTION, f"The record is too short to judge a model ({length}{cycles}).",
+            "Record several periods of the motion, with at least 20 samples per period.", "short",
         )  # fmt: skip
     elif evidence.runs is None and not evidence.held_back:
         yield Reason(
@@ -66,7 +66,7 @@ def _room(evidence: Evidence) -> Iterator[Reason]:
     if max(evidence.passed, evidence.passed_time) < PASSED:
         yield Reason(
             CAUTION, f"Only {evidence.passed:.0%} of the windows pass the acceptance test.",
-            "The figures speak for those stretches alone: check for lost samples, wrong time stamps, shocks or too "
+            "The figures apply to those stretches only: check for lost samples, wrong time stamps, shocks or too "
             "low a sample rate.", "rejected",
         )  # fmt: skip
 
@@ -100,8 +100,8 @@ def _free_runs(evidence: Evidence) -> Iterator[Reason]:
         )  # fmt: skip
     elif error > RUN_LOST:
         yield Reason(
-            CAUTION, f"{told}.", "Too little of it can be predicted to judge the model by: excite the system more "
-            "strongly, or use sensors of less noise.", "free run",
+            CAUTION, f"{told}.", "Too little of it can be predicted to judge the model: excite the system more "
+            "strongly, or use sensors with less noise.", "free run",
         )  # fmt: skip
     worse = float(np.mean(runs.model[index] > WORSE * runs.known[index]))
     if worse > 0.7 and error > 2.0 * expected and error > 0.02:
@@ -189,7 +189,7 @@ def _innovations(evidence: Evidence) -> Iterator[Reason]:
         yield Reason(
             CAUTION, f"The one-step prediction error of {channel} correlates with the input {name} (r = {crossed:.2f}; "
             f"white noise stays below {found.bound:.2f}).", f"{name} acts later or earlier than logged, through "
-            "something that is missing, or otherwise between samples than hold says.", "input",
+            "something that is missing, or differently between samples than hold says.", "input",
         )  # fmt: skip
     elif coloured > max(COLOURED, 3.0 * found.bound):
         runs, index = evidence.runs, judged_horizon(evidence)
@@ -210,7 +210,7 @@ def _parameters(evidence: Evidence) -> Iterator[Reason]:
         if parameter["at"]:
             yield Reason(
                 CAUTION, f"The parameter {name} stopped at its {parameter['at']} bound {parameter['limit']:g}.",
-                "Widen the bound, or look for what makes it run there.", "bound",
+                "Widen the bound, or look for the cause.", "bound",
             )  # fmt: skip
         elif parameter.get("kept"):
             yield Reason(
@@ -237,8 +237,8 @@ def _excitation(evidence: Evidence) -> Iterator[Reason]:
         )  # fmt: skip
     if evidence.tied:
         yield Reason(
-            CAUTION, f"{' and '.join(evidence.tied)} move as one in this record.",
-            "What each of them does cannot be told apart; excite the system in other ways.", "excitation",
+            CAUTION, f"{' and '.join(evidence.tied)} are collinear in this record.",
+            "Their effects cannot be told apart; excite the system in other ways.", "excitation",
         )  # fmt: skip
     if evidence.following:
         names, follow = " and ".join(evidence.following), "follows" if len(evidence.following) == 1 else "follow"
@@ -269,12 +269,12 @@ def _notes(evidence: Evidence) -> Iterator[Reason]:
         share = sum(evidence.faults.values()) / max(evidence.samples, 1)
         yield Reason(
             CAUTION if share > 0.02 else NOTE, f"{' and '.join(faults)} were bridged or left out.",
-            "Check the logger when there are many.", "data",
+            "If there are many, check the logger.", "data",
         )  # fmt: skip
     for state, share in evidence.network.items():
         if share > NETWORK:
             yield Reason(
-                NOTE, f"A network carries {share:.0%} of what was learned in d({state})/dt; no formula fits that part.",
+                NOTE, f"A network accounts for {share:.0%} of what was learned in d({state})/dt; no formula fits it.",
                 "Offer terms of your own with library=[...] to see one.", "network",
             )  # fmt: skip
     if evidence.changed_at:

@@ -182,8 +182,8 @@ def wrong_sizes(evidence: Evidence) -> Iterator[Reason]:
             explained = left is not None and left.over_noise < NEAR_NOISE  # a gain that was missing beside a loss
             yield Reason(
                 CAUTION if explained else BAD,
-                f"The known physics makes d({state})/dt {times(known / rate)} times as large as the data do"
-                + ("; what was learned balances it." if explained else "."),
+                f"The known physics makes d({state})/dt {times(known / rate)} times as large as in the data"
+                + ("; the learned part compensates for it." if explained else "."),
                 "Check the units, of time too (milliseconds: [time] scale = 0.001; degrees: scale = 0.0174533).",
                 "units",
             )  # fmt: skip

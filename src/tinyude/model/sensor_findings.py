@@ -51,7 +51,7 @@ def _sensor(sensor: Sensor) -> Iterator[Reason]:
         )  # fmt: skip
     if sensor.turn:
         yield Reason(
-            CAUTION, f"{sensor.name} jumps by about {sensor.turn:.4g} as an angle does that wraps.",
+            CAUTION, f"{sensor.name} jumps by about {sensor.turn:.4g} like an angle that wraps.",
             f"Say so with wraps = {'true' if sensor.turn < 7.0 else '360'} in the physics file, or UDE(wraps=...).",
             "wraps",
         )  # fmt: skip

@@ -180,8 +180,8 @@ def _check_times(instants: Array) -> None:
     if not rising:
         told = f"{instants:g}" if instants.ndim == 0 else f"an array of shape {instants.shape}"
         raise TinyUDEError(
-            f"times is {told}; it must be a vector of rising, finite numbers: the moments to tell the states at, e.g. "
-            "numpy.linspace(0, 5, 501)."
+            f"times is {told}; it must be a vector of rising, finite numbers: the times at which to return the states, "
+            "e.g. numpy.linspace(0, 5, 501)."
         )
 
 
@@ -200,7 +200,7 @@ def _inputs(u: Any, instants: Array, runs: int, dynamics: Dynamics) -> Array | N
         )
     if not np.all(np.isfinite(rows)):
         bad = int(np.argmax(~np.isfinite(rows).all(axis=tuple(a for a in range(rows.ndim) if a != rows.ndim - 2))))
-        raise TinyUDEError(f"u is not a number at t = {instants[bad]:g} s; fill in what was really applied.")
+        raise TinyUDEError(f"u is not a number at t = {instants[bad]:g} s; fill in the value that was applied.")
     return rows
 
 

@@ -56,7 +56,7 @@ def run_scores(t: Array, model: Array, reference: Array) -> dict[str, Any]:
     The error of a signal that does not move is NaN, and left out of the rest.
     """
     if not np.isfinite(reference).any(axis=0).all():
-        raise TinyUDEError("A measured signal holds no number in this stretch; choose another one.")
+        raise TinyUDEError("A measured signal has no valid value in this stretch; choose another one.")
     spread = np.nanstd(reference, axis=0)
     moves = spread > STILL * np.nanmax(np.abs(reference), axis=0)
     square = ((model - reference) / np.where(moves, spread, 1.0)) ** 2
@@ -76,7 +76,7 @@ def validate(ude: Any, log: Log) -> dict[str, Any]:
     half = float(ude.diagnostics_["window"]["half_width_seconds"])
     start = int(np.searchsorted(log.t, log.t[0] + half))  # the first moment with a whole window around it
     if start >= len(log.t) - 1:
-        raise TinyUDEError(f"The held-out log has {len(log.t)} samples in a row; it needs more than a window's worth.")
+        raise TinyUDEError(f"The held-out log has {len(log.t)} samples in a row; it needs more than one window.")
     held = None if log.u is None else log.u[start:]
     x0 = state_at(ude, log, float(log.t[start]))
     return free_run(ude, log.t[start:], log.Y[start:], name="measured", x0=x0, u=held)
@@ -99,7 +99,7 @@ def longest_stretch(pieces: Iterable[Log], most: int = LONGEST) -> Log:
             if _length(best) >= most:
                 return _rows(_joined(best), slice(most))
     if not best:
-        raise TinyUDEError("The held-out log has no row with a time; check its column of times.")
+        raise TinyUDEError("The held-out log has no valid time stamp; check its time column.")
     return _joined(best)
 
 

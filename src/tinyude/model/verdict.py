@@ -154,4 +154,4 @@ def _good_summary(evidence: Evidence) -> str:
             f"{percent(worst.share)} of the rates stay unexplained, where sensor noise accounts for "
             f"{percent(worst.floor)}"
         )
-    return "; ".join(parts) + "." if parts else "No fault was found, but the record leaves little to judge by."
+    return "; ".join(parts) + "." if parts else "No fault was found, but the record gives little evidence."

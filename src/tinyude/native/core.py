@@ -64,7 +64,7 @@ def loaded(precision: str) -> Any:
         return _core(precision)
     except ImportError as error:
         raise TinyUDEError(
-            f"The compiled core is not there ({error}); install a C compiler and reinstall tinyude, "
+            f"The compiled core is missing ({error}); install a C compiler and reinstall tinyude, "
             "or use engine='reference'."
         ) from None
 
@@ -158,7 +158,7 @@ class NativeLearner(Operations):
         handle = core.ffi.new("tu_learner **")
         status = core.lib.tu_learner_init(handle, self._config, self._known.functions, self._arena, self.bytes)
         if status != core.lib.TU_OK:
-            raise TinyUDEError(f"The compiled core refused to start (status {status} of tinyude.h) with {config}.")
+            raise TinyUDEError(f"The compiled core did not start (status {status} of tinyude.h) with {config}.")
         self._learner = handle[0]
 
     def start(self, model: StartModel) -> None:
@@ -254,7 +254,7 @@ class NativeLearner(Operations):
 
 def _refused(config: Config) -> TinyUDEError:
     refusals = filter(None, (config_refusal(name, getattr(config, name)) for name in BOUNDS))
-    together = f"The compiled core does not take these settings together: {config}; tinyude.h has the limits of each."
+    together = f"The compiled core does not accept this combination of settings: {config}; see the limits in tinyude.h."
     return TinyUDEError(next(refusals, together))
 
 

@@ -102,7 +102,7 @@ def load_physics_file(path: str | Path) -> PhysicsFile:
     every state is measured in a column of its own name, and the time is in the column "time".
     """
     if Path(path).exists() and not Path(path).is_file():
-        raise TinyUDEError(f"{path} is no regular file; give a physics file as tinyude init writes it.")
+        raise TinyUDEError(f"{path} is not a regular file; give a physics file as tinyude init writes it.")
     try:
         with open(path, "rb") as file:
             content = file.read(MAX_FILE + 1)
@@ -228,7 +228,7 @@ def fit_settings(table: Mapping[str, Any], where: str = "fit.") -> dict[str, Any
 
 def _hold(value: Mapping[str, Any], where: str) -> Hold:
     if not where.startswith("inputs"):
-        raise TinyUDEError(f"{where} has a hold; only inputs do something between samples.")
+        raise TinyUDEError(f"{where} has a hold; only inputs have one.")
     try:
         return Hold(value.get("hold", "held"), value.get("shift", 0))
     except TinyUDEError as error:

@@ -22,7 +22,7 @@ def measured_map(
                 f"measured names {name}, which is not a state; the states are {', '.join(physics.states)}."
             )
     if len(set(names)) != len(names) or not names:
-        raise TinyUDEError(f"measured is {list(names)}; name each sensed state once.")
+        raise TinyUDEError(f"measured is {list(names)}; name each measured state once.")
     source: dict[str, tuple[int, int]] = {name: (channel, 0) for channel, name in enumerate(names)}
     for _ in physics.states:  # a chain may be several links long
         for state, rate in zip(physics.states, physics.kinematic, strict=True):

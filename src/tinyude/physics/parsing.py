@@ -140,7 +140,7 @@ class _Reader:
         while isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Div):
             factor = self.read(node.right, depth + 1)
             if isinstance(node.op, ast.Div) and factor.is_zero:
-                raise self.refusal(node, "divides by zero; mend the denominator")
+                raise self.refusal(node, "divides by zero; correct the denominator")
             factors.append(1 / factor if isinstance(node.op, ast.Div) else factor)
             node = node.left
         result = self.read(node, depth + 1)
@@ -153,9 +153,9 @@ class _Reader:
         if exponent.is_number and abs(float(exponent)) > MAX_EXPONENT:
             raise self.refusal(node, f"has an exponent beyond {MAX_EXPONENT}; use exp or a smaller one")
         if base.is_zero and not exponent.is_positive:
-            raise self.refusal(node, "divides by zero; mend the denominator")
+            raise self.refusal(node, "divides by zero; correct the denominator")
         if base.is_negative and base.is_number and not exponent.is_integer:
-            raise self.refusal(node, "is a broken power of a negative number")
+            raise self.refusal(node, "is a fractional power of a negative number")
         result = base**exponent
         for part in result.atoms(sp.Pow):
             if part.exp.is_Rational and abs(part.exp) > MAX_EXPONENT:
@@ -193,7 +193,9 @@ class _Reader:
         pairs = [item.elts for item in node.args if isinstance(item, ast.Tuple) and len(item.elts) == 2]
         whole = len(pairs) == len(node.args) and not node.keywords
         if not (whole and pairs and isinstance(pairs[-1][1], ast.Constant) and pairs[-1][1].value is True):
-            raise self.refusal(node, f"must be pairs, the last for all else; write {PIECEWISE}((a, x < 1), (b, True))")
+            raise self.refusal(
+                node, f"must be pairs, the last one for all other cases; write {PIECEWISE}((a, x < 1), (b, True))"
+            )
         if len(pairs) > MAX_PIECES:
             raise self.refusal(node, f"has {len(pairs)} pieces, more than {MAX_PIECES}; write fewer")
         found = []
@@ -209,7 +211,7 @@ class _Reader:
             inside = part.args[0]
             fine = inside.is_positive or (part.is_Pow and part.exp.is_integer)
             if not fine and not (part.is_Pow and inside.is_number):
-                raise self.refusal(node, "has no value for some numbers; keep it off them, as in sqrt(max(x, 1e-6))")
+                raise self.refusal(node, "is undefined for some values; exclude them, as in sqrt(max(x, 1e-6))")
 
     def condition(self, node: ast.expr, depth: int) -> sp.Expr:
         """1 where the condition holds, else 0."""
@@ -230,7 +232,7 @@ class _Reader:
                 values = [self.read(value, depth + 1) for value in (node.left, *others)]
                 return sp.Mul(*(_compared(op, *pair) for op, *pair in zip(ops, values, values[1:], strict=False)))
             case _:
-                raise self.refusal(node, "is no condition; compare with <, <=, > or >=, and join by & and |")
+                raise self.refusal(node, "is not a condition; compare with <, <=, > or >=, and join by & and |")
 
     def check_number(self, node: ast.expr, expr: sp.Expr) -> None:
         if expr.is_Rational and max(expr.p.bit_length(), expr.q.bit_length()) > MAX_INTEGER_BITS:

@@ -308,7 +308,9 @@ class Physics:
             parameters = {str(name): Parameter(**fields) for name, fields in data["parameters"].items()}
             lists = [data[key] for key in ("states", "rhs", "inputs", "angles")]
         except (KeyError, TypeError, AttributeError) as error:
-            raise TinyUDEError(f"Not a description of physics ({error!r}); give what Physics.to_dict() gave.") from None
+            raise TinyUDEError(
+                f"Not a description of physics ({error!r}); give the result of Physics.to_dict()."
+            ) from None
         if not all(isinstance(items, list) and all(isinstance(item, str) for item in items) for items in lists):
             raise TinyUDEError("Not a description of physics: states, rhs, inputs and angles must be lists of text.")
         states, rhs, inputs, angles = lists

@@ -46,7 +46,11 @@ def physics_template(table: Mapping[str, Any], log: str, time: str | None = None
     inputs = [n for n in inputs if n not in states]
     called = _identifiers(signals)
     rates = _rate_pairs(table, time, states)
-    lines = [f"# Physics of {log}: write what you know; TinyUDE learns the rest.", "", "[states]  # dx/dt of each"]
+    lines = [
+        f"# Physics of {log}: write what you know; TinyUDE learns what is missing.",
+        "",
+        "[states]  # dx/dt of each",
+    ]
     for n in states:
         rate = rates.get(n)
         known = f'"{called[rate]}"' if rate else '"0"'

@@ -150,7 +150,7 @@ class ResidualAnalysisDisplay:
             return shown.plot(ax=ax)
         record = getattr(ude, "record_", None)
         if record is None or len(record["x"]) < 3:
-            raise TinyUDEError("There is no record to analyse; residual analysis comes with fit().")
+            raise TinyUDEError("There is no record to analyse; residual analysis is available after fit().")
         physics = ude.model_.physics
         inputs = inputs_at_windows(record, physics.n_inputs)
         state = ude.model_.on[0]
@@ -207,7 +207,7 @@ def record_run(ude: Any, Y: Any = None, t: Any = None, u: Any = None, start: flo
 def _excerpt_run(ude: Any, start: float | None) -> dict[str, Any]:
     record = getattr(ude, "record_", None)
     if record is None or len(record["x"]) < 2:
-        raise TinyUDEError("There is no record to run over; give Y, t and u.")
+        raise TinyUDEError("There is no record for a free run; give Y, t and u.")
     times, begins, seconds = record["t"], record["window_t"], record.get("steady")
     if start is None and seconds is not None:
         first = int(np.argmax(np.minimum(seconds, times[-1] - begins)))

@@ -111,7 +111,7 @@ def save_figure(figure: Figure, path: Path, **options: Any) -> None:
     kind = path.suffix.lstrip(".").lower() or "png"
     if kind not in figure.canvas.get_supported_filetypes():
         kinds = ", ".join(sorted(figure.canvas.get_supported_filetypes()))
-        raise TinyUDEError(f"{path} is no kind of picture that can be written; end its name in one of {kinds}.")
+        raise TinyUDEError(f"{path} is not a supported image format; use one of the endings {kinds}.")
     figure.savefig(content, format=kind, **options)
     write_whole(path, content.getvalue())
 

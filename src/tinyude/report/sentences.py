@@ -22,7 +22,7 @@ Diagnostics = Mapping[str, Any]
 def found_sentences(diagnostics: Diagnostics, states: Sequence[str]) -> list[str]:
     """What the fit found, most important first."""
     told = [_missing_part(state, diagnostics) for state in states]
-    told = [sentence for sentence in told if sentence] or ["No term was found to add to the known physics."]
+    told = [sentence for sentence in told if sentence] or ["No missing term was found."]
     return [*told, *_parameter_sentences(diagnostics), *_change_sentence(diagnostics)]
 
 
@@ -32,14 +32,16 @@ def _missing_part(state: str, diagnostics: Diagnostics) -> str:
     share = float(diagnostics.get("network", {}).get(state, 0.0))
     network = share >= SHARE_WORTH_TELLING
     if not terms:
-        return f"A network carries what the known physics lacks in d({state})/dt." if network else ""
+        return f"A network represents what the known physics lacks in d({state})/dt." if network else ""
     more = len(terms) - TERMS_TOLD
     told = [_term(term, not is_collinear(diagnostics, term)) for term in terms[:TERMS_TOLD]]
     parts = joined([*told, *([f"{more} further terms"] if more > 0 else [])])
     if diagnostics.get("verdict", {}).get("status") == "bad":
-        return f"Learned in d({state})/dt, but not to be relied on: {parts}."
+        return f"Learned in d({state})/dt, but not reliable: {parts}."
     explained = diagnostics.get("verdict", {}).get("figures", {}).get("explained", {}).get(state, False)
-    rest = f"; a network carries {share:.0%} of it" if network else ", and nothing else above the noise" * explained
+    rest = (
+        f"; a network accounts for {share:.0%} of it" if network else ", and nothing else above the noise" * explained
+    )
     return f"The known physics lacks {parts} in d({state})/dt{rest}."
 
 
@@ -62,7 +64,7 @@ def _parameter_sentences(diagnostics: Diagnostics) -> list[str]:
 
 def _change_sentence(diagnostics: Diagnostics) -> list[str]:
     changes = [f"{float(time):.4g} s" for time in diagnostics.get("changes", ())]
-    return [f"The dynamics were found changed at {joined(changes)}."] if changes else []
+    return [f"The dynamics changed at {joined(changes)}."] if changes else []
 
 
 def data_sentence(diagnostics: Diagnostics) -> str:
@@ -76,7 +78,7 @@ def data_sentence(diagnostics: Diagnostics) -> str:
     width = 2.0 * window["half_width_seconds"]
     length = f"{width:.4g} s" if width >= 1.0 else f"{1e3 * width:.4g} ms"
     return (
-        f"The sensors carry {noise} noise, so derivatives were read from windows of {window['samples']} samples "
+        f"The sensor noise is {noise}, so derivatives were estimated from windows of {window['samples']} samples "
         f"({length}); {rejections(diagnostics)}."
     )
 

@@ -20,7 +20,7 @@ def slice_of(ude: Any, state: str | None = None, against: str | None = None) -> 
     """The learned part of one rate along one state, with its interval and what single windows say."""
     record, physics = getattr(ude, "record_", None), ude.model_.physics
     if record is None or len(record["x"]) < 2:
-        raise TinyUDEError("There is no record to draw from; plots come with fit().")
+        raise TinyUDEError("There is no record to plot; plots are available after fit().")
     for name in (state, against):
         if name is not None and name not in physics.states:
             raise TinyUDEError(f"{name!r} is not a state; the states are {', '.join(physics.states)}.")

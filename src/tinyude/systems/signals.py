@@ -82,7 +82,7 @@ def delay(samples: ArrayLike, channel: int, count: int) -> Samples:
 def jittered_times(count: int, period: float, jitter: float, rng: Generator) -> Samples:
     """Time stamps that miss the regular ones by up to jitter x period either way, and still increase; starts at 0."""
     if not 0.0 <= jitter < 0.5:
-        raise TinyUDEError(f"The jitter is {jitter} periods; at 0.5 and beyond stamps would change places.")
+        raise TinyUDEError(f"The jitter is {jitter} periods; from 0.5 on the order of stamps would change.")
     times: Samples = (np.arange(count) + rng.uniform(-jitter, jitter, count)) * period
     times[:1] = 0.0
     return times

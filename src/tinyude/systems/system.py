@@ -127,7 +127,7 @@ class System:
         duration = self.seconds if seconds is None else seconds
         count = round(duration * self.rate)
         if count < 1:
-            raise TinyUDEError(f"{duration} s hold no sample at {self.rate:g} Hz; ask for more.")
+            raise TinyUDEError(f"{duration} s contain no sample at {self.rate:g} Hz; ask for more.")
         times, states = _regular_trajectory(self, seed, count)
         return times.copy(), states.copy()
 

@@ -46,7 +46,7 @@ def make_engine(
         raise TinyUDEError(f"engine is {engine!r}; use 'native' or 'reference'.")
     if engine == "native":
         warnings.warn(
-            "The compiled core is not there (no compiler when this was installed): the NumPy reference engine serves "
+            "The compiled core is missing (there was no compiler at installation): the NumPy reference engine serves "
             "instead, with the same results, slower. Install a C compiler and reinstall tinyude for the fast one.",
             RuntimeWarning,
             stacklevel=3,

@@ -39,7 +39,9 @@ def make_config(
     compared: held-out windows are to choose between two networks.
     """
     if clash := system.keys() & overrides.keys():
-        raise TinyUDEError(f"settings names {', '.join(sorted(clash))}, which follow from the rest; leave them out.")
+        raise TinyUDEError(
+            f"settings names {', '.join(sorted(clash))}, which follow from other settings; leave them out."
+        )
     for name, value in overrides.items():
         if value is not None and (refusal := config_refusal(name, value)):
             raise TinyUDEError(refusal)

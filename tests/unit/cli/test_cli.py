@@ -100,7 +100,7 @@ def test_simulate_refuses_a_moment_outside_the_log(
     model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run_main(monkeypatch, "simulate", model, "--from", model.parent / "held.csv", "--at", "99") == 1
-    assert "choose a moment of the log, from 3 s to 10.99 s" in capsys.readouterr().err
+    assert "choose a time within the log, from 3 s to 10.99 s" in capsys.readouterr().err
 
 
 def test_simulate_refuses_more_steps_than_can_be_run(
@@ -257,7 +257,7 @@ def test_main_says_what_an_interrupted_fleet_keeps(
     for module in ("console", "fleet"):
         monkeypatch.setattr(f"tinyude.cli.{module}.written", kept)
     assert run_main(monkeypatch, "fleet", "{machine}.csv", "--physics", rig / "rig.toml", "--out", "plant") == 130
-    assert "written before: finished logs in plant, from which the same command goes on" in capsys.readouterr().err
+    assert "written before: finished logs in plant, from which the same command continues" in capsys.readouterr().err
 
 
 def test_main_tells_an_os_error_in_one_line(

@@ -192,7 +192,10 @@ BAD = {
     "no period": (broken(t=None), "give the sample period in seconds"),
     "a worded period": (broken(t="fast"), "give the sample period in seconds"),
     "too few times": (broken(t=TIMES[:-1]), "give one time for each row"),
-    "times with NaN": (broken(t=np.where(TIMES > 2.0, np.nan, TIMES)), "50% of the times are not numbers; at most 20%"),
+    "times with NaN": (
+        broken(t=np.where(TIMES > 2.0, np.nan, TIMES)),
+        "50% of the time stamps are not numbers; at most 20%",
+    ),
     "times that go back": (broken(t=backwards()), "t goes backwards at row 100 .*sort the rows"),
     "one and the same time": (broken(t=np.zeros(COUNT)), "1 distinct times"),
     "times as text": (broken(t=np.array(["noon"] * COUNT)), "give times in seconds"),

@@ -20,7 +20,7 @@ def test_collinear_terms_are_told_without_intervals(converter: tu.UDE) -> None:
     shared = [row for row in converter.terms_ if row["collinear"]]
     assert len(shared) > 1 and all(np.isfinite(row["low"]) for row in shared)
     told = " ".join(str(converter).split())
-    assert f"these {len(shared)} shapes of c can stand in for one another: only their sum is determined" in told
+    assert f"these {len(shared)} shapes of c cannot be told apart: only their sum is determined" in told
 
 
 def test_collinear_terms_have_an_interval_of_their_sum(converter: tu.UDE) -> None:

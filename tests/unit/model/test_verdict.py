@@ -159,11 +159,15 @@ COLOURED = Innovations((0.6, "x"), (0.0, "", ""), 0.04)
         ({"passed": 0.3, "passed_time": 0.9}, "good", ""),  # windows at kicks are short and many
         ({"sizes": {"x": (1e-3, 1.0)}}, "caution", "The known physics makes only 0.1 % of d(x)/dt"),
         ({"sizes": {"x": (0.0, 1.0)}}, "good", ""),  # nothing is known of it
-        ({"sizes": {"x": (50.0, 1.0)}}, "caution", "50 times as large as the data do; what was learned balances it"),
+        (
+            {"sizes": {"x": (50.0, 1.0)}},
+            "caution",
+            "50 times as large as in the data; the learned part compensates for it",
+        ),
         (
             {"sizes": {"x": (50.0, 1.0)}, "unexplained": {"x": Unexplained(0.04, 50.0, 0.01)}},
             "bad",
-            "50 times as large as the data do.",
+            "50 times as large as in the data.",
         ),
         (
             {"sizes": {"x": (50.0, 1.0)}, "addends": [Addend("x", "k*x", 0.02, 0.01, 50.0, 40.0, 90.0)]},

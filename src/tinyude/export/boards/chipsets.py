@@ -20,7 +20,7 @@ class Chipset:
 
 
 _CORES = ("cortex-m0", "cortex-m0plus", "cortex-m4", "cortex-m7", "cortex-m33", "cortex-m55", "rv32imac", "rv32imafc")
-_BARE = "Flash and stack are the learner's and its example's, without ESP-IDF around them (`idf.py size` tells those)"
+_BARE = "Flash and stack are those of the learner and its example, without ESP-IDF (see `idf.py size` for those)"
 CHIPSETS = {core: Chipset(core) for core in _CORES} | {
     "microbit": Chipset("cortex-m0", 16 * KILO),
     "samd21": Chipset("cortex-m0plus", 32 * KILO),
