@@ -3,7 +3,7 @@
  *
  * The whole learner lives in one block of memory that the caller owns:
  *
- *     static _Alignas(8) unsigned char arena[...];       tu_learner_bytes(&config) tells how much
+ *     static _Alignas(8) unsigned char arena[...];       tu_learner_bytes(&config) gives the size
  *     tu_learner *learner;
  *     tu_learner_init(&learner, &config, &known, arena, sizeof arena);
  *     every sample:  tu_learner_push(learner, row);      trains by itself every config.train_every samples
@@ -11,9 +11,9 @@
  *     at the end:    tu_learner_finish(learner);         (a recorded stream)
  *     any time:      tu_learner_residual(learner, x, u, n);
  *
- * No heap, no stdio, no globals, no recursion. Two learners may live side by side; one learner is not thread-safe.
+ * No heap, no stdio, no globals, no recursion. Several learners can exist side by side; one learner is not thread-safe.
  * Units: samples, states and inputs in the user's own; time in seconds; angles as the known physics takes them.
- * Calls return TU_OK (0) or a negative status; a bad sample is never an error: it is counted and survived.
+ * Calls return TU_OK (0) or a negative status; a bad sample is never an error: it is counted and handled.
  */
 #ifndef TINYUDE_H
 #define TINYUDE_H
@@ -25,7 +25,7 @@
 extern "C" {
 #endif
 
-#define TU_API_VERSION 3 /* generated files that were made for another version refuse to compile */
+#define TU_API_VERSION 3 /* generated files for another version do not compile */
 
 #ifdef TU_REAL_DOUBLE
 typedef double tu_real;
@@ -52,7 +52,7 @@ enum tu_status {
 enum tu_reason {
     TU_GAP = 0,          /* across a gap, or at the start of a stream */
     TU_NONFINITE = 1,    /* a sample, or the known part there, is not finite */
-    TU_STUCK = 2,        /* a channel repeats itself where its noise should have moved it */
+    TU_STUCK = 2,        /* a channel repeats its value, which its noise makes unlikely */
     TU_MISFIT = 3,       /* the residuals are larger than the noise */
     TU_JUMP = 4,         /* a step or a kink */
     TU_INCONSISTENT = 5, /* the slope of an angle is not its sensed rate: a sensor is frozen, drifts, or is swapped */
@@ -60,8 +60,8 @@ enum tu_reason {
     TU_REASONS = 7
 };
 
-/* Parts that a configuration may do without. A learner reaches them through these tables alone: where no tu_known names
- * a table, a linker that collects garbage (-ffunction-sections, --gc-sections) leaves its functions out.
+/* Optional parts. A learner calls them only through these tables: if no tu_known names a table, a linker with garbage
+ * collection (-ffunction-sections, --gc-sections) drops its functions.
  */
 typedef struct tu_network_part tu_network_part;
 typedef struct tu_fusion_part tu_fusion_part;
@@ -82,10 +82,10 @@ typedef struct tu_known {
     const tu_paper_part *paper;     /* &tu_paper; may be NULL with dense windows and no second-order term */
 } tu_known;
 
-/* What a learner is told before it starts (reference/config.py: same names, same meaning).
+/* The configuration of a learner (reference/config.py: same names, same meaning).
  *
  * Each field: meaning; unit; [default: that of the Python package's preset `default`]; range; what disables it.
- * "tick" is one sample period. tu_config_check refuses anything out of range. Fields without a default follow from the
+ * "tick" is one sample period. tu_config_check rejects values out of range. Fields without a default follow from the
  * system. Flags are 0 or 1.
  */
 typedef struct tu_config {
@@ -146,12 +146,12 @@ typedef struct tu_config {
     int32_t recalibrate;  /* flag [1]: calibrate noise and window again when nearly all windows are rejected for long;
                            * 0: once, at the start */
     int32_t judged;       /* flag [1 on a board, 0]: judge the model while streaming: keep its last good state, and the
-                           * network off until it is of use; 0: the network alone, and only when training ends */
-    int32_t forget; /* windows after which older ones count 1 / e in the library [0]; block .. 1e9; 0: all alike */
-    uint64_t seed;  /* of the random numbers [0]; any */
+                           * network off until it helps; 0: the network alone, and only when training ends */
+    int32_t forget;       /* age in windows with weight 1 / e in the library [0]; block .. 1e9; 0: equal weight */
+    uint64_t seed;        /* of the random numbers [0]; any */
 } tu_config;
 
-/* A fitted model, to start a learner from. Arrays of a length 0 may be NULL; the model may live in flash. */
+/* A fitted model, to start a learner from. Arrays of a length 0 may be NULL; the model may be in flash. */
 typedef struct tu_model {
     int32_t window_half; /* the window that the fit found */
     int32_t window_spacing;
@@ -177,10 +177,10 @@ typedef struct tu_memory {
     size_t ring;
     size_t library;     /* sums, coefficients and their errors */
     size_t calibration; /* candidates and their statistics */
-    size_t host;        /* wider pointers, and weights as vector units want them: none of it on a chip */
+    size_t host;        /* wider pointers, and weights laid out for vector units: none of it on a chip */
 } tu_memory;
 
-/* A look into a learner: pointers into its arena, valid until the next call on it. Vectors are [states], [on], ... */
+/* The state of a learner: pointers into its arena, valid until the next call on it. Vectors are [states], [on], ... */
 typedef struct tu_view {
     int32_t calibrated;
     int32_t window_half;    /* taps either side */
@@ -217,11 +217,11 @@ typedef struct tu_view {
     uint32_t rejected[7]; /* by tu_reason */
     uint32_t updates;
     uint32_t updates_left;   /* of the schedule */
-    uint32_t rolled_back;    /* updates undone, not finite or of no use; and every return */
-    uint32_t recalibrations; /* times that noise and window were found anew */
-    uint32_t no_signal;      /* times that this was given up, because there was only noise: a sensor is unplugged */
-    uint32_t returned;       /* times that the last good model came back: a failing sensor had led it astray */
-    uint32_t changes;        /* times the dynamics were found changed */
+    uint32_t rolled_back;    /* updates undone, because not finite or no improvement; and every return */
+    uint32_t recalibrations; /* times that noise and window were estimated again */
+    uint32_t no_signal;      /* times that this was given up, because there was only noise, as of an unplugged sensor */
+    uint32_t returned;       /* times that the last good model was restored, as after a sensor failure */
+    uint32_t changes;        /* changes of the dynamics that were detected */
     uint32_t changed_at[8];
     tu_real loss; /* of the last update */
 } tu_view;
@@ -238,65 +238,64 @@ int tu_learner_memory(const tu_config *config, tu_memory *memory);
 typedef struct tu_learner tu_learner;
 
 /* Sets a learner up in the arena (aligned to 8 bytes). Nothing outside the given bytes is ever written.
- * The configuration is not copied: it must stay as it is for as long as the learner is used, and may live in flash.
+ * The configuration is not copied: it must stay unchanged while the learner is used, and may be in flash.
  */
 int tu_learner_init(tu_learner **learner, const tu_config *config, const tu_known *known, void *arena, size_t bytes);
 
-/* Lets a learner that has seen nothing yet start from a fitted model: it need not calibrate, predicts as the model
- * does and continues at the `rate_floor` rate, as after its last update. Library terms weigh as much as `groups` half
- * blocks of windows in the range of the scales, so that a stream that stands still leaves them alone; where `judged`,
- * they are held until the stream's own windows contradict them, unless their errors say that these are surer. Sensor
- * noise is still estimated from the stream itself; the second-order term, whose gate only a calibration can open,
- * stays off. Nothing of the model is needed afterwards. TU_BAD_CONFIG, and nothing is changed, when the model's window
- * does not fit the configuration, a scale is not positive or a number is not finite.
+/* Starts a new learner from a fitted model. It does not calibrate, predicts as the model does, and continues at the
+ * `rate_floor` rate, as after its last update. Library terms have the weight of `groups` half blocks of windows in the
+ * range of the scales, so that a stream at rest does not change them. If `judged`, they are kept until the stream's
+ * own windows contradict them, unless their errors are larger than those of the windows. Sensor noise is still
+ * estimated from the stream. The second-order term, which only a calibration enables, stays off. The model is not
+ * needed afterwards. TU_BAD_CONFIG, without any change, if the model's window does not fit the configuration, a scale
+ * is not positive or a number is not finite.
  */
 int tu_learner_start(tu_learner *learner, const tu_model *model);
 
-/* One sample: [channels], then [inputs], which the configuration says are held until the next or not. Any value may be
- * non-finite. */
+/* One sample: [channels], then [inputs]. Any value may be non-finite. */
 void tu_learner_push(tu_learner *learner, const tu_real *row);
 
 /* `count` samples, row by row: the same as pushing them one by one. */
 void tu_learner_push_many(tu_learner *learner, const tu_real *rows, size_t count);
 
-/* The next sample does not follow on the last one. */
+/* Samples are missing between the last sample and the next one. */
 void tu_learner_gap(tu_learner *learner);
 
-/* Starts the stream over with the calibration kept: what a recorded stream allows and a live one does not. */
+/* Starts the stream over, keeping the calibration: possible for a recorded stream only. */
 void tu_learner_rewind(tu_learner *learner);
 
 /* Ends the calibration stretch now, when the stream is shorter than it; does nothing when it has ended. */
 void tu_learner_end_calibration(tu_learner *learner);
 
-/* Makes updates on what is stored. */
+/* Makes `count` updates on the stored windows. */
 void tu_learner_step(tu_learner *learner, uint32_t count);
 
-/* The end of a recorded stream: tu_learner_solve, the updates left, tu_learner_conclude. A caller that wants to show
- * progress calls the three itself.
+/* The end of a recorded stream: tu_learner_solve, the updates left, tu_learner_conclude. To show progress, call these
+ * three instead.
  */
 void tu_learner_finish(tu_learner *learner);
 
-/* Solves the library on all that was seen. */
+/* Solves the library on all windows so far. */
 void tu_learner_solve(tu_learner *learner);
 
-/* Updates of the schedule that are still to be made. */
+/* Remaining updates of the schedule. */
 uint32_t tu_learner_updates_left(const tu_learner *learner);
 
-/* When training is over: solves the averaged network's last layer, and judges. */
+/* At the end of training: solves the averaged network's last layer, then tu_learner_judge. */
 void tu_learner_conclude(tu_learner *learner);
 
 /* Keeps the network only where its hold-out error is clearly below that of the library alone. */
 void tu_learner_judge(tu_learner *learner);
 
-/* Replaces the network's weights [parameters of the network] and starts its schedule anew at this learning rate.
- * TU_BAD_CONFIG, and nothing is changed, when there is no network, or a weight or the rate is not finite.
+/* Replaces the network's weights [parameters of the network] and restarts its schedule at this learning rate.
+ * TU_BAD_CONFIG, without any change, if there is no network, or a weight or the rate is not finite.
  */
 int tu_learner_set_network(tu_learner *learner, const tu_real *weights, tu_real rate);
 
 /* N(x, u) of the averaged model: [on]. TU_NOT_READY (and zeros) before calibration has ended. */
 int tu_learner_residual(tu_learner *learner, const tu_real *x, const tu_real *u, tu_real *residual);
 
-/* A look inside, which changes nothing. */
+/* Reads the learner's state; changes nothing. */
 void tu_learner_view(const tu_learner *learner, tu_view *view);
 
 /* Sum and number of the losses since the last call. */

@@ -1,12 +1,12 @@
-/* A learner that lives on a board for years: a layer over tinyude.h, for one sample clock and one learner.
+/* Long-term operation on a board: a layer over tinyude.h, for one sample clock and one learner.
  *
  *     tu_service_start      once, before the sample clock runs
  *     tu_service_push       every tick of the sample clock, from its interrupt: constant time
  *     tu_service_work       from the main loop or a task of low priority: learns, saves, reports
- *     tu_service_predict    from one context of any priority: never sees half a model
+ *     tu_service_predict    from one context of any priority: always uses a complete model
  *
- * Start-up and everything else belongs to the context that calls tu_service_work. No heap, no globals. What is not
- * called is not linked (compile with -ffunction-sections, link with --gc-sections).
+ * Call start-up and all other functions from the context that calls tu_service_work. No heap, no globals. Functions
+ * that are not called are not linked (compile with -ffunction-sections, link with --gc-sections).
  */
 #ifndef TINYUDE_SERVICE_H
 #define TINYUDE_SERVICE_H
@@ -17,22 +17,22 @@
 extern "C" {
 #endif
 
-#define TU_SERVICE_VERSION 1 /* generated files that were made for another version refuse to compile */
+#define TU_SERVICE_VERSION 1 /* generated files for another version do not compile */
 #define TU_SAVE_VERSION 3
 #define TU_SAVE_PIECE 256 /* bytes of a write; offsets are multiples of it */
 
 enum tu_service_status {
     TU_NO_STORAGE = -16,    /* no storage was given, or its slots are too small */
     TU_NOTHING_SAVED = -17, /* neither slot holds a whole state of this firmware's model */
-    TU_STORAGE_FAILED = -18 /* a read or a write failed, or the state read is none that a learner was ever in */
+    TU_STORAGE_FAILED = -18 /* a read or a write failed, or the state read is not valid */
 };
 
-/* What the generated code knows of its model. Names may be NULL where nobody asks for them. */
+/* Description of the model in generated code. Names may be NULL if they are not needed. */
 typedef struct tu_plan {
     const tu_config *config;
     const tu_known *known;
-    const tu_model *model; /* NULL: starts from nothing */
-    uint32_t fingerprint;  /* of physics, terms, network and sample period: states and models of another are refused */
+    const tu_model *model; /* NULL: starts without a model */
+    uint32_t fingerprint;  /* of physics, terms, network and sample period: others' states and models are rejected */
     int32_t fifo_depth;    /* samples that may wait */
     tu_real interval;      /* half width of a 90 % interval in standard errors: Student's t, groups - 1 */
     const char *name;
@@ -43,7 +43,7 @@ typedef struct tu_plan {
     const char *const *terms;      /* [library_terms] */
 } tu_plan;
 
-/* A coefficient in the user's units, of a term that is in: `state` -1 is a parameter, by its value. */
+/* A coefficient of a selected term, in the user's units; `state` -1: a parameter, with its value. */
 typedef struct tu_term {
     const char *name;
     int32_t column; /* of tu_view.coefficients */
@@ -54,7 +54,7 @@ typedef struct tu_term {
 
 enum tu_sensor_flag {
     TU_SENSOR_MISSING = 1, /* more than one sample in ten of the last minute was not finite */
-    TU_SENSOR_STUCK = 2,   /* repeats itself where its noise should have moved it */
+    TU_SENSOR_STUCK = 2,   /* repeats its value, which its noise makes unlikely */
     TU_SENSOR_ASTRAY = 4   /* more than one sample in ten was too far from its prediction to be noise */
 };
 
@@ -63,9 +63,9 @@ typedef struct tu_health {
     tu_real worst;       /* the same of the worst channel */
     uint32_t steps;      /* predictions since the start */
     uint32_t flags[12];  /* of each channel: tu_sensor_flag */
-    uint32_t lost;       /* samples that found no room */
+    uint32_t lost;       /* samples lost because the FIFO was full */
     uint32_t gaps;       /* interruptions of the stream */
-    int32_t deepest;     /* most samples that ever waited */
+    int32_t deepest;     /* most samples in the FIFO so far */
     uint32_t changes;    /* of the dynamics */
     uint32_t changed_at; /* tick of the last one */
     uint32_t saves;
@@ -73,9 +73,9 @@ typedef struct tu_health {
     tu_real state[12]; /* the state now, filtered */
 } tu_health;
 
-/* Memory that survives a power cut: two slots, one behind the other. Both calls return 0 when all bytes went through.
- * Writes come in ascending offsets, TU_SAVE_PIECE bytes each; what a slot held before is not needed once its first
- * piece is written.
+/* Memory that survives a power cut: two slots, one behind the other. Both calls return 0 if all bytes were
+ * transferred. Writes have ascending offsets, TU_SAVE_PIECE bytes each; the previous content of a slot is not needed
+ * once its first piece is written.
  */
 typedef struct tu_storage {
     int (*write)(void *context, uint32_t offset, const void *bytes, uint32_t count);
@@ -84,7 +84,7 @@ typedef struct tu_storage {
     uint32_t slot_bytes;
 } tu_storage;
 
-/* Where telemetry goes; 0: no room, the frame is left out and counted. */
+/* Output of telemetry; `send` returns 0 if there is no room: the frame is dropped and counted. */
 typedef struct tu_line {
     int (*send)(void *context, const uint8_t *bytes, size_t count);
     void *context;
@@ -95,44 +95,45 @@ typedef struct tu_service tu_service;
 /* Bytes of the service's own arena (aligned to 8 bytes), beside the learner's; 0 when the plan is not valid. */
 size_t tu_service_bytes(const tu_plan *plan);
 
-/* Sets learner and service up. The plan is not copied. */
+/* Sets up learner and service. The plan is not copied. */
 int tu_service_start(tu_service **service, const tu_plan *plan, void *learner_arena, size_t learner_bytes, void *arena,
                      size_t bytes);
 
 tu_learner *tu_service_learner(tu_service *service);
 
-/* A sample, from an interrupt: [channels], then [inputs]. 0: no room; it is counted and becomes a gap of true length.
+/* A sample, from an interrupt: [channels], then [inputs]. 0: the FIFO is full; the sample is counted and becomes a gap
+ * of true length.
  */
 int tu_service_push(tu_service *service, const tu_real *row);
 
-/* Ticks of the sample clock at which no sample was taken; from where tu_service_push is called. */
+/* Ticks of the sample clock without a sample; call it from where tu_service_push is called. */
 void tu_service_skip(tu_service *service, uint32_t ticks);
 
-/* Learns from what waits until about `budget` thousands of a Cortex-M4F's instructions are spent or nothing is left.
- * The bits do not depend on the budget. 1: there is more to do.
+/* Learns from waiting samples until about `budget` thousand instructions of a Cortex-M4F are spent or nothing is left.
+ * The results do not depend on the budget. Returns 1 if there is more to do.
  */
 int tu_service_work(tu_service *service, int32_t budget);
 
-/* dx/dt at a state: the known physics and what was learned, from whole models only. TU_NOT_READY: still calibrating. */
+/* dx/dt at a state: known physics and learned part, from a complete model. TU_NOT_READY: still calibrating. */
 int tu_service_predict(tu_service *service, const tu_real *x, const tu_real *u, tu_real *dx);
 
 void tu_service_health(tu_service *service, tu_health *health);
 
-/* The terms that are in, and the parameters: how many there are, of which up to `most` are written. */
+/* Selected terms and parameters: returns how many there are, and writes up to `most` of them. */
 int tu_service_terms(tu_service *service, tu_term *terms, int most);
 
 /* Bytes of one slot: a multiple of TU_SAVE_PIECE. */
 uint32_t tu_service_save_bytes(tu_service *service);
 
-/* From now on tu_service_work writes the learner's state to the older slot, a piece at a time; the state stands still
- * while it does, and samples wait. A save that is under way is not started over.
+/* From now on tu_service_work writes the learner's state to the older slot, a piece at a time. The state does not
+ * change meanwhile, and samples wait. A running save is not restarted.
  */
 int tu_service_save(tu_service *service, const tu_storage *storage);
 
-/* Takes up the newest whole state, as after a gap in the stream. Before the sample clock runs. */
+/* Loads the newest complete state and continues as after a gap. Call it before the sample clock runs. */
 int tu_service_load(tu_service *service, const tu_storage *storage);
 
-/* Starts over from a model, without what was learned since. */
+/* Starts over from a model, discarding what was learned since. */
 int tu_service_restart(tu_service *service, const tu_model *model);
 
 /* From now on tu_service_work sends telemetry (docs/telemetry.md): a row every `row_ticks` samples, all else once in
@@ -141,7 +142,7 @@ int tu_service_restart(tu_service *service, const tu_model *model);
 void tu_service_report(tu_service *service, const tu_line *line, uint32_t row_ticks, uint32_t status_ticks,
                        const tu_storage *storage);
 
-/* Bytes of a command that came in: commands are carried out by the next tu_service_work. */
+/* Bytes received from the line; the next tu_service_work executes their commands. */
 void tu_service_receive(tu_service *service, const uint8_t *bytes, size_t count);
 
 #ifdef __cplusplus

@@ -65,7 +65,7 @@ def test_read_table_reads_nothing_of_other_files(tmp_path: Path) -> None:
 def test_read_table_tells_a_damaged_hdf5_file_with_a_remedy(tmp_path: Path) -> None:
     pytest.importorskip("h5py")
     (tmp_path / "log.mat").write_bytes(HEAD + b"\0" * 384 + b"\x89HDF\r\n\x1a\n" + b"\7" * 3000)
-    with pytest.raises(TinyUDEError, match=r"is damaged, or no \.mat file \(.*\); record or export it again\."):
+    with pytest.raises(TinyUDEError, match=r"is damaged, or not a \.mat file \(.*\); record or export it again\."):
         read_table(tmp_path / "log.mat")
 
 

@@ -179,7 +179,7 @@ def test_a_full_disk_ends_the_link_with_a_word(tmp_path: Path) -> None:
     ],
 )
 def test_files_that_are_no_model_of_a_board_are_refused_in_one_line(text: str) -> None:
-    with pytest.raises(TinyUDEError, match="no model of a board; give"):
+    with pytest.raises(TinyUDEError, match="not a model of a board; give"):
         read_model_json(text.encode())
 
 

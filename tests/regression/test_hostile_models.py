@@ -126,7 +126,7 @@ def test_load_refuses_a_file_that_is_no_model_by_its_size(tmp_path: Path) -> Non
 
 def test_load_refuses_devices_and_folders(tmp_path: Path) -> None:
     for path in (Path("/dev/zero"), tmp_path):
-        with pytest.raises(TinyUDEError, match="no regular file"):
+        with pytest.raises(TinyUDEError, match="not a regular file"):
             tu.load(path)
 
 

@@ -131,7 +131,7 @@ def test_seconds_takes_months_as_their_first_days_and_refuses_spans_of_them() ->
     assert seconds(months).tolist() == [0.0, 31 * 86_400.0, 59 * 86_400.0]
     with pytest.raises(TinyUDEError, match="months or years, which differ in length; give seconds"):
         seconds(np.arange(3).astype("timedelta64[M]"))
-    with pytest.raises(TinyUDEError, match="truth values; give times in seconds"):
+    with pytest.raises(TinyUDEError, match="booleans; give times in seconds"):
         seconds(True)
 
 

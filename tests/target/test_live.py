@@ -166,7 +166,7 @@ def test_model_goes_both_ways_and_back_bit_for_bit(board: int, chip: Chip) -> No
     link.send_model(own, fingerprint(chip))
     assert link.history.hello is not None
     link.save()
-    with pytest.raises(TinyUDEError, match="not this board's"):
+    with pytest.raises(TinyUDEError, match="does not belong to this board"):
         link.send_model(own, fingerprint(chip) ^ 1)
     with pytest.raises(TinyUDEError, match="does not fit"):
         link.send_model(np.where(np.arange(len(own)) == 0, np.float32(4000), own), fingerprint(chip))

@@ -148,7 +148,7 @@ def test_report_writes_the_page_of_a_saved_model(model: Path, tmp_path: Path) ->
     [
         (["fit", "no.csv", "--physics", "rig.toml"], "There is no file no.csv; check its name in"),
         (["fit", "lo.csv", "--physics", "rig.toml"], "There is no file lo.csv; did you mean log.csv?"),
-        (["fit", "no/log.csv", "--physics", "rig.toml"], "its folder is not there"),
+        (["fit", "no/log.csv", "--physics", "rig.toml"], "its folder does not exist"),
         (["fit", "log.csv", "--physics", "rigg.toml"], "There is no file rigg.toml; did you mean rig.toml?"),
         (["fit", "log.csv", "log.csv", "--physics", "rig.toml"], "log.csv is given twice"),
         (["fit", "log.csv", "--physics", "rig.toml", "--network", "deep"], "use one of auto, kernel, mlp, none."),
@@ -159,12 +159,12 @@ def test_report_writes_the_page_of_a_saved_model(model: Path, tmp_path: Path) ->
         (["fit", "log.csv", "--physics", "rig.toml", "--validate", "no.csv"], "--validate no.csv: There is no file"),
         (["reproduce", "verdicts", "--jobs", "0"], "--jobs is 0; give 1 or more"),
         (["fit", "log.csv", "--physics", "rig.toml", "--preset", "best"], "preset is 'best'"),
-        (["fit", "log.csv", "--physics", "rig.toml", "--out", "no/rig.tinyude"], "there is no folder"),
-        (["fit", "log.csv", "--physics", "rig.toml", "--validate", "log.csv"], "also fitted to"),
+        (["fit", "log.csv", "--physics", "rig.toml", "--out", "no/rig.tinyude"], "its folder does not exist"),
+        (["fit", "log.csv", "--physics", "rig.toml", "--validate", "log.csv"], "also used for the fit"),
         (["simulate", "no.tinyude", "--from", "log.csv", "--at", "1"], "no.tinyude"),
         (["simulate", "no.tinyude", "--from", "log.csv", "--at", "1", "--seconds", "-1"], "--seconds is -1"),
         (["report", "log.csv"], "not a whole TinyUDE model"),
-        (["demo", "--out", "no/page.html"], "there is no folder"),
+        (["demo", "--out", "no/page.html"], "its folder does not exist"),
     ],
 )
 def test_main_tells_errors_in_one_line(

@@ -184,7 +184,7 @@ def test_iter_table_reads_protobuf_and_missing_values(tmp_path: Path) -> None:
     assert np.array_equal(np.isnan(table["/gaps.q"]), np.arange(len(stamps)) % 7 == 3)
     for column, told in {
         "/arm.joint.p": "no 'p' .* there is q",
-        "/arm.joint.q": r"is no number.* there is \[0\], \[1\]",
+        "/arm.joint.q": r"is not a number.* there is \[0\], \[1\]",
         "/cut.q": "a message of /cut cannot be decoded",
         "/other.q": "holds flatbuffer messages; .* json can be read",
     }.items():
@@ -242,7 +242,7 @@ def test_iter_table_names_topics_and_fields_that_are_there(ros_log: Path) -> Non
         list(iter_table(ros_log, ["/joints.p"]))
     with pytest.raises(TinyUDEError, match="no 'speed' for the column"):
         list(iter_table(ros_log, ["/joint_states.speed[0]"]))
-    with pytest.raises(TinyUDEError, match=r"is no number; write topic\.field"):
+    with pytest.raises(TinyUDEError, match=r"is not a number; write topic\.field"):
         list(iter_table(ros_log, ["/joint_states.position"]))
 
 

@@ -217,9 +217,9 @@ def test_as_stream_refuses_bad_data_with_a_remedy(case: str) -> None:
 
 BAD_INPUTS = {
     "none": (None, "u is missing; this physics has the inputs tau"),
-    "too few rows": (np.ones(COUNT - 5), "they must be sampled together"),
+    "too few rows": (np.ones(COUNT - 5), "give one row of u for each row of Y"),
     "two columns": (np.ones((COUNT, 2)), "one column for each input: tau"),
-    "NaN": (np.where(np.arange(COUNT) == 7, np.nan, 1.0), "tau is not a number .* in 1 of .*; fill them"),
+    "NaN": (np.where(np.arange(COUNT) == 7, np.nan, 1.0), "tau is not a number .* in 1 of .*; fill in"),
 }
 
 
@@ -239,7 +239,7 @@ def test_as_stream_leaves_empty_rows_at_the_end_out() -> None:
 
 def test_as_stream_refuses_a_record_of_holes() -> None:
     times = TIMES + 10.0 * (np.arange(COUNT) // 12)
-    with pytest.raises(TinyUDEError, match="No stretch of 16 samples without a hole; check the time stamps"):
+    with pytest.raises(TinyUDEError, match="No stretch of 16 samples without a gap; check the time stamps"):
         as_stream(SAMPLES, times, None, NAMES, [])
 
 

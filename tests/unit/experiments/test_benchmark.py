@@ -81,7 +81,7 @@ def test_bench_fails_above_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_bench_asks_for_its_budgets(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["bench", "--budgets", str(tmp_path / "none.json")])
     assert isinstance(result.exception, TinyUDEError)
-    assert "There is no file of budgets" in str(result.exception)
+    assert "The file of budgets" in str(result.exception)
 
 
 @pytest.mark.skipif(not native.available(), reason="the core is not compiled")

@@ -99,7 +99,7 @@ def test_with_kept_terms_predicts_the_same(fitted: tu.UDE, chip: Chip) -> None:
 def test_chip_refuses_what_it_cannot_leave_out(fitted: tu.UDE, chip: Chip) -> None:
     with pytest.raises(TinyUDEError, match="which terms it kept"):
         chip_of_model(fitted, weights=False).with_kept_terms()
-    with pytest.raises(TinyUDEError, match="without a network nothing is left"):
+    with pytest.raises(TinyUDEError, match="without a network nothing would be learned"):
         chip_of_physics(fitted.physics, "paper-v2").without_network()
     with pytest.raises(TinyUDEError, match="reservoir is 0; give 1 to"):
         chip.resized(reservoir=0)

@@ -112,7 +112,7 @@ def test_find_units_reads_any_storage() -> None:
     memory.rm("/plant", recursive=True)
 
 
-@pytest.mark.parametrize(("template", "word"), [("logs/*.csv", "machine"), ("nowhere/{machine}.csv", "No file fits")])
+@pytest.mark.parametrize(("template", "word"), [("logs/*.csv", "machine"), ("nowhere/{machine}.csv", "No file matches")])
 def test_find_units_says_what_is_wrong(template: str, word: str) -> None:
     with pytest.raises(tu.TinyUDEError, match=word):
         find_units(template)
@@ -131,7 +131,7 @@ def test_frame_units_take_frames_of_any_library() -> None:
     ("logs", "word"),
     [
         ({}, "no frame"),
-        ({("a", "b", "c"): pl.DataFrame({"x": [1.0]})}, "no name of a log"),
+        ({("a", "b", "c"): pl.DataFrame({"x": [1.0]})}, "not the name of a log"),
         ({"a": None}, "not a table"),
         (pl.DataFrame({"x": [1.0]}), "frames by machine"),
         ([pl.DataFrame({"x": [1.0]})], "frames by machine"),

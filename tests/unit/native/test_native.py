@@ -98,7 +98,7 @@ def test_config_arrives_unchanged() -> None:
         ({"hidden": (8, 8, 8, 8)}, "hidden has 4 entries and the compiled core takes 3"),
         ({"updates": 2**40}, "updates is 1099511627776"),
         ({"poly": -1}, "poly is -1; give a whole number from 1 to 6"),
-        ({"forced": 9}, "does not take these settings together"),
+        ({"forced": 9}, "does not accept this combination of settings"),
         ({"inputs": 1}, "0 inputs, the configuration 2 and 1"),
     ],
 )

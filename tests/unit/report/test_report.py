@@ -99,7 +99,7 @@ def test_interval_is_told_at_the_level_it_is_made_for() -> None:
 
 
 def test_sentences_admit_that_nothing_was_found() -> None:
-    assert "No term was found" in found_sentences({**DIAGNOSTICS, "terms": []}, ["x", "v"])[0]
+    assert "No missing term was found" in found_sentences({**DIAGNOSTICS, "terms": []}, ["x", "v"])[0]
 
 
 def test_sentences_mention_the_network_and_changes() -> None:

@@ -254,7 +254,7 @@ def test_physics_of_the_systems_knows_its_angles_and_rates() -> None:
         (lambda: systems.pendulum(residual="sticky"), "sticky.*stribeck"),
         (lambda: systems.pendulum("B", residual="dry"), "linear damping"),
         (lambda: systems.pendulum(residual="dry", damping_change=(1.0, 1.0)), "linear damping"),
-        (lambda: systems.pendulum().stream(seconds=0.0), "hold no sample"),
+        (lambda: systems.pendulum().stream(seconds=0.0), "contain no sample"),
         (lambda: systems.double_pendulum(masses=(1.0, 0.0)), "above 0"),
     ],
 )
