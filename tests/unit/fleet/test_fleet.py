@@ -112,7 +112,9 @@ def test_find_units_reads_any_storage() -> None:
     memory.rm("/plant", recursive=True)
 
 
-@pytest.mark.parametrize(("template", "word"), [("logs/*.csv", "machine"), ("nowhere/{machine}.csv", "No file matches")])
+@pytest.mark.parametrize(
+    ("template", "word"), [("logs/*.csv", "machine"), ("nowhere/{machine}.csv", "No file matches")]
+)
 def test_find_units_says_what_is_wrong(template: str, word: str) -> None:
     with pytest.raises(tu.TinyUDEError, match=word):
         find_units(template)
