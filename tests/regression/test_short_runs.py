@@ -1,4 +1,4 @@
-"""Many short experiments, and one short record: as few as 16 samples a run."""
+"""Many short experiments, and one short record: as few as 12 samples a run."""
 
 import numpy as np
 import pytest
@@ -37,6 +37,14 @@ def test_fit_learns_from_many_short_runs() -> None:
     assert ude.verdict_.status == "good"
 
 
+def test_fit_learns_from_eight_runs_of_fifteen_samples() -> None:
+    """And takes the smallest change between samples of a coarse rate for no step of the sensor."""
+    ude = tu.UDE(physics()).fit(runs(8, 15), t=PERIOD)
+    assert [row["term"] for row in ude.terms_] == ["v*x**2"]
+    assert ude.terms_[0]["learned"] == pytest.approx(-1.0, abs=0.02)
+    assert not any(reason.kind == "quantised" for reason in ude.verdict_.reasons)
+
+
 def test_fit_of_one_short_record_learns_parameters_with_a_caution() -> None:
     known = tu.Physics(["x", "v"], ["v", "m*(1 - x**2)*v - x"], parameters={"m": tu.Parameter(0.5, learn=True)})
     with pytest.warns(tu.TinyUDEWarning):
@@ -47,8 +55,8 @@ def test_fit_of_one_short_record_learns_parameters_with_a_caution() -> None:
 
 
 def test_fit_refuses_fewer_samples_with_a_remedy() -> None:
-    with pytest.raises(tu.TinyUDEError, match=r"Y has 15 samples; at least 16 are needed. Record longer"):
-        tu.UDE(physics()).fit(runs(1, 15)[0], t=PERIOD)
+    with pytest.raises(tu.TinyUDEError, match=r"Y has 11 samples; at least 12 are needed. Record longer"):
+        tu.UDE(physics()).fit(runs(1, 11)[0], t=PERIOD)
 
 
 def test_equations_of_unknown_states_begin_with_what_was_learned() -> None:

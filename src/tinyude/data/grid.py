@@ -14,7 +14,7 @@ from tinyude.errors import TinyUDEError
 
 Array = NDArray[Any]
 
-SHORTEST = 16  # samples of a run
+SHORTEST = 12  # samples of a run, as many as refinement takes for a stretch (refinement/records.py)
 FIRST_STAMPS = 64  # that a sample period and its phase are first estimated from
 RECORD_MORE = "Record for longer, or at a higher rate."
 HOLE = 4.5  # periods without a sample that end a run

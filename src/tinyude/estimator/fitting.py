@@ -33,6 +33,7 @@ from tinyude.training.batch.figures import batch_calibration, batch_counters
 from tinyude.training.batch.fit import batch_fit
 from tinyude.training.batch.observe import Observed
 from tinyude.training.batch.regression import Options
+from tinyude.training.data_defaults import two_way
 from tinyude.training.memory import memory_figures
 from tinyude.training.session import Progress, Session
 
@@ -145,7 +146,7 @@ def _refined(
         return streamed[0].model
 
     chosen = RefineOptions(
-        options.measured, options.unseen(), options.hold, _offered(options, result.model), seconds,
+        options.measured, options.unseen(), options.hold, _offered(options, result.model, stream), seconds,
         streaming_model if observed is not None and options.asks_for_streaming() else None,
         None if seen is None else partial(rates_over_noise, seen=seen),
     )  # fmt: skip
@@ -174,11 +175,12 @@ def _named(options: FitOptions, holds: Sequence[Hold]) -> dict[str, tuple[str, i
     return {name: (hold.kind, hold.shift) for name, hold in zip(options.physics.inputs, holds, strict=True)}
 
 
-def _offered(options: FitOptions, model: Model) -> list[sp.Expr]:
+def _offered(options: FitOptions, model: Model, stream: Stream) -> list[sp.Expr]:
     """Terms that refinement may try beside those that the windows found."""
     physics, library = options.physics, options.library
     if library is None:
         return []
     if isinstance(library, str):
-        return default_terms(physics, {n: float(v) for n, v in zip(physics.states, model.x_scale, strict=True)})
+        rms = {name: float(value) for name, value in zip(physics.states, model.x_scale, strict=True)}
+        return default_terms(physics, rms, two_way(stream))
     return given_terms(physics, list(library))

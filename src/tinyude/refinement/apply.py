@@ -19,11 +19,12 @@ from tinyude.physics.holds import Hold, as_holds
 from tinyude.physics.kinematics import measured_map
 from tinyude.refinement.budget import Budget
 from tinyude.refinement.choose import WHOLE
+from tinyude.refinement.estimate import Setup
 from tinyude.refinement.gating import rejected_rows
 from tinyude.refinement.hybrid import fixed_field, without_parts
 from tinyude.refinement.likeliest_holds import likeliest_holds
 from tinyude.refinement.prepare import Sensors, make_setup
-from tinyude.refinement.records import records_of, without_saturation
+from tinyude.refinement.records import Record, records_of, without_saturation
 from tinyude.refinement.refine import Refined, refine
 from tinyude.refinement.residual_analysis import residual_analysis
 from tinyude.refinement.several_starts import likeliest_start
@@ -98,15 +99,23 @@ def refine_fit(model: Model, given: Physics, stream: Stream, options: Options) -
     setup = make_setup(model, records, plain, budget)
     if guess:
         model = likeliest_start(model, records, plain, setup, budget)
-    if options.hold == "auto" and given.inputs:
-        budget.grant(HOLDS_SHARE)
-        holds = likeliest_holds(model, records, setup, HOLDS_SHARE * budget.seconds)
-    else:
-        holds = as_holds("held" if options.hold == "auto" else options.hold, given.inputs)
-    sensors = replace(plain, holds=holds)
-    return refine(
-        model, given, records, sensors, setup, budget, options.offered, options.streamed, options.rates
-    ), holds
+    rest = options.offered, options.streamed, options.rates
+    holds = as_holds("held" if options.hold == "auto" else options.hold, given.inputs)
+    open_ = options.hold == "auto" and bool(given.inputs)
+    if open_ and not guess:
+        holds = _likeliest(model, records, setup, budget)
+    refined = refine(model, given, records, replace(plain, holds=holds), setup, budget, *rest)
+    if open_ and guess:  # only a model that explains the rows can tell what the inputs do between them
+        likelier = _likeliest(refined.model, records, setup, budget)
+        if likelier != holds:
+            holds = likelier
+            refined = refine(model, given, records, replace(plain, holds=holds), setup, budget, *rest)
+    return refined, holds
+
+
+def _likeliest(model: Model, records: Sequence[Record], setup: Setup, budget: Budget) -> tuple[Hold, ...]:
+    budget.grant(HOLDS_SHARE)
+    return likeliest_holds(model, records, setup, HOLDS_SHARE * budget.seconds)
 
 
 def smoothed_states(refined: Refined) -> States:

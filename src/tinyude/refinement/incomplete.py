@@ -15,12 +15,14 @@ from tinyude.physics import Physics
 from tinyude.refinement.estimate import Estimate, Setup, continuation, estimate_on, simulation_fit, solve_with_noise
 from tinyude.refinement.guard import HeldBack, free_run_errors
 from tinyude.refinement.hybrid import Hybrid, hybrid
-from tinyude.refinement.search import best_addition, offered
+from tinyude.refinement.noise import robust_log_likelihood
+from tinyude.refinement.search import best_additions, offered
 from tinyude.refinement.stretches import Stretch
 
 Array = NDArray[Any]
 MOST_TERMS = 4  # that the search adds
-NOISE_ROUNDS = 2  # rounds of unknowns and noise after each
+NOISE_ROUNDS = 5  # rounds of unknowns and noise after each, at most: a variance falls by 100 in one
+PROMISING = 6  # terms that are fitted before one of them is added
 
 
 @dataclass(frozen=True)
@@ -69,19 +71,28 @@ class Incomplete:
         for _ in range(MOST_TERMS):
             if self.setup.spent():
                 break
-            larger = best_addition(self.setup, found, offered(model, terms, self.following))
+            larger = self._larger(model, found, terms)
             if larger is None:
                 break
-            own = hybrid(larger)
-            start = replace(found, field=own.field, solution=replace(found.solution, unknowns=own.unknowns))
-            found = solve_with_noise(self.setup, start, NOISE_ROUNDS)
-            if not np.isfinite(found.solution.passed.cost):
-                break
+            own, found = larger
             if found.kappa and not self.setup.spent():  # less process noise may be left than without the term
                 found = self._best([found, estimate_on(self.setup, own.field, found.unknowns, self.first)])
             model = own.moved(found.unknowns.values)
             path.append((own, found))
         return path
+
+    def _larger(self, model: Model, found: Estimate, terms: Sequence[sp.Expr]) -> tuple[Hybrid, Estimate] | None:
+        """With one term more: of the few that promise most, each fitted, the one under which the rows are likeliest."""
+        fitted: list[tuple[float, Hybrid, Estimate]] = []
+        for larger in best_additions(self.setup, found, offered(model, terms, self.following), PROMISING):
+            if fitted and self.setup.spent():
+                break
+            own = hybrid(larger)
+            start = replace(found, field=own.field, solution=replace(found.solution, unknowns=own.unknowns))
+            tried = solve_with_noise(self.setup, start, NOISE_ROUNDS)
+            if np.isfinite(tried.solution.passed.cost):
+                fitted.append((robust_log_likelihood(tried.solution.passed, tried.gate), own, tried))
+        return max(fitted, key=lambda entry: entry[0])[1:] if fitted else None
 
     def _ways(self, own: Hybrid) -> list[Estimate]:
         """A structure fitted in several ways: likeliest, with less process noise, by simulation."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from tinyude.physics.holds import Hold, interval_coefficients
 from tinyude.reference.numeric.statistics import MEDIAN
 from tinyude.reference.signal.noise import RELATIVE_FLOOR
 from tinyude.refinement.stretches import Stretch
+from tinyude.training.batch.samples import quantisation_step
 
 Array = NDArray[Any]
 FOURTH = np.array([1.0, -4.0, 6.0, -4.0, 1.0]) / np.sqrt(70.0)  # a difference that leaves noise alone
@@ -92,21 +93,12 @@ def sensor_noise(records: Sequence[Record]) -> tuple[Array, Array]:
     leftover = [np.apply_along_axis(np.convolve, 0, r.samples, FOURTH, "valid") for r in records if len(r.times) > 5]
     everything = np.concatenate([r.samples for r in records])
     power = np.sqrt(np.nanmean(everything**2, axis=0))
-    step = np.array([_smallest_change(r.samples[:, c] for r in records) for c in range(everything.shape[1])])
-    floor = np.maximum(step / np.sqrt(12.0), RELATIVE_FLOOR * power) + 1e-30
+    step = np.array([quantisation_step([r.samples[:, c] for r in records]) for c in range(everything.shape[1])])
+    floor = np.maximum(np.where(np.isfinite(step), step, 0.0) / np.sqrt(12.0), RELATIVE_FLOOR * power) + 1e-30
     if not leftover:
         return floor, floor
     sigma = MEDIAN * np.nanmedian(np.abs(np.concatenate(leftover)), axis=0)
     return np.maximum(np.nan_to_num(sigma), floor), floor
-
-
-def _smallest_change(columns: Iterable[Array]) -> float:
-    """The step of a quantised channel; 0 where values hardly ever repeat."""
-    changes = np.concatenate([np.abs(np.diff(column[np.isfinite(column)])) for column in columns])
-    moved = changes[changes > 0.0]
-    if not len(moved) or np.mean(changes == 0.0) < 0.01:
-        return 0.0
-    return float(np.min(moved))
 
 
 def rough_states(record: Record, channel: Sequence[int], order: Sequence[int], guess: dict[int, float]) -> Array:

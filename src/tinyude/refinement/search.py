@@ -43,11 +43,12 @@ def offered(model: Model, terms: Sequence[sp.Expr], without: Sequence[str] = ())
     return replace(model, terms=everything, forms=(), shapes={}, coefficients=wide, errors=errors, covariance=None)
 
 
-def best_addition(setup: Setup, found: Estimate, model: Model) -> Model | None:
-    """The model with one term more than it has, those that lower the cost most; None when none is new.
+def best_additions(setup: Setup, found: Estimate, model: Model, count: int) -> list[Model]:
+    """The model with one term more than it has, in the ways that lower the cost most; none when no term is new.
 
     A term that came in while others were missing often stands for one of these: beside the new one, each is swapped
-    for any that is out as long as that lowers the cost further.
+    for any that is out as long as that lowers the cost further. The sums are those at a coefficient of 0: where much
+    is missing, the term that promises most there need not be the one that keeps it.
 
     Parameters
     ----------
@@ -55,26 +56,29 @@ def best_addition(setup: Setup, found: Estimate, model: Model) -> Model | None:
         Where the numbers of `model` come from.
     model : Model
         From `offered`, with the numbers of the estimate.
+    count : int
+        Ways, at most.
     """
     own = hybrid(model)
     passed = setup.make(own.field, found.batch, setup.plan).run(own.unknowns.values, found.noise, found.gate)
     if not np.isfinite(passed.cost):
-        return None
+        return []
     matrix, gradient = own.unknowns.system(passed.information.sum(axis=0), passed.gradient.sum(axis=0))
     first, (rows, columns) = len(model.physics.learned), np.nonzero(model.coefficients)
     terms = np.arange(first, first + len(rows))
     values = np.where(np.abs(own.unknowns.values) > NOTHING, own.unknowns.values, 0.0)
-    chosen = _best_set(matrix, gradient, np.where(np.isin(np.arange(len(values)), terms), values, 0.0), terms)
-    if chosen is None:
-        return None
-    coefficients = model.coefficients.copy()
-    left = ~chosen[terms]
-    coefficients[rows[left], columns[left]] = 0.0
-    return replace(model, coefficients=coefficients)
+    start = np.where(np.isin(np.arange(len(values)), terms), values, 0.0)
+    made = []
+    for chosen in _best_sets(matrix, gradient, start, terms, count):
+        coefficients = model.coefficients.copy()
+        left = ~chosen[terms]
+        coefficients[rows[left], columns[left]] = 0.0
+        made.append(replace(model, coefficients=coefficients))
+    return made
 
 
-def _best_set(matrix: Array, gradient: Array, values: Array, terms: Array) -> Array | None:
-    """Which unknowns are in, with one term more than have a value now; None when no other term is new.
+def _best_sets(matrix: Array, gradient: Array, values: Array, terms: Array, count: int) -> list[Array]:
+    """Which unknowns are in, with one term more than have a value now, in at most so many ways, the best first.
 
     The cost is a quadratic form in the unknowns: a term that is out has lost its value.
     """
@@ -84,17 +88,27 @@ def _best_set(matrix: Array, gradient: Array, values: Array, terms: Array) -> Ar
     inside = np.ones(len(values), dtype=bool)
     inside[terms[values[terms] == 0.0]] = False
     gains = _gains(scaled, slope, inside)
-    if not np.any(gains > 0.0):
-        return None
-    inside[int(np.argmax(gains))] = True
+    found: list[Array] = []
+    for new in np.argsort(-gains, kind="stable")[:count]:
+        if gains[new] > 0.0:
+            larger = inside.copy()
+            larger[new] = True
+            found.append(_swapped(scaled, slope, larger, terms[terms != new]))
+    found.sort(key=lambda chosen: -_explained(scaled, slope, chosen))
+    return [chosen for k, chosen in enumerate(found) if not any(np.array_equal(chosen, f) for f in found[:k])]
+
+
+def _swapped(matrix: Array, slope: Array, inside: Array, terms: Array) -> Array:
+    """The set after every swap of one of these terms for any that is out, as long as that explains more."""
+    inside = inside.copy()
     for _ in range(MOST_SWAPS):
-        best, swap = MORE * _explained(scaled, slope, inside), None
+        best, swap = MORE * _explained(matrix, slope, inside), None
         for old in terms[inside[terms]]:
             without = inside.copy()
             without[old] = False
-            gains = _gains(scaled, slope, without)
+            gains = _gains(matrix, slope, without)
             new = int(np.argmax(gains))
-            if new != old and (total := _explained(scaled, slope, without) + gains[new]) > best:
+            if new != old and (total := _explained(matrix, slope, without) + gains[new]) > best:
                 best, swap = total, (old, new)
         if swap is None:
             break

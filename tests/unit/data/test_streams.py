@@ -178,7 +178,7 @@ def backwards() -> np.ndarray:
 BAD = {
     "no samples": (broken(Y=np.empty((0, 2))), f"0 samples; at least {SHORTEST}"),
     "an empty list": (broken(Y=[]), "."),
-    "too few samples": (broken(Y=SAMPLES[:12]), f"12 samples; at least {SHORTEST}"),
+    "too few samples": (broken(Y=SAMPLES[:11]), f"11 samples; at least {SHORTEST}"),
     "three columns": (broken(Y=np.ones((COUNT, 3))), r"\(400, 3\).*one column for each measured state: theta, omega"),
     "one column": (broken(Y=SAMPLES[:, :1]), r"measured=\[...\]"),
     "three axes": (broken(Y=np.ones((2, 2, 2))), r"\(2, 2, 2\)"),
@@ -238,8 +238,8 @@ def test_as_stream_leaves_empty_rows_at_the_end_out() -> None:
 
 
 def test_as_stream_refuses_a_record_of_holes() -> None:
-    times = TIMES + 10.0 * (np.arange(COUNT) // 12)
-    with pytest.raises(TinyUDEError, match="No stretch of 16 samples without a gap; check the time stamps"):
+    times = TIMES + 10.0 * (np.arange(COUNT) // 11)
+    with pytest.raises(TinyUDEError, match="No stretch of 12 samples without a gap; check the time stamps"):
         as_stream(SAMPLES, times, None, NAMES, [])
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tinyude.refinement.search import _best_set
+from tinyude.refinement.search import _best_sets
 
 
 def test_best_set_swaps_a_term_that_stood_for_two() -> None:
@@ -15,15 +15,22 @@ def test_best_set_swaps_a_term_that_stood_for_two() -> None:
     assert int(np.argmin(alone)) == 2
     values = np.array([0.0, 0.0, 0.0, 0.9, 0.0])
     left = target - design @ values
-    chosen = _best_set(design.T @ design, design.T @ left, values, np.arange(1, 5))
-    assert chosen is not None and chosen.tolist() == [True, True, True, False, False]
+    chosen = _best_sets(design.T @ design, design.T @ left, values, np.arange(1, 5), 2)
+    assert chosen[0].tolist() == [True, True, True, False, False]
 
 
 def test_best_set_takes_nothing_that_is_not_new() -> None:
     a = np.random.default_rng(1).standard_normal(100)
     design = np.column_stack([a, 2.0 * a])
-    chosen = _best_set(design.T @ design, design.T @ a, np.array([1.0, 0.0]), np.arange(2))
-    assert chosen is None
+    assert not _best_sets(design.T @ design, design.T @ a, np.array([1.0, 0.0]), np.arange(2), 3)
+
+
+def test_best_sets_are_several_ways_the_best_first() -> None:
+    rng = np.random.default_rng(2)
+    design = rng.standard_normal((400, 4))
+    target = design @ [0.1, 3.0, 2.0, 1.0]
+    sets = _best_sets(design.T @ design, design.T @ target, np.zeros(4), np.arange(4), 3)
+    assert [np.flatnonzero(chosen).tolist() for chosen in sets] == [[1], [2], [3]]
 
 
 def _left(columns: np.ndarray, target: np.ndarray) -> float:

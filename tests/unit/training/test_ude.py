@@ -311,8 +311,8 @@ def test_fit_refuses_bad_settings_with_a_remedy(pendulum: System, case: str) -> 
 
 
 BAD_RECORDS = {
-    "no samples": ({"Y": np.empty((0, 2))}, "at least 16"),
-    "too short": ({"Y": noisy(12)}, "at least 16"),
+    "no samples": ({"Y": np.empty((0, 2))}, "at least 12"),
+    "too short": ({"Y": noisy(11)}, "at least 12"),
     "all NaN": ({"Y": np.full((400, 2), np.nan)}, "check the sensor"),
     "columns": ({"Y": np.ones((400, 3))}, "one column for each measured state"),
     "constant": ({"Y": noisy() * [0.0, 1.0]}, "theta is constant"),

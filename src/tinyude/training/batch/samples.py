@@ -24,6 +24,9 @@ ORDERS = (4, 8)  # of the two polynomials that tell motion from noise there
 ALIKE = 1.5  # median variance ratio of what lies between the two orders to what lies beyond: larger is motion
 BURSTS = 1.5  # times the neighbours' variance, from which the longer stretches are believed
 LOOKED_AT = 500  # stretches
+REPEATED = 0.01  # share of samples that repeat the one before: the channel moves in steps
+ENOUGH_STEPS, FEW_STEPS = 8, 50.0  # changes of so few steps tell whether all are multiples of one
+MULTIPLE = 0.05  # of a step, mean distance of such changes from a multiple; 0.25 by chance
 SHIFTED = 0.5  # of its deviation: a sample nearer than this to a neighbour is a level shift, not an outlier
 
 
@@ -32,7 +35,7 @@ class Noise:
     """What the sensors add, by channel."""
 
     sigma: Array  # standard deviation, never 0
-    step: Array  # smallest change seen: the quantisation step; infinite where nothing ever changed
+    step: Array  # quantisation step; 0 where there is none, infinite where nothing ever changed
 
 
 def sensor_noise(runs: Sequence[Array]) -> Noise:
@@ -52,7 +55,7 @@ def sensor_noise(runs: Sequence[Array]) -> Noise:
             gain = np.sqrt(1.0 - 2.0 * d0[half] + d0 @ d0)
             sigma = np.minimum(sigma, MEDIAN * _nanmedian(np.abs(np.concatenate(views))) / gain)
     sigma = _with_bursts(runs, sigma)
-    step = np.min([_smallest_change(run) for run in runs], axis=0)
+    step = np.array([quantisation_step([run[:, channel] for run in runs]) for channel in range(runs[0].shape[1])])
     power = np.sqrt(np.nanmean(np.concatenate(runs) ** 2, axis=0))
     floor = np.maximum(np.where(np.isfinite(step), step, 0.0) / np.sqrt(12.0), RELATIVE_FLOOR * power)
     return Noise(np.maximum(np.where(np.isfinite(sigma), sigma, 0.0), np.maximum(floor, 1e-30)), step)
@@ -141,6 +144,20 @@ def _nanmedian(values: Array) -> Array:
     )
 
 
-def _smallest_change(run: Array) -> Array:
-    change = np.abs(np.diff(run, axis=0))
-    return np.min(np.where(change > 0.0, change, np.inf), axis=0, initial=np.inf)
+def quantisation_step(columns: Sequence[Array]) -> float:
+    """The step that a channel's values are multiples of; 0 where they are not, infinite where nothing ever changed.
+
+    columns: the channel in each run. The smallest change of a smooth signal is no step: that values repeat tells one,
+    or that changes are multiples of the smallest.
+    """
+    changes = np.concatenate([np.abs(np.diff(column)) for column in columns])
+    changes = changes[np.isfinite(changes)]
+    moved = changes[changes > 0.0]
+    if not len(moved):
+        return np.inf
+    if np.mean(changes == 0.0) >= REPEATED:
+        return float(moved.min())
+    ratio = moved / moved.min()
+    several = ratio[(ratio > 1.5) & (ratio < FEW_STEPS)]
+    off = np.abs(several - np.round(several))
+    return float(moved.min()) if len(several) >= ENOUGH_STEPS and np.mean(off) < MULTIPLE else 0.0
