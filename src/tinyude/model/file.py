@@ -218,7 +218,7 @@ def _calibration(numbers: dict[str, Any], arrays: dict[str, Any], config: Config
         raise TinyUDEError(f"sigma_scale is {scale}")
     found = {name: arrays[f"state.{name}"] for name in _STATE}
     for name, values in found.items():
-        if values.shape != (config.channels,) or not np.all(values > 0.0):
+        if values.shape != (config.channels,) or not np.all((values > 0.0) | ((values == 0.0) & (name == "step"))):
             raise TinyUDEError(f"{name} is {values}; it must be positive, one for each channel")
     return Calibration(half, spacing, found["sigma"], found["step"], scale)
 
