@@ -11,7 +11,7 @@ from os import PathLike
 from pathlib import Path
 
 LONGEST_MESSAGE = 2_000  # characters
-_ENDS = (1_400, 500)  # of a longer message, kept from its beginning and from its end, where the remedy stands
+_ENDS = (1_400, 500)  # of a longer message, kept from its beginning and from its end, which has the remedy
 
 
 class TinyUDEError(ValueError):
@@ -26,7 +26,7 @@ class TinyUDEWarning(UserWarning):
 
 
 def no_such_file(path: str | PathLike[str]) -> TinyUDEError:
-    """What to raise for a file that is not there: names one beside it that is called alike."""
+    """The error for a missing file: names one in the same folder with a similar name."""
     from difflib import get_close_matches
 
     wanted = Path(path)

@@ -15,7 +15,7 @@ from tinyude import __version__
 from tinyude.errors import TinyUDEError, one_line
 
 INTERRUPTED = 130  # the exit status of a program that was stopped by Ctrl-C
-UsageError: Any = typer.BadParameter.__base__  # click's, which some versions of typer bring along under its own name
+UsageError: Any = typer.BadParameter.__base__  # click's, which some versions of typer include under another name
 
 # Each command is the function of its name in the module of its name; a module is imported when its command is used.
 COMMANDS = {
@@ -33,7 +33,7 @@ COMMANDS = {
 }
 
 
-VALUES = {  # what help calls an option's value, where the option does not say
+VALUES = {  # name of an option's value in the help, unless the option defines it
     "<path>": "FILE", "<str>": "NAME", "<int>": "N", "<int range>": "N", "<float>": "NUMBER", "<float range>": "NUMBER",
 }  # fmt: skip
 
@@ -82,7 +82,7 @@ def program(version: bool = typer.Option(False, "--version", help="Show the vers
 
 
 def main() -> None:
-    """Run the program; what goes wrong is told in one line."""
+    """Run the program; print a failure as one line."""
     warnings.showwarning = _show_warning
     try:
         status = app(sys.argv[1:] or ["--help"], standalone_mode=False)

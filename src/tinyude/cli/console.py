@@ -63,7 +63,7 @@ def print_lines(lines: Sequence[str], indent: str = "  ") -> None:
 
 
 def refuse_unwritable(*paths: Path | None) -> None:
-    """Say so before the work is done, not after, when a file cannot be written where it was asked for."""
+    """Fail before the work, not after it, if a requested file cannot be written."""
     for path in paths:
         if path is None or path == STDOUT:
             continue
@@ -79,7 +79,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def wrote(path: Path | str) -> None:
-    """Say that a file is there; what was written is told when the program is interrupted."""
+    """Report a written file, also for the message of an interrupted program."""
     say(f"wrote {path}")
     written.append(str(path))
 
@@ -109,7 +109,7 @@ def print_verdict(verdict: Any) -> None:
 
 
 def write_json(path: Path | None, figures: Any) -> None:
-    """The figures of a command, if a file was asked for; "-" is stdout."""
+    """Write the figures of a command if a file was requested; "-" is stdout."""
     if path is None:
         return
     text = json.dumps(_as_json(figures), indent=2, allow_nan=False) + "\n"

@@ -1,4 +1,4 @@
-"""tinyude export: a fitted model as a folder that a firmware engineer builds as it is."""
+"""tinyude export: a fitted model as a folder that builds unchanged."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ def _horizon(record: Log, at: float, seconds: float) -> tuple[np.ndarray, np.nda
 
 
 def _scores(ude: Any, record: Log, times: np.ndarray, states: np.ndarray) -> dict[str, Any]:
-    """How far the run is from the log, where the log goes on for long enough."""
+    """Error of the run against the log, if the log is long enough."""
     shared, mine, theirs = np.intersect1d(times, record.t, return_indices=True)
     if len(shared) < 10:
         return {}

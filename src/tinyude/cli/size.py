@@ -119,7 +119,7 @@ def _prefix(model: Path | None) -> str:
 
 
 def _built(chip: Chip, board: str, prefix: str) -> tuple[Footprint | None, list[str]]:
-    """What the linker says; or, in a line, why it was not asked."""
+    """Results of the linker; or a line that says why there are none."""
     found = CHIPSETS[board]
     packages = boards.board(found.core).toolchain.packages
     if lacking := missing_for(found.core):
@@ -131,7 +131,7 @@ def _built(chip: Chip, board: str, prefix: str) -> tuple[Footprint | None, list[
 
 
 def _life(chip: Chip) -> tuple[dict[str, str], list[str]]:
-    """Instructions of a push and of a slice of work; or, in a line, why nobody counted them."""
+    """Instructions of a push and of a slice of work; or a line that says why they were not counted."""
     if lacking := missing_for_life():
         return {}, [f"No count of instructions: {', '.join(lacking)} not found; install them from your distribution."]
     rows = probe_rows(chip)

@@ -1,4 +1,4 @@
-"""Wrong command lines, each told in one line: what was given, what can be, where to read on."""
+"""One-line messages for wrong command lines: what was given, what is possible, where to find help."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-# What typer says of a value, and what to give instead.
+# Part of typer's message about a value, and what to give instead.
 _WANTED = (
     (r"valid number", "give a number"),
     (r"valid integer", "give a whole number"),

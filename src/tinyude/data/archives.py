@@ -44,7 +44,7 @@ def read_npz(path: Path) -> dict[str, Any]:
 
 
 class Room:
-    """What the variables of a file take in memory: each asks before it is read."""
+    """Memory of a file's variables, reserved before each is read."""
 
     def __init__(self, path: Path) -> None:
         self.path, self.numbers = path, 0

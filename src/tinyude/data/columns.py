@@ -1,4 +1,4 @@
-"""Columns of a file by name: each that is asked for must be there, and all of one length."""
+"""Columns of a file by name: each requested one must exist, and all must have one length."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ SINGLE = 1.75  # usual steps: a longer one has lost a sample
 JITTER = 0.02  # of a period: below it time stamps count as regular
 GAPPY, SPARSE = 0.15, 0.1  # share of ticks without a sample: above, stamps follow no grid; aimed at for those
 COARSER = 1.1  # factor by which their period is lengthened
-MOSTLY_BAD = 0.2  # share of values that are no numbers, which no repair can answer for
+MOSTLY_BAD = 0.2  # share of values that are not numbers beyond which a record is rejected
 EARLY = 4096  # stamps, after which a sample period is known well enough to count on
 SLOPE_SAMPLES = 15  # around a sample that is moved to the grid
 
@@ -147,13 +147,13 @@ class _PeriodFit:
         self.offset = 0.0  # of the grid from the first stamp, which may be off as any other
         self.count = 0
         self.last = 0.0
-        self.early = np.empty(0)  # stamps that are counted anew as the period becomes clearer
+        self.early = np.empty(0)  # stamps that are counted again with a better period
         self.sums = np.zeros((2, 3))  # of the products of (1, place) with (1, place, stamp)
 
     def add(self, stamps: Array) -> None:
         self.last = float(stamps[-1])
         if self.count < EARLY:
-            self.early, self.period = np.concatenate([self.early, stamps]), self.begin  # a few stamps say little
+            self.early, self.period = np.concatenate([self.early, stamps]), self.begin  # a few stamps are not enough
             elapsed = self.early - self.early[0]
             self.offset = self.period * _phase(elapsed / self.period)
             for count in _doubling(FIRST_STAMPS, len(elapsed)):
@@ -244,7 +244,7 @@ class _Grid:
             yield run
 
     def _rows(self, part: Piece) -> Run:
-        """Rows on the grid. A sample off its grid time by delta is moved along its own local slope."""
+        """Rows on the grid. A sample off its grid time by delta is moved along its local slope."""
         assert part.stamps is not None
         faults, period, begin = self.faults, self.period, self.next
         place = np.round((part.stamps - self.origin) / period).astype(np.intp)
@@ -273,7 +273,7 @@ class _Grid:
 
 
 def _means(samples: Array, first: Array) -> Array:
-    """The mean of the rows from each of `first` to the next, without those that are no numbers."""
+    """The mean of the rows from each of `first` to the next, without those that are not numbers."""
     if len(first) == len(samples):
         return samples
     good = np.isfinite(samples)

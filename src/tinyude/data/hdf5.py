@@ -35,7 +35,7 @@ def iter_hdf5(path: Path, columns: Sequence[str] | None, rows: int) -> Iterator[
         refuse_hollow(path, sum(max(item.size, _chunk(item)) for item in items))
         chosen, length = same_length({name: max(found[name][0].shape) for name in chosen}, columns is None, path)
         largest = NUMBER * max(map(_chunk, items), default=0)
-    # A chunk that is not kept would be unpacked anew for every piece.
+    # A chunk that is not kept would be unpacked again for every piece.
     with h5py.File(path, "r", rdcc_nbytes=max(CACHE, largest)) as file:
         found = _all_columns(h5py, file, path)
         for start in range(0, length, rows):

@@ -98,7 +98,7 @@ def iter_log(path: str | Path, columns: Columns, rows: int = ROWS) -> Iterator[L
 
 
 def log_stream(paths: Sequence[str | Path], columns: Columns, rows: int = ROWS) -> Stream:
-    """Log files as runs to fit; of long ones only `rows` rows are in memory at a time, read anew at every pass.
+    """Log files as runs to fit; of long ones only `rows` rows are in memory at a time, read again in every pass.
 
     Cells of a MATLAB file are runs too: theta = "theta" reads theta{1}, theta{2}, ...
     """

@@ -1,6 +1,6 @@
 """ASAM MDF (measurement data files, .mf4 and .mdf): channels as columns by their name.
 
-A name that several channel groups have is told apart by the group's number, e.g. `3:EngineSpeed`.
+A name that occurs in several channel groups is prefixed by the group's number, e.g. `3:EngineSpeed`.
 """
 
 from __future__ import annotations

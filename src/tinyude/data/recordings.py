@@ -1,4 +1,4 @@
-"""Logs whose channels have stamps of their own (bags, ULog, MDF), brought to the time base of one of them.
+"""Logs whose channels have separate time stamps (bags, ULog, MDF), brought to the time base of one of them.
 
 Each row is one sample of the base channel, at its stamp. Signals of other channels are interpolated between the two
 samples around that time, so nothing is delayed; inputs hold their latest value, as an actuator does, so nothing comes

@@ -37,7 +37,7 @@ class Source:
 
 @dataclass
 class Stream:
-    """Runs of samples a period apart, as often as they are asked for, and what is known of them all."""
+    """Runs of equally spaced samples, which can be read repeatedly, and what is known about all of them."""
 
     period: float
     runs: Iterable[Run]
@@ -57,7 +57,7 @@ class Stream:
 
 
 class _Runs:
-    """The runs of sources, gridded anew at every pass."""
+    """The runs of sources, gridded again in every pass."""
 
     def __init__(self, sources: Sequence[Source], period: float) -> None:
         self.sources, self.period = sources, period
@@ -116,7 +116,7 @@ def _several(Y: Any, channels: int) -> bool:
 
 
 def turns(wraps: Sequence[str] | Mapping[str, float] | None, channels: Sequence[str]) -> dict[str, float]:
-    """The turn of each channel that wraps: 2 pi unless told."""
+    """The turn of each channel that wraps; 2 pi by default."""
     if isinstance(wraps, str):
         raise TinyUDEError(f"wraps is {wraps!r}; give a list, e.g. [{wraps!r}].")
     found = dict(wraps) if isinstance(wraps, Mapping) else dict.fromkeys(wraps or (), TWO_PI)
@@ -183,7 +183,7 @@ def make_stream(
 ) -> Stream:
     """Look through all the data once: the period, what is wrong with them, and the checks that they pass.
 
-    Live: a stretch of a stream that may well stand still.
+    Live: a stretch of a stream, which may be at rest.
     """
     every = sources
     period, sources = _most_common_period(sources) if several_rates else (_common_period(sources), sources)
@@ -243,7 +243,7 @@ class _Survey:
         self.finite = np.zeros(channels, dtype=np.int64)
         self.squares = np.zeros(channels)
         self.low, self.high = np.full(channels, np.inf), np.full(channels, -np.inf)
-        self.unknown = np.zeros(len(inputs), dtype=np.int64)  # values of each input that are no numbers
+        self.unknown = np.zeros(len(inputs), dtype=np.int64)  # values of each input that are not numbers
         self.turned = np.zeros((len(TURNS), channels), dtype=np.int64)  # steps of about a turn
 
     def sifted(self, pieces: Iterable[Piece]) -> Iterator[Piece]:

@@ -36,7 +36,7 @@ def read_table(path: str | Path, columns: Sequence[str] | None = None) -> Table:
 
 
 class TextColumnError(TinyUDEError):
-    """A column holds text; `numeric` names those beside it that hold numbers."""
+    """A column holds text; `numeric` names the columns that hold numbers."""
 
     def __init__(self, message: str, numeric: Sequence[str]) -> None:
         super().__init__(message)
@@ -44,7 +44,7 @@ class TextColumnError(TinyUDEError):
 
 
 def first_numbers(path: str | Path) -> Table:
-    """The first rows of a file, without columns of text: comments and the like that nobody asked for."""
+    """The first rows of a file, without text columns such as comments."""
     try:
         return next(iter_table(path))
     except TextColumnError as error:
@@ -67,7 +67,7 @@ def iter_table(
     path : path-like
         A file, or the folder of a ROS 2 bag.
     columns : sequence of str, optional
-        Which ones; all by default. A recording whose channels have stamps of their own needs them named.
+        Which ones; all by default. Required for a recording whose channels have separate time stamps.
     rows : int, optional
         Rows of a piece.
     time : str, optional
@@ -122,7 +122,7 @@ def _pieces_of(
 
 
 def recording_columns(path: Path) -> dict[str, list[str]]:
-    """Columns of a recording whose channels have stamps of their own, by what [time] names; {} for a table."""
+    """Columns of a recording whose channels have separate time stamps, by what [time] names; {} for a table."""
     ending = "" if path.is_dir() else path.suffix.lower()
     if ending not in _RECORDINGS or not path.exists():
         return {}

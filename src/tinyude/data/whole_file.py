@@ -14,7 +14,7 @@ DRAFT = ".tinyude-part"  # how the name of an unfinished file ends; a killed pro
 
 
 def write_whole(path: Path, content: bytes | str) -> None:
-    """Put the content where the path says, in place of what is there; text as UTF-8 with plain line ends.
+    """Write the content to the path, replacing an existing file; text as UTF-8 with plain line ends.
 
     A reader sees the old file or the new one, never a part, also after a power cut. A file that is there keeps its
     mode, a new one gets what the umask says; a link is followed; a device or a pipe is written to as it is.
@@ -65,7 +65,7 @@ def _write_draft(draft: Path, data: bytes, mode: int | None) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Have the new name itself on the disk, where the system knows how."""
+    """Flush the folder entry to disk, if the system supports it."""
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:

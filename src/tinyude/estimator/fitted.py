@@ -1,4 +1,4 @@
-"""What a fitted UDE tells about itself: its verdict, tables, plots, report page, and linearisation."""
+"""Results of a fitted UDE: verdict, tables, plots, report page, and linearisation."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ T = TypeVar("T")
 
 
 def shown(progress: Any) -> Any:
-    """What `fit(progress=...)` calls: a function as it is, True for percentages on stderr, None for nothing."""
+    """What `fit(progress=...)` calls: the given function, for True one that prints percentages to stderr, or None."""
     if progress is None or progress is False:
         return None
     if progress is not True and not callable(progress):
@@ -59,7 +59,7 @@ def shown(progress: Any) -> Any:
 
 
 def given_times(by_position: Any, by_name: Any, period: float | None) -> Any:
-    """What a method was told of the times: second by position, or by name; otherwise the period of the fit."""
+    """The times given to a method, second by position or by name; otherwise the period of the fit."""
     if by_position is not None and by_name is not None:
         raise TinyUDEError("t is given twice, by position and by name; give it once.")
     return by_name if by_name is not None else by_position if by_position is not None else period
@@ -134,7 +134,8 @@ class Fitted:
     def terms_(self) -> list[dict[str, Any]]:
         """Learned terms: state, term, your value in the known physics, learned, net, error and interval, share.
 
-        collinear: whether other terms can stand in for it; then only their sum is determined (`residual_interval`).
+        collinear: whether it cannot be told apart from other terms; then only their sum is determined
+        (`residual_interval`).
         """
         from tinyude.model.term_table import term_rows
 
@@ -218,7 +219,7 @@ class Fitted:
         return float(np.mean([seen.r2(left[:, i], i) for i in model.on]))
 
     def plot_residual(self, state: str | None = None, against: str | None = None, *, ax: Any = None) -> ResidualDisplay:
-        """Plot what was learned along one signal, with its interval and what single windows say.
+        """Plot the learned part along one signal, with its interval and the estimates of single windows.
 
         Parameters
         ----------
@@ -241,7 +242,7 @@ class Fitted:
     def plot_free_run(
         self, Y: Any = None, t: Any = None, u: Any = None, *, start: float | None = None, ax: Any = None
     ) -> FreeRunDisplay:
-        """Plot a free run beside what was measured, with the known physics alone.
+        """Plot a free run with the measured signals and a run of the known physics alone.
 
         Parameters
         ----------
@@ -340,7 +341,7 @@ class Fitted:
 
     @property
     def _period(self) -> float | None:
-        """Seconds between samples when nobody says: those of the fit."""
+        """Default of the seconds between samples: those of the fit."""
         config = getattr(getattr(self, "result_", None), "config", None)
         return None if config is None else float(config.sample_period)
 

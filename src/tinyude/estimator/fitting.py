@@ -104,7 +104,7 @@ def _fit_batch(options: FitOptions, stream: Stream) -> Fit:
 
 
 def _fit_hidden(options: FitOptions, stream: Stream) -> FitResult:
-    """Windows cannot see a state that no channel tells of: the physics goes straight to refinement."""
+    """Windows cannot estimate a state that no channel measures: the physics goes directly to refinement."""
     physics, unseen = options.physics, options.unseen()
     if not options.refine or options.preset != "default" or stream.count > IN_MEMORY:
         raise TinyUDEError(
@@ -176,7 +176,7 @@ def _named(options: FitOptions, holds: Sequence[Hold]) -> dict[str, tuple[str, i
 
 
 def _offered(options: FitOptions, model: Model, stream: Stream) -> list[sp.Expr]:
-    """Terms that refinement may try beside those that the windows found."""
+    """Terms that refinement may try in addition to those that the windows found."""
     physics, library = options.physics, options.library
     if library is None:
         return []

@@ -96,7 +96,7 @@ class FitOptions:
         _check_numbers(self.hidden, self.learner_settings)
 
     def check_names(self) -> None:
-        """Raise where names, terms or holds do not belong to the physics; a model file may say anything."""
+        """Raise if names, terms or holds do not belong to the physics; a model file may contain anything."""
         names, _, _ = measured_map(self.physics, self.measured, self.unseen())
         residual_states(self.physics, self.on, self.preset)
         seen_columns(self.physics, self.sees)
@@ -107,7 +107,7 @@ class FitOptions:
             as_holds(self.hold, self.physics.inputs)
 
     def wants_streaming(self, stream: Stream) -> bool:
-        """Whether the streaming learner is to do the work: by preset, by what was asked for, or for want of memory."""
+        """Whether to use the streaming learner: because of the preset, other options, or the length of the record."""
         own = (self.updates, self.reservoir, self.batch, self.settings)
         perceptron = tuple(self.hidden) not in ((), HIDDEN) or self.network == "mlp" or not self.skip
         engine = (self.engine, self.precision) != ("native", "float64")
@@ -141,7 +141,7 @@ class FitOptions:
         return as_stream(Y, t, u, names, self.physics.inputs, shortest, turns(self.wraps, names), mixed)
 
     def unseen(self) -> dict[str, tuple[float, float]]:
-        """Guess and spread of the states that no channel sees."""
+        """Guess and spread of the states that no channel measures."""
         found = {}
         for name, pair in (self.unmeasured or {}).items():
             if name not in self.physics.states:

@@ -131,10 +131,10 @@ class Predicting:
         times : array_like of shape (times,)
             Rising, in seconds; steps between them are as long as the dynamics allow.
         u : array_like of shape (times, inputs) or (runs, times, inputs), or callable, optional
-            The inputs at these times, or a function of the time that tells them; needed by physics that has inputs.
+            The inputs at these times, or a function of the time that returns them; needed by physics with inputs.
         hold : {"held", "linear", "cubic"}, optional
-            What inputs do from one time to the next: held, in a straight line, or along a spline. By default what the
-            fit found or was told.
+            What inputs do from one time to the next: held, in a straight line, or along a spline. By default as found
+            by, or given to, the fit.
 
         Returns
         -------
@@ -144,7 +144,8 @@ class Predicting:
         Raises
         ------
         TinyUDEError
-            When a single run diverges; it says when. `extrapolation` tells whether a run left what was visited.
+            If a single run diverges; the message says when. `extrapolation` shows whether a run left the range of the
+            record.
 
         Examples
         --------
@@ -174,7 +175,7 @@ class Predicting:
         u : array_like of shape (..., inputs), optional
             The inputs there.
         times : array_like, optional
-            When each row is; the sentences then say when.
+            Time of each row; the sentences then state the time.
 
         Returns
         -------

@@ -51,7 +51,7 @@ from tinyude.training.session import (
 
 PARAMETER_PASSES = 8
 MOST_HALF = 8192  # samples that the core takes (MAX_HALF in core/src/config.c)
-LIVE_SAMPLES = 40_000  # what a live stream is sized for when nobody says
+LIVE_SAMPLES = 40_000  # default length for which a live stream is sized
 
 
 def fit_streaming(
@@ -59,7 +59,7 @@ def fit_streaming(
 ) -> tuple[FitResult, Session]:
     """The streaming learner over a whole record, then the updates left.
 
-    A perceptron sees free states where it predicts held-out windows clearly better with them.
+    Free states are inputs of a perceptron only if it then predicts held-out windows clearly better.
     """
     session = _learned(options, stream, tell)
     if options.sees is None and _may_see_free_states(options):
@@ -142,7 +142,7 @@ def learner_config(
         given.setdefault("calibration", 10_000)
         given["reservoir"] = given["reservoir"] or 4096
     elif options.preset == "default":
-        whole = isinstance(stream.runs, list)  # a window lies within one run; pieces of a long log go on
+        whole = isinstance(stream.runs, list)  # a window lies within one run; pieces of a long log continue
         if options.window is not None:
             asked = int(min(0.5 * options.window / stream.period, MOST_HALF))
             given.setdefault("max_half", max(asked, SHORTEST_HALF))
@@ -169,7 +169,7 @@ def record_windows(
     observed: Observed | None = None,
     holds: Mapping[str, Sequence[Any]] | None = None,
 ) -> Windows:
-    """Accepted windows of a record, as they were estimated for a fit or, of another record, anew."""
+    """Accepted windows of a record: those of the fit, or newly estimated ones of another record."""
     between = as_holds(holds or {}, model.physics.inputs)
     observed = observed or observe(model.physics, stream, options.measured, model.on, options.window)
     return accepted_windows(observed, model, holds=between)
@@ -205,7 +205,7 @@ def offered_terms(options: FitOptions, stream: Stream) -> tuple[list[sp.Expr], i
 
 
 def _learn_parameters(options: FitOptions, session: Session, stream: Stream) -> Session:
-    """Gauss-Newton over the record: physical parameters move to where the linearised equations want them."""
+    """Gauss-Newton over the record: steps of the physical parameters from the linearised equations."""
     physics = session.physics
     for _ in range(PARAMETER_PASSES):
         trial = restart(session, physics, options.engine, options.precision, network=False)

@@ -33,38 +33,38 @@ class UDE(Predicting, Fitted, BaseEstimator):  # type: ignore[misc]
     """A universal differential equation dx/dt = f_known(x, u) + N(x, u), learned from noisy samples.
 
     `fit` reads a record: a batch estimator finds what the known physics lacks from local windows, without a solver, and
-    prediction-error refinement finishes it. `partial_fit` follows a live stream with the learner that runs on boards.
+    prediction-error refinement improves it. `partial_fit` follows a live stream with the learner that runs on boards.
 
     Parameters
     ----------
     physics : Physics
         What is known.
     hidden : sequence of int, default (16, 16)
-        Layer sizes of the perceptron; () for no network of any kind. Sizes of your own ask for the streaming learner.
+        Layer sizes of the perceptron; () for no network of any kind. Other sizes select the streaming learner.
     preset : {"default", "paper-v2", "paper-v1"}, default "default"
-        The estimator; the paper presets repeat the paper's.
+        The estimator; the paper presets reproduce that of the paper.
     network : {"auto", "kernel", "mlp", None}, default "auto"
-        "auto" and "kernel": a kernel network where the evidence asks for one. "mlp": the perceptron of the streaming
+        "auto" and "kernel": a kernel network if the evidence supports one. "mlp": the perceptron of the streaming
         learner. None: no network.
     library : {"auto", "rich"}, sequence of str or sympy.Expr, or None, default "auto"
         Terms offered for what is missing; None for the network alone, or, without a network too, for the known
         physics and its learned parameters alone.
     keep : bool, default False
-        Leave every term of a library given as a list in, whatever the evidence.
+        Keep every term of a library given as a list, whatever the evidence.
     skip : bool, default True
-        A linear part beside a perceptron without a library.
+        A linear part in addition to a perceptron without a library.
     measured : sequence of str, optional
-        The sensed states, in the order of Y's columns; all by default. The others are derivatives of these.
+        The measured states, in the order of Y's columns; all by default. The others are derivatives of these.
     on : sequence of str, optional
         States whose rate may lack something; by default all that are not the integral of another.
     sees : sequence of str, optional
-        States and inputs that the network sees; all by default. A perceptron sees a state that no known equation reads
-        (a motor's angle) only where it predicts held-out windows clearly better with it.
+        Inputs of the network, among states and inputs; all by default. A state that no known equation uses (a motor's
+        angle) is an input of a perceptron only if it then predicts held-out windows clearly better.
     wraps : sequence of str or mapping of str to float, optional
         Measured angles that jump by a turn, which is undone: ["theta"] in radians, {"theta": 360} otherwise.
     updates, reservoir, batch : int, optional
-        Of the perceptron's training: number of updates, windows kept, windows an update. Asks for the
-        streaming learner.
+        Of the perceptron's training: number of updates, stored windows, windows per update. Selects the streaming
+        learner.
     engine : {"native", "reference"}, default "native"
         The compiled core, or its twin in NumPy.
     precision : {"float64", "float32"}, default "float64"
@@ -72,11 +72,10 @@ class UDE(Predicting, Fitted, BaseEstimator):  # type: ignore[misc]
     settings : mapping, optional
         Further fields of tinyude.reference.config.Config: advanced overrides of the streaming learner.
     refine : bool or "thorough", default True
-        After the windows, move all numbers to where one-step predictions are best and keep the candidate that predicts
-        held-back motions best, even if it is the known physics alone. False: the solver-free result. "thorough": ten
-        times as long.
+        After the windows, fit all values to one-step predictions and keep the candidate that predicts held-back motions
+        best, even if it is the known physics alone. False: the solver-free result. "thorough": ten times as long.
     hold : {"auto", "held", "linear", "cubic"} or mapping, default "auto"
-        What inputs do between samples, for all or by name; "auto" takes the likeliest.
+        What inputs do between samples, for all or by name; "auto" chooses the most likely.
     unmeasured : mapping of str to (guess, spread), optional
         States that are neither measured nor derivatives of a measured one, e.g. {"level": (4.0, 2.0)}.
     window : float, optional
@@ -107,7 +106,7 @@ class UDE(Predicting, Fitted, BaseEstimator):  # type: ignore[misc]
     config_ : Config
         The configuration with which a board continues to learn.
     spread_ : Spread
-        Of the learned numbers over groups of windows, behind the intervals of a model without a covariance.
+        Spread of the learned values over groups of windows: the source of intervals if there is no covariance.
     n_features_in_ : int
         Measured channels.
     result_ : FitResult
@@ -184,7 +183,7 @@ class UDE(Predicting, Fitted, BaseEstimator):  # type: ignore[misc]
         """Learn from a record.
 
         A record in memory goes through the batch estimator. The streaming learner does the work for records beyond
-        memory, for the paper presets, and when a perceptron is asked for.
+        memory, for the paper presets, and if a perceptron is requested.
 
         Parameters
         ----------
@@ -195,7 +194,7 @@ class UDE(Predicting, Fitted, BaseEstimator):  # type: ignore[misc]
         u : array_like of shape (samples, inputs), or list, optional
             The inputs of physics that has some. May be left out where they are columns of the data frame Y.
         progress : bool or callable, optional
-            True for percentages on stderr; a function is called with what is done and the total.
+            True for percentages on stderr; a function is called with (done, total).
         t : float, array_like of shape (samples,), str, or list
             Seconds between samples, time stamps, or the name of their column in the data frame Y. Through a Pipeline
             with a step named `ude`, pass `ude__t`.
@@ -228,15 +227,15 @@ class UDE(Predicting, Fitted, BaseEstimator):  # type: ignore[misc]
         return self
 
     def partial_fit(self, Y: Any, y: Any = None, u: Any = None, *, t: Any = None) -> UDE:
-        """Go on learning from the next stretch of a live stream.
+        """Continue learning from the next stretch of a live stream.
 
-        The first stretch calibrates. A UDE that is fitted, loaded or copied goes on from its model. Its kernel
-        network, if any, stays as it is: terms and perceptron learn beside it.
+        The first stretch calibrates. A UDE that is fitted, loaded or copied continues from its model. Its kernel
+        network, if any, is not changed: terms and perceptron learn in addition to it.
 
         Parameters
         ----------
         Y : array_like of shape (samples, measured states)
-            The samples that came since.
+            The samples since the last call.
         y : float or array_like, optional
             The same as t, second by position.
         u : array_like of shape (samples, inputs), optional
@@ -279,7 +278,7 @@ class UDE(Predicting, Fitted, BaseEstimator):  # type: ignore[misc]
         return self
 
     def equations(self) -> list[str]:
-        """The model in words: a line for each state's equation, then what was learned and how sure it is.
+        """The model as text: a line for each state's equation, then the learned part with its intervals.
 
         Returns
         -------
@@ -319,7 +318,7 @@ class UDE(Predicting, Fitted, BaseEstimator):  # type: ignore[misc]
         return describe(self._fitted(), self.diagnostics_) if self.__sklearn_is_fitted__() else repr(self)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the learner at work: a copy goes on from the model."""
+        """Without the running learner: a copy continues from the model."""
         return {key: value for key, value in super().__getstate__().items() if key != "_session_"}
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -1,4 +1,4 @@
-"""What an expression of unknown origin may cost: time, and the size of its derivatives.
+"""Limits for expressions of unknown origin: time, and the size of their derivatives.
 
 SymPy simplifies as it builds, and there are short texts that it would work on for hours.
 """

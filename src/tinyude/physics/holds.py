@@ -65,7 +65,7 @@ def _as_hold(value: Any) -> Hold:
 
 
 def learner_holds(holds: Sequence[Hold]) -> dict[str, Any]:
-    """The same as the streaming learner is told it, which takes a spline for straight lines; empty: all are held."""
+    """The same for the streaming learner, which treats a spline as linear; empty: all are held."""
     if all(hold == Hold() for hold in holds):
         return {"linear": (), "shift": ()}
     return {"linear": tuple(int(hold.kind != "held") for hold in holds), "shift": tuple(hold.shift for hold in holds)}

@@ -69,7 +69,7 @@ def wrapped_channels(
 
 
 def residual_states(physics: Physics, on: Sequence[str] | None, preset: str) -> tuple[int, ...]:
-    """Where the residual acts: as told, else every state that is not a pure derivative (paper: every state)."""
+    """Where the residual acts: as given, otherwise every state that is not a pure derivative (paper: every state)."""
     if on is not None:
         for name in on:
             if name not in physics.states:
@@ -93,15 +93,15 @@ def free_states(physics: Physics) -> tuple[str, ...]:
 
 
 def unread_states(physics: Physics) -> tuple[str, ...]:
-    """States that no equation reads: what the known physics says is the same wherever they are."""
+    """States that no equation uses: the known physics does not depend on their values."""
     read = {symbol.name for rhs in physics.rhs for symbol in rhs.free_symbols}
     return tuple(name for name in physics.states if name not in read)
 
 
 def perceptron_columns(physics: Physics, sees: Sequence[str] | None, preset: str) -> tuple[int, ...]:
-    """What a perceptron sees: as told, else every state and input but the free states (paper: those, too).
+    """Inputs of a perceptron: as given, otherwise every state and input except free states (paper: those too).
 
-    Free states leave the range that was learned in, where a perceptron says anything.
+    Free states leave the range of the training data, where a perceptron is arbitrary.
     """
     if sees is None and preset == "default":
         free = free_states(physics)
@@ -110,7 +110,7 @@ def perceptron_columns(physics: Physics, sees: Sequence[str] | None, preset: str
 
 
 def seen_columns(physics: Physics, sees: Sequence[str] | None) -> tuple[int, ...]:
-    """What a network may see: as told, else every state and input."""
+    """Inputs of a network: as given, otherwise every state and input."""
     names = (*physics.states, *physics.inputs)
     if sees is None:
         return tuple(range(len(names)))

@@ -53,7 +53,7 @@ def _friction(v: sp.Symbol, rms: float) -> list[sp.Expr]:
 
 
 def harmonic(terms: Sequence[sp.Expr]) -> bool:
-    """Whether what changes fast with an angle has terms of its own."""
+    """Whether there are terms for fast changes with an angle."""
     return any(term.has(sp.sin, sp.cos) for term in terms)
 
 
@@ -102,7 +102,7 @@ def rounded_text(term: sp.Expr) -> str:
 def following_terms(physics: Physics, rms: Mapping[str, float]) -> list[sp.Expr]:
     """What a worn machine most often differs by: an offset, linear terms, gains of inputs, friction of rates.
 
-    For a board whose model is a network alone, which stays as it is: these follow a change beside it.
+    For a board whose model is only a fixed network: these terms can follow a change.
     """
     symbols = {name: sp.Symbol(name, real=True) for name in (*physics.states, *physics.inputs)}
     straight = [symbol for name, symbol in symbols.items() if name not in physics.angles]

@@ -21,7 +21,7 @@ class Parameter:
     value : float
         Its value, or the first guess of one that is learned.
     learn : bool, default False
-        Whether it is fitted along with the rest of the model.
+        Whether it is fitted with the model.
     min, max : float
         Bounds of a learned parameter; default: none.
 

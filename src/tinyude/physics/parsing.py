@@ -206,7 +206,7 @@ class _Reader:
         return first_of(found)
 
     def refuse_undefined(self, node: ast.expr, expr: sp.Expr) -> None:
-        """Every piece is worked out everywhere, and weighed by 1 or 0: none may be without a value somewhere."""
+        """Every piece is evaluated everywhere and multiplied by 1 or 0, so none may be undefined anywhere."""
         for part in expr.atoms(sp.Pow, sp.log, sp.asin, sp.acos):
             inside = part.args[0]
             fine = inside.is_positive or (part.is_Pow and part.exp.is_integer)

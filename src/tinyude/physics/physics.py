@@ -259,7 +259,7 @@ class Physics:
         return other
 
     def at_bounds(self) -> list[str]:
-        """Name the learned parameters that stand at a bound other than 0: no estimate, the record wants something else.
+        """Name the learned parameters at a bound other than 0: such a value is not an estimate.
 
         Returns
         -------

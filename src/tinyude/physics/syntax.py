@@ -60,7 +60,7 @@ def syntax_tree(text: str) -> ast.expr:
 
 
 def canonical_text(text: str) -> str:
-    """The text of an expression that `parse_expression` accepts, written anew from its syntax tree.
+    """The text of an expression that `parse_expression` accepts, generated from its syntax tree.
 
     Examples
     --------
