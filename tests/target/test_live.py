@@ -193,7 +193,7 @@ def test_monitor_reads_and_writes_a_serial_port(serial_board: str, chip: Chip, t
     assert "numbers of model" in monitored("--fetch", str(tmp_path / "model.json"))
     told = json.loads((tmp_path / "model.json").read_text())
     assert told["fingerprint"] == fingerprint(chip)
-    assert "goes on from it" in monitored("--send", str(tmp_path / "model.json"), "--seconds", "1")
+    assert "continues from it" in monitored("--send", str(tmp_path / "model.json"), "--seconds", "1")
 
 
 def test_serial_port_that_is_not_there_is_told_once(tmp_path: Path) -> None:

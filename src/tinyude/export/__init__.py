@@ -1,4 +1,4 @@
-"""From a fitted model to a folder that a firmware engineer builds as it is, and to other tools.
+"""From a fitted model to a folder that builds unchanged, and to other tools.
 
 `codegen` writes programs as C, `chip` sizes the learner, `packages` and `folder` write it, `footprint` and `stack`
 measure flash, RAM and stack, `boards` holds tool chains and chipsets; `*_model` and `fmu` are the model in CasADi, JAX,

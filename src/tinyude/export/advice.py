@@ -1,4 +1,4 @@
-"""How to make a learner smaller, when it does not fit or carries what it does not use."""
+"""How to make a learner smaller, if it does not fit or contains parts that it does not use."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def arena_bytes(chip: Chip) -> int:
 
 
 def network_advice(fitted: Chip, chip: Chip) -> list[str]:
-    """A line when the chip would carry a network that the fit left out, or lacks one that it stands on.
+    """A line if the chip would have a network that the fit left out, or lack one that the fit uses.
 
     fitted: as the model has it, before anything was left out.
     """

@@ -38,7 +38,7 @@ MOST_ENTRIES = 1_000_000  # windows that the core takes (MAX_ENTRIES in core/src
 
 @dataclass(frozen=True)
 class Chip:
-    """A learner as its board knows it."""
+    """A learner as configured for its board."""
 
     physics: Physics  # with learned parameters at their fitted value
     measured: tuple[str, ...]
@@ -61,7 +61,7 @@ class Chip:
     def reduced(
         self, reservoir: int | None = None, compact: bool = False, kept_terms: bool = False, no_network: bool = False
     ) -> Chip:
-        """Smaller in the ways asked for."""
+        """Smaller in the requested ways."""
         chip = self.with_kept_terms() if kept_terms else self
         chip = chip.without_network() if no_network else chip
         return chip.resized(reservoir, compact)
@@ -100,7 +100,7 @@ class Chip:
         return replace(self, terms=tuple(self.terms[k] for k in kept), config=config, start=start)
 
     def without_network(self) -> Chip:
-        """Terms with names alone: nothing to train, and a small past that tells when the dynamics change."""
+        """Library terms only: no network to train, and a small reservoir for change detection."""
         if not (self.config.library_terms or self.config.parameters):
             raise TinyUDEError(
                 "There are neither library terms nor learned parameters; without a network nothing would be learned."
@@ -135,7 +135,7 @@ def chip_of_model(ude: UDE, weights: bool = True) -> Chip:
 
 
 def _following(ude: UDE) -> list[sp.Expr]:
-    """Terms offered beside a kernel network alone, which has nothing that learns: the user's own, or the usual ones."""
+    """Terms offered in addition to a kernel network, which does not learn: the user's own, or the usual ones."""
     model, library = ude.model_, ude.library
     if model.kernel is None or model.terms or model.physics.learned:
         return []

@@ -1,7 +1,7 @@
-"""What an export takes on some processors before a compiler is asked, for a README that is the same on every machine.
+"""Estimated cost of an export on some processors without a compiler, for a README that is the same on every machine.
 
 Flash is fitted to linked images of six learners and six predictors, instructions to emulated updates of five networks
-(three, the largest of 12-12 units, on RV32). `footprint` tells a model's own bytes.
+(three, the largest of 12-12 units, on RV32). `footprint` measures the bytes of a model.
 """
 
 from __future__ import annotations

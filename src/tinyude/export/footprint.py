@@ -44,7 +44,7 @@ def footprint(chip: Chip, core: str, prefix: str = PREFIX) -> Footprint:
 
 
 def image_footprint(core: str, elf: Path) -> Footprint:
-    """What the linker tells of an image, and the call graph beside it."""
+    """Sizes of an image from the linker, and its call graph."""
     graph = read_call_graph(elf.parent)
     names = call([f"{board(core).toolchain.prefix}nm", elf], elf.parent).split()
     return Footprint(*linked_bytes(core, elf), deepest_stack(graph, "main", "startup.c", frozenset(names)))

@@ -1,4 +1,4 @@
-"""A fitted model in JAX: to differentiate, to compile, and to go on training it inside a larger loss."""
+"""A fitted model in JAX: to differentiate, to compile, and to continue training inside a larger loss."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class JaxField:
 def to_jax(model: Model) -> JaxField:
     """The model in JAX.
 
-    JAX computes in float32 unless `jax.config.update("jax_enable_x64", True)` was said before its first array.
+    JAX computes in float32 unless `jax.config.update("jax_enable_x64", True)` was called before its first array.
 
     Parameters
     ----------

@@ -93,7 +93,7 @@ def predictor_files(chip: Chip, prefix: str) -> dict[str, str]:
 
 
 def chip_facts(chip: Chip, prefix: str) -> dict[str, Any]:
-    """What templates are told of a chip."""
+    """Values of a chip for the templates."""
     return {
         "prefix": prefix,
         "chip": chip,
@@ -108,7 +108,7 @@ def chip_facts(chip: Chip, prefix: str) -> dict[str, Any]:
 
 
 def service_facts(chip: Chip) -> dict[str, Any]:
-    """What the service around a learner is told of it."""
+    """Values of a learner for its service layer."""
     depth = fifo_depth(chip)
     return {
         "version": SERVICE_VERSION,

@@ -1,4 +1,4 @@
-"""A chip's model as the numbers that the link carries (docs/telemetry.md), and what it must share with its board."""
+"""A chip's model as the numbers of the telemetry protocol (docs/telemetry.md), and its board's fingerprint."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """A worker's freed memory, kept for its next arrays.
 
-Dask starts workers with MALLOC_TRIM_THRESHOLD_=65536, by which every large array is asked of the system anew. The page
-faults of a fit of ten minutes at 200 Hz then took as much CPU time as the fit itself: 1.38 s instead of 0.71 s.
+Dask starts workers with MALLOC_TRIM_THRESHOLD_=65536, by which every large array is allocated from the system again.
+The page faults of a fit of ten minutes at 200 Hz then took as much CPU time as the fit itself: 1.38 s instead of 0.71
+s.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from typing import Any
 from tinyude.errors import TinyUDEError
 from tinyude.fleet.allocator import keep_freed_memory
 
-IN_FLIGHT = 4  # units handed out for each thread: enough that none waits, few enough that memory stays flat
+IN_FLIGHT = 4  # units submitted per thread: enough that none waits, few enough that memory stays constant
 RETRIES = 2  # of a unit whose worker was lost or whose result did not arrive
 PATIENCE = 1.0  # seconds between two looks at the scheduler's health
 CONNECT = "20s"  # for a running scheduler to answer
@@ -125,7 +125,7 @@ def results(
     _wait_for_a_worker(client)
     waiting = iter(enumerate(items))
     running: dict[Any, Any] = {}
-    threads, counted = 1, -float("inf")  # asked for now and then: workers come and go
+    threads, counted = 1, -float("inf")  # updated now and then: workers come and go
 
     def hand_out() -> None:
         nonlocal threads, counted

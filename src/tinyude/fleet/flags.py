@@ -14,7 +14,7 @@ from tinyude.fleet.watch import FALSE_ALARMS, LEVEL, STEP, TREND, Findings, Pane
 Array = NDArray[Any]
 
 ACT, WATCH, HEALTHY, SILENT = "act", "watch", "healthy", "silent"
-LEAST = 0.02  # share of the fleet's mean that a deviation must come to before anybody is told
+LEAST = 0.02  # share of the fleet's mean below which a deviation is not reported
 SERIOUS = 0.20  # share from which on it is "act now"
 UNEXPLAINED = "the unexplained rate"  # the name of that quantity
 OF_FIGURES = 0.1  # share of the false alarms that noise and unexplained rate may raise
@@ -25,7 +25,7 @@ LEAST_FACTOR, SERIOUS_FACTOR = 1.3, 2.0  # the same for noise and unexplained ra
 class Quantity:
     """A figure that every machine reports: a coefficient, or the log of a positive figure."""
 
-    name: str  # how it is told, e.g. "tanh(20*omega)"
+    name: str  # its name in messages, e.g. "tanh(20*omega)"
     panel: Panel
     key: tuple[str, str] = ("", "")  # state and term of a coefficient
     known: float = 0.0  # its value in the known physics, which the panel's values contain
@@ -34,7 +34,7 @@ class Quantity:
 
 @dataclass(frozen=True)
 class Clock:
-    """How times are told: dates by the week, other periods by their order."""
+    """Units of time in messages: weeks for dates, numbers for other periods."""
 
     periods: tuple[str, ...]
     times: Array  # weeks, or the number of the period
@@ -60,7 +60,7 @@ def raise_flags(
 ) -> tuple[list[Flag], list[Findings]]:
     """Flags of all machines, the most serious first, and the findings of each quantity.
 
-    Of a machine's flags of one quantity only the clearest is told. At most `false_alarms` of healthy machines are
+    Of a machine's flags of one quantity only the clearest is reported. At most `false_alarms` of healthy machines are
     flagged: a machine's tests share that chance.
     """
     findings = [examine(quantity.panel) for quantity in quantities]
@@ -109,7 +109,7 @@ def _flag(
 
 
 def _effect(size: float, found: Findings, logarithm: bool) -> tuple[float, bool]:
-    """A deviation as a share of the fleet's mean; in units of its spread where the mean is hardly other than 0."""
+    """A deviation as a share of the fleet's mean; in units of its spread if the mean is close to 0."""
     if logarithm:
         return float(np.expm1(size)), True
     if abs(found.fleet.mean) > 2.0 * found.fleet.spread:

@@ -27,7 +27,7 @@ _BESIDE = {"month": "year", "week": "year", "time": "date"}  # fields that hold 
 def field_pattern(name: str, fields: Iterable[str]) -> str | None:
     """A regular expression of the whole dates that a field of a template holds; None where it may hold anything.
 
-    In `{machine}-{date}` it tells where the machine's name ends.
+    In `{machine}-{date}` it shows where the machine's name ends.
     """
     if name not in _DATED or _BESIDE.get(name) in set(fields):
         return None
@@ -37,7 +37,7 @@ def field_pattern(name: str, fields: Iterable[str]) -> str | None:
 
 
 def period_of(values: Mapping[str, str]) -> str:
-    """The period that fields of a path tell together: year, month and day as one date.
+    """The period from several fields of a path: year, month and day as one date.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a fleet knows that a machine does not: mean and spread of a coefficient, and each machine's value shrunk to it.
+"""Mean and spread of a coefficient over a fleet, and each machine's value shrunk towards the mean.
 
 Empirical Bayes: the true value of machine i is N(mean, spread^2), its estimate N(true value, error_i^2). Mean and
 spread come from the fleet itself, without the machines that do not belong to it.

@@ -29,7 +29,7 @@ _ORDER = {"act": 0, "watch": 1, "silent": 2, "healthy": 3}
 
 @dataclass(repr=False)
 class FleetResult:
-    """The fits of a fleet, with what their comparison tells.
+    """The fits of a fleet and the results of their comparison.
 
     `tinyude.fleet.fit` and `tinyude.fleet.open_fleet` make it.
 
@@ -266,7 +266,7 @@ class FleetResult:
                     known = float(entry["known"])
                     values[self._place(row)], errors[self._place(row)] = known + entry["coefficient"], entry["error"]
         usual = np.nanmedian(errors)
-        for row in self._good:  # a fit that keeps no term at all tells nothing of any
+        for row in self._good:  # a fit without any term contains no information about terms
             if row["terms"] and not np.isfinite(values[self._place(row)]):
                 values[self._place(row)], errors[self._place(row)] = known, LOST_TERM * usual
         term = "the constant" if key[1] == "1" else f"the coefficient of {key[1].replace('**', '^')}"

@@ -45,7 +45,7 @@ def fit(
     progress: Progress | None = None,
     started: Callable[[Any], None] | None = None,
 ) -> FleetResult:
-    """Fit every machine and period of a fleet, and tell who differs and who changes.
+    """Fit every machine and period of a fleet, and report which machines differ and which change.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def fit(
         Further arguments of `tinyude.UDE`. Fits have no network unless `hidden` is given. `refine=False` costs less
         CPU time; intervals then leave out what windows round off, such as the kink of dry friction.
     reports : {"none", "flagged", "all"}, default "none"
-        Report pages of machines to write beside the fleet's page.
+        Report pages of machines to write in addition to the fleet's page.
     command : str, default ""
         How the run was started, for the page.
     progress : callable, optional
@@ -128,7 +128,7 @@ def open_fleet(out: str | PathLike[str], false_alarms: float = FALSE_ALARMS) -> 
     out : path or str
         The folder or address given to `fit` as `out`.
     false_alarms : float, default 0.001
-        Share of healthy machines that may be flagged, between 0 and 1; flags are computed anew.
+        Share of healthy machines that may be flagged, between 0 and 1; flags are computed again.
 
     Returns
     -------
@@ -151,7 +151,7 @@ def open_fleet(out: str | PathLike[str], false_alarms: float = FALSE_ALARMS) -> 
 
 
 def _options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options of the estimator; a wrong name is told once, not by every unit."""
+    """Options of the estimator; a wrong name is reported once, not by every unit."""
     known = set(UDE._get_param_names()) - {"physics", "measured", "on", "sees"}  # which the physics file says
     if wrong := sorted(set(options) - known):
         raise TinyUDEError(f"options has {', '.join(wrong)}; there are {', '.join(sorted(known))}.")

@@ -1,6 +1,6 @@
 """The terms that all machines of a fleet learn: only the same coefficients can be compared.
 
-Candidates are offered to a few machines alike, each with coefficients of its own. From nothing and from each set of
+The same candidates are offered to a few machines, each with its own coefficients. From nothing and from each set of
 terms that a machine found, terms are added one by one while they explain a good part of what is left in most machines,
 and taken out where they do not. The set that leaves least is kept; a further term must pay for itself. Known terms in
 which machines differ are added, and all of them where nothing else is missing: a machine that wears differs in those.
@@ -35,7 +35,7 @@ def choose(
     known: Sequence[Mapping[str, float]] = (),
     sets: Sequence[Found] = (),
 ) -> list[str]:
-    """The terms that the fleet needs, in the order of the candidates; each machine has coefficients of its own.
+    """The terms that the fleet needs, in the order of the candidates; each machine has its own coefficients.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def choose(
     known
         For every residual state, the terms of its known right-hand side with their coefficients.
     sets
-        Sets of terms to start from, beside none.
+        Sets of terms to start from, in addition to the empty set.
     """
     texts = list(terms)
     places = {(state, text): parameters + state * len(texts) + n for n, text in enumerate(texts)
@@ -150,7 +150,7 @@ class _Search:
 
 
 class _Machine:
-    """Shares of one machine's squared target, with coefficients of its own."""
+    """Shares of one machine's squared target, with its own coefficients."""
 
     def __init__(self, sums: Sums) -> None:
         self.total = sums.total

@@ -24,7 +24,7 @@ from tinyude.fleet.work import Recipe, local_logs, read_stream
 from tinyude.physics import Parameter, Physics
 from tinyude.physics.library import given_terms, term_text
 
-ENOUGH = 3  # machines that must tell a number
+ENOUGH = 3  # machines that must determine a number
 DIGITS = 4
 
 
@@ -42,7 +42,7 @@ def form_text(form: sp.Expr, numbers: Sequence[float], digits: int) -> str:
 def with_fitted_numbers(
     client: Any, looked_at: Sequence[tuple[Unit, Mapping[str, float]]], recipe: Recipe, state: int, term: str
 ) -> str:
-    """A term with the numbers that fit the machines looked at best; the term as it is where too few of them tell.
+    """A term with the numbers that fit the examined machines best; unchanged if too few machines determine them.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Results on disk or on any storage fsspec knows: one small Parquet file a unit, written whole, named by its content.
+"""Results on disk or on any storage of fsspec: one small Parquet file per unit, written whole, named by its content.
 
 units/machine=arm-087/2026-03-01.<key>.parquet     the result of a unit
 models/arm-087/2026-03-01.<key>.tinyude            its model
@@ -133,11 +133,11 @@ class Store:
                 try:
                     rows += read_rows(content)
                 except pa.ArrowInvalid:
-                    continue  # not one of ours, or damaged: it is made anew
+                    continue  # not one of ours, or damaged: it is computed again
         return [row for row in rows if row["recipe"] == recipe and row["lasting"]]
 
     def _contents(self, names: list[str]) -> list[bytes]:
-        """Files that are read together: a storage far away answers many requests at a time."""
+        """Files that are read together: a remote storage serves many requests at a time."""
         system, root = self._place()
         paths = [f"{root}/{name}" for name in names if not os.path.basename(name).startswith(".")]
         return list(system.cat(paths, on_error="omit").values()) if paths else []

@@ -39,7 +39,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Findings:
-    """The tests of one quantity; arrays have an entry a machine, NaN where there is too little to tell."""
+    """The tests of one quantity; arrays have an entry per machine, NaN where there is too little data."""
 
     fleet: Population
     level: Array  # mean over the periods, movement of the whole fleet taken out
@@ -58,7 +58,8 @@ class Findings:
     def chances(self) -> Array:
         """p values of level, trend and step, (3, machines), each for all three together; 1 where there is no test.
 
-        The level has most of the chance: machines differ by their spread, while a change stands against small errors.
+        The level has most of the false alarms: machines differ by their spread, while a change is compared with small
+        errors.
         """
         p = np.stack([self.level_p, self.slope_p, self.step_p])
         shares = np.array([LEVEL_SHARE, *[(1.0 - LEVEL_SHARE) / 2.0] * 2]) * np.isfinite(p).any(axis=1)
@@ -85,7 +86,7 @@ def examine(panel: Panel) -> Findings:
     variation, freedom, carry = _variation(moved, squares, present)
     spare = MEDIAN_COST / np.maximum(present.sum(axis=0), 1) if common.any() else np.zeros(len(common))
     extra = (variation**2 + spare * (variation**2 + _typical(squares, present))) * present
-    usual = np.maximum(squares, _typical(squares, present))  # a small error may be luck: it earns no more weight
+    usual = np.maximum(squares, _typical(squares, present))  # a small error may be chance: it gets no more weight
     weights = np.where(present, 1.0 / np.maximum(usual + extra, 1e-300), 0.0)
     tester = _Tester(np.where(present, moved, 0.0), squares, extra * carry, freedom, present)
 
@@ -103,7 +104,7 @@ def examine(panel: Panel) -> Findings:
 
 
 def common_movement(values: Array) -> Array:
-    """What the machines do together in each period (a season, say): the median of their deviations from their own."""
+    """What all machines share in each period, such as a season: the median deviation from their own means."""
     present = np.isfinite(values)
     if values.shape[1] < 2:
         return np.zeros(values.shape[1])

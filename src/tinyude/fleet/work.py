@@ -1,4 +1,4 @@
-"""One unit of work: read a machine's log of one period, fit it, keep the model, and tell the result as plain data."""
+"""One unit of work: read a machine's log of one period, fit it, keep the model, and return the result as plain data."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def local_logs(unit: Unit) -> Iterator[list[Path]]:
 
 
 def _with_addresses(text: str, unit: Unit, paths: list[Path]) -> str:
-    """What is said of copies here, said of the logs that were copied."""
+    """A message about local copies, rewritten to name the original logs."""
     for path, name in zip(map(str, paths), _names(unit), strict=False):
         text = text.replace(path, name)
     return text
@@ -171,7 +171,7 @@ def _provenance(name: str, path: Path) -> dict[str, str]:
 
 
 def _failure(message: str, lasting: bool) -> dict[str, Any]:
-    """Lasting: the same content fails again; what the computer did (no space, no network) is tried anew next time."""
+    """Lasting: the same content fails again; failures of the computer (no space, no network) are retried next time."""
     return {"status": FAILED, "error": " ".join(message.split())[:500], "lasting": lasting, "terms": [], "model": ""}
 
 
@@ -181,7 +181,7 @@ def _lost_key(unit: Unit, recipe: Recipe) -> str:
 
 
 def write_report(model: str, store: Store) -> None:
-    """The report page of a stored model, beside the fleet's page."""
+    """The report page of a stored model, in the folder of the fleet's page."""
     from tinyude.estimator.ude import load
     from tinyude.report import collect, render
 

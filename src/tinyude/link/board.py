@@ -1,4 +1,4 @@
-"""The line to a board: reads telemetry, reconnects, and carries commands out, in a thread of its own."""
+"""The line to a board: reads telemetry, reconnects, and sends commands, in a separate thread."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class BoardLink:
             self._raw.close()
 
     def poll(self, seconds: float = 0.1) -> list[Message]:
-        """What has come by now; asks who the board is until it has said so."""
+        """Reads what has arrived; requests the board's identity until it is known."""
         if self._transport is None:
             return []
         data = self._transport.read(seconds)
@@ -124,7 +124,7 @@ class BoardLink:
         raise TinyUDEError("The board's model did not arrive complete; check the cable and the baud rate.")
 
     def send_model(self, numbers: Array, fingerprint: int) -> None:
-        """Have the board go on from this model, without flashing it anew."""
+        """Make the board continue from this model, without flashing it again."""
         hello = self.history.hello
         if hello is None:
             raise TinyUDEError("The board has not identified itself yet; wait for its first telemetry.")
@@ -156,7 +156,7 @@ class BoardLink:
             except NoAnswer as error:
                 self.history.note("note", "No answer", str(error))
                 self._asked = float("inf")
-            except Exception as error:  # a full disk, say: nobody waits for this thread, so it leaves word and ends
+            except Exception as error:  # e.g. a full disk: no caller waits for this thread, so it stores the error
                 with self.lock:
                     self.history.note("bad", "Stopped", one_line(str(error)))
                 self.failure, self.ended = error, True

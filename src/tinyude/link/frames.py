@@ -14,7 +14,7 @@ _CRC_START = 0xFFFF
 
 @dataclass(frozen=True)
 class Frame:
-    """One whole frame: what kind, its number modulo 2^16, and what it carries."""
+    """One complete frame: its type, its number modulo 2^16, and its body."""
 
     type: int
     sequence: int
@@ -78,7 +78,7 @@ class FrameReader:
     lost: int = 0  # frames missing between those that came, by their numbers
     _rest: bytearray = field(default_factory=bytearray)
     _last: int | None = None
-    _in_step: bool = False  # the first piece may be the end of a frame whose beginning was not heard
+    _in_step: bool = False  # the first piece may be the end of a frame whose beginning was missed
 
     def feed(self, data: bytes) -> list[Frame]:
         *whole, rest = (bytes(self._rest) + data).split(b"\0")
@@ -95,7 +95,7 @@ class FrameReader:
         return frames
 
     def reconnected(self) -> None:
-        """What comes next does not follow on what was."""
+        """The next bytes do not continue the previous ones."""
         self._rest = bytearray()
         self._last = None
         self._in_step = False

@@ -1,4 +1,4 @@
-"""What a board has told so far: names, the last rows, trends and events, as plain data for a terminal or a page."""
+"""Data received from a board so far: names, the last rows, trends and events, for a terminal or a page."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class History:
 
     @property
     def channels(self) -> list[str]:
-        """What each sensor channel measures: the state that it is no derivative of."""
+        """What each sensor channel measures: its state of derivative order 0."""
         if self.hello is None:
             return []
         kinds = list(zip(self.hello.channel, self.hello.order, strict=True))
@@ -118,7 +118,7 @@ class History:
         return text if len(self.hello.on) < 2 else f"{text} in d({self.states[self.hello.on[output]]})/dt"
 
     def complete(self) -> bool:
-        """Whether the board has told all of its names."""
+        """Whether the board has sent all of its names."""
         if self.hello is None:
             return False
         return len(self.names) >= sum(self.hello.names)
@@ -136,7 +136,7 @@ class History:
         return ("bad", "wrong") if worst > WRONG else ("watch", "watch") if worst > WATCH else ("good", "healthy")
 
     def equation(self) -> list[dict[str, Any]]:
-        """The terms that are in now, as they stand."""
+        """The currently selected terms with their values."""
         if not self.terms:
             return []
         return [

@@ -1,4 +1,4 @@
-"""What frames say, both ways (docs/telemetry.md; core/src/service/telemetry.h has the same numbers)."""
+"""Messages in both directions (docs/telemetry.md; core/src/service/telemetry.h has the same numbers)."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Type(IntEnum):
 
 
 class EventKind(IntEnum):
-    """What a board tells of by itself."""
+    """Events that a board reports."""
 
     CALIBRATED = 1
     RECALIBRATED = 2
@@ -175,9 +175,9 @@ Message = Hello | Name | Row | Terms | Health | Counters | Event | ModelPiece | 
 
 
 def decode_message(frame: Frame, hello: Hello | None) -> Message | None:
-    """What a frame says; None when it is unknown, or cannot be read before the board has introduced itself.
+    """The message of a frame; None if it is unknown, or cannot be read before the board's hello.
 
-    All that comes from a line is checked here: a checksum tells that a frame is whole, not that it makes sense.
+    All bytes from a line are validated here: a checksum shows that a frame is complete, not that it is valid.
     """
     try:
         return _decode(frame, hello)

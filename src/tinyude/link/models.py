@@ -18,7 +18,7 @@ NumbersOf = Callable[[bytes, History], tuple[Array, int]]  # a file's bytes, for
 
 
 def model_json(history: History, numbers: Array) -> dict[str, Any]:
-    """What a board has learned: the numbers that it goes on from, and its equation to read."""
+    """What a board has learned: the numbers from which it continues, and its equations as text."""
     assert history.hello is not None
     return {
         "format": FORMAT,

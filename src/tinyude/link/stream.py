@@ -1,4 +1,4 @@
-"""A history as JSON for the page: what is new since the last time, and how things stand."""
+"""A history as JSON for the page: news since the last message, and the current state."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _EVENTS = 60
 
 
 def introduction(link: BoardLink) -> dict[str, Any]:
-    """What a page is told once, and again when the board says something new of itself."""
+    """Data sent to a page once, and again when the description of the board changes."""
     history = link.history
     hello = history.hello
     return {
@@ -51,7 +51,7 @@ def fresh_rows(history: History, seen: int) -> dict[str, Any]:
 
 
 def standing(link: BoardLink) -> dict[str, Any]:
-    """How things stand: link, health, counters, equation, events."""
+    """The current state: link, health, counters, equation, events."""
     history = link.history
     level, word = history.level()
     newest = history.health[-1][1] if history.health else None

@@ -43,7 +43,7 @@ def open_transport(source: str, baud: int = BAUD) -> Transport:
     Raises
     ------
     TinyUDEError
-        When there is no such port, nobody listens, or the file cannot be read.
+        If there is no such port, the address does not accept connections, or the file cannot be read.
     """
     if source.startswith("tcp://"):
         return TcpTransport(source)

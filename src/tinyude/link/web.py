@@ -44,7 +44,7 @@ def is_local(host: str) -> bool:
 
 
 class Guard:
-    """Who may ask what."""
+    """Access control of requests."""
 
     def __init__(self, host: str, port: int, token: str | None = None) -> None:
         self.local, self.port = is_local(host), port

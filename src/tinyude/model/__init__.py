@@ -1,4 +1,4 @@
 """What was learned: the model as plain arrays, its file, equations, simulation, uncertainty, diagnostics.
 
-Nothing here knows how a model was trained.
+Nothing here depends on how a model was trained.
 """

@@ -1,4 +1,4 @@
-"""A model that could be kept, with what speaks for it."""
+"""A candidate model with its evidence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Learned terms that can stand in for one another over the record: only their sum is determined."""
+"""Learned terms that cannot be told apart over the record: only their sum is determined."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A fitted model in words: equations with numbers a person can check, and how sure they are."""
+"""A fitted model as text: equations with their numbers and intervals."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def found_lines(model: Model, diagnostics: Mapping[str, Any]) -> list[str]:
 
 
 def _shared_terms(diagnostics: Mapping[str, Any], found: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Collinear terms without intervals of their own, and what that means."""
+    """Collinear terms without separate intervals, and what that means."""
     shared = [entry for entry in found if is_collinear(diagnostics, entry)]
     if not shared:
         return []
@@ -140,7 +140,7 @@ def verdict_lines(diagnostics: Mapping[str, Any]) -> list[str]:
 
 
 def _remainder(diagnostics: Mapping[str, Any], state: str) -> str:
-    """What is said of the rest: nothing is promised that the verdict has no evidence for."""
+    """Text about the unexplained remainder: it claims nothing without evidence in the verdict."""
     figures = diagnostics.get("verdict", {}).get("figures", {})
     if figures.get("explained", {}).get(state):
         return "nothing else above the noise"

@@ -1,4 +1,4 @@
-"""Whether what a model file says can be a model: a checksum that fits says only that nobody changed it by accident."""
+"""Whether a model file holds a valid model: a correct checksum excludes only accidental changes."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _check_roles(model: Model, config: Config) -> None:
 
 
 def _check_findings(model: Model, found: Mapping[str, Any]) -> None:
-    """Stored equations and intervals must say what the numbers of the model say."""
+    """Stored equations and intervals must agree with the numbers of the model."""
     held = {
         (model.physics.states[state], str(term)): float(model.coefficients[row, column])
         for row, state in enumerate(model.on)

@@ -1,6 +1,6 @@
-"""Standard errors from groups of a record: solve without each, and see how far the answers lie apart.
+"""Standard errors from groups of a record: the spread of solutions without each group.
 
-Neighbouring rows share their noise; groups of many rows in a row hardly do.
+Neighbouring rows share their noise; groups of many consecutive rows hardly do.
 """
 
 from __future__ import annotations

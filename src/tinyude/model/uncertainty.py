@@ -1,4 +1,4 @@
-"""How sure the learned residual is: its linear part solved anew without each group of windows in turn.
+"""Uncertainty of the learned residual: its linear part is solved without each group of windows in turn.
 
 Linear are the library's coefficients, the learned parameters, and the last layer of the network over the features
 that the layers before it have found. The spread of the solutions is a delete-a-group jackknife, as the learner's own.

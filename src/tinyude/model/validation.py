@@ -1,4 +1,4 @@
-"""Free runs of a model: started once, then left alone, and compared with what really happened."""
+"""Free runs of a model, compared with the measured record."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tinyude.model.start_state import state_at
 
 Array = NDArray[np.float64]
 
-VALID_ERROR = 0.4  # standard deviations: the error at which a prediction is no longer one
+VALID_ERROR = 0.4  # standard deviations: the error beyond which a prediction is not valid
 STILL = 1e-9  # of its largest value: the spread of a signal that does not move
 LONGEST = 100_000  # samples of a free run, so that a log of any length is judged in bounded memory
 

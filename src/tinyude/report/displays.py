@@ -41,7 +41,7 @@ class ResidualDisplay:
     Attributes
     ----------
     data : dict
-        `axis`, `learned`, and with an interval `low` and `high`; `at` and `data` are what single windows say.
+        `axis`, `learned`, and with an interval `low` and `high`; `at` and `data` are the estimates of single windows.
     figure_, axes_
         Set by `plot`.
     """
@@ -74,7 +74,7 @@ class ResidualDisplay:
 
 @dataclass(repr=False)
 class FreeRunDisplay:
-    """A free run beside what was measured.
+    """A free run and the measured signals.
 
     Attributes
     ----------

@@ -106,7 +106,7 @@ def styled(draw: Callable[..., Figure]) -> Callable[..., Figure]:
 
 
 def save_figure(figure: Figure, path: Path, **options: Any) -> None:
-    """Write a figure whole or not at all, in the format that the file's name says."""
+    """Write a figure whole or not at all, in the format of the file's ending."""
     content = io.BytesIO()
     kind = path.suffix.lstrip(".").lower() or "png"
     if kind not in figure.canvas.get_supported_filetypes():

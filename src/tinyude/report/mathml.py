@@ -34,7 +34,7 @@ def learned_summands(rows: list[dict[str, Any]]) -> list[str]:
 
 
 def network(model: Any, state: str) -> str:
-    """A network has no formula: a name and what it sees."""
+    """A network has no formula: its name and its inputs."""
     names = [(*model.physics.states, *model.physics.inputs)[i] for i in model.sees]
     inside = "<mo>,</mo>".join(symbol(name) for name in names)
     return math(f"<mo>+</mo><mi>n</mi>{OPEN}{inside}{CLOSE}", "learned")

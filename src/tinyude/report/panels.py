@@ -31,7 +31,7 @@ CARD_WIDTHS = {2: 420.0, 3: 650.0, 6: 1300.0}  # of a chart, by the columns of s
 
 
 def page_panels(ude: Any, run: Data | None, units: Mapping[str, str]) -> Data:
-    """Everything on the page beside its texts."""
+    """Everything on the page except its texts."""
     verdict = ude.diagnostics_.get("verdict")
     record = getattr(ude, "record_", None)
     recorded = record is not None and len(record["x"]) > 1
@@ -358,5 +358,5 @@ def label(name: str, units: Mapping[str, str]) -> str:
 
 
 def _plain(values: Array) -> list[float | None]:
-    """JSON knows no NaN; five digits are more than a screen shows."""
+    """JSON has no NaN; five digits are more than a screen shows."""
     return [float(f"{v:.5g}") if np.isfinite(v) else None for v in np.asarray(values, dtype=np.float64)]

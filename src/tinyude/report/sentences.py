@@ -68,7 +68,7 @@ def _change_sentence(diagnostics: Diagnostics) -> list[str]:
 
 
 def data_sentence(diagnostics: Diagnostics) -> str:
-    """The sensors' noise, the windows that it asked for, and how many of them were rejected."""
+    """The sensors' noise, the resulting windows, and how many of them were rejected."""
     window = diagnostics["window"]
     if not diagnostics["windows"]:
         return ""

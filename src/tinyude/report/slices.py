@@ -17,7 +17,7 @@ BINS = 12  # for judging which state a residual depends on
 
 
 def slice_of(ude: Any, state: str | None = None, against: str | None = None) -> Data:
-    """The learned part of one rate along one state, with its interval and what single windows say."""
+    """The learned part of one rate along one state, with its interval and the estimates of single windows."""
     record, physics = getattr(ude, "record_", None), ude.model_.physics
     if record is None or len(record["x"]) < 2:
         raise TinyUDEError("There is no record to plot; plots are available after fit().")

@@ -1,4 +1,4 @@
-"""Plants with a known truth: what the learner is told, what is true, and the noisy stream it gets.
+"""Plants with a known truth: the physics given to the learner, the true field, and the noisy stream.
 
 `system` is the common form, `signals` the sensors and their faults. Examples, tests and experiments take their records
 from here; nothing of the truth reaches a fit.

@@ -1,4 +1,4 @@
-"""A plant: the physics a learner is told, the field that is true, and the streams it gives."""
+"""A plant: the physics given to a learner, the true field, and its streams."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class System:
         return self.field(np.asarray(x), time)
 
     def missing(self, x: Array, time: float = 0.0) -> Array:
-        """What the physics lacks, truth - physics: what a perfect residual answers."""
+        """What the physics lacks, truth - physics: the value of a perfect residual."""
         return self.truth(x, time) - self.physics.field(x)
 
     def stream(self, noise: float = 0.01, seed: int = 0, seconds: float | None = None) -> tuple[Array, Array]:

@@ -1,4 +1,4 @@
-"""A zoo of plants from many fields, each with a term or two that the told physics lacks.
+"""A zoo of plants from many fields, each with a term or two that the known physics lacks.
 
 Split in two by their place in the list: even ones for tuning, odd ones for reporting. Nothing of the estimator may be
 chosen by looking at the reporting half.
@@ -41,7 +41,7 @@ WAVES: dict[str, Callable[[Array], Array]] = {
 
 @dataclass(frozen=True, eq=False)
 class Plant:
-    """States with the right-hand sides that are told, and what they lack."""
+    """States with their known right-hand sides, and what these lack."""
 
     name: str
     domain: str
@@ -64,11 +64,11 @@ class Plant:
 
     @cached_property
     def physics(self) -> Physics:
-        """What the learner is told."""
+        """The physics given to the learner."""
         return Physics(self.states.split(), self.known, inputs=self.inputs, angles=self.angles)
 
     def lacking(self, x: Array, u: Array) -> Array:
-        """The missing terms at states (..., states) and inputs: what a perfect residual answers."""
+        """The missing terms at states (..., states) and inputs: the value of a perfect residual."""
         return self._lacking(np.concatenate([x, u], axis=-1))
 
     @cached_property

@@ -1,4 +1,4 @@
-"""What can be asked of a learner, written once for both engines."""
+"""Operations of a learner, written once for both engines."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ START_REFUSED = (
 
 
 class Operations(ABC):
-    """A learner as the estimator uses it; `core/include/tinyude.h` says what each call does.
+    """A learner as the estimator uses it; `core/include/tinyude.h` documents each call.
 
     An engine supplies `call`, which runs the operation `tu_learner_<name>` or its twin `learner_<name>`, and how rows
     and states go in and out.

@@ -34,7 +34,7 @@ PRESETS: dict[str, dict[str, Any]] = {
 def make_config(
     preset: str, samples: int, period: float, overrides: Mapping[str, Any], compared: bool = False, **system: Any
 ) -> Config:
-    """A configuration for a record of so many samples (or a live stream, told by its expected length).
+    """A configuration for a record of this many samples (or a live stream of this expected length).
 
     compared: held-out windows are to choose between two networks.
     """

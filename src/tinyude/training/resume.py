@@ -36,7 +36,7 @@ def start_model(result: FitResult) -> StartModel:
 
 
 def resumed_session(result: FitResult, engine: str, precision: str, offered: Sequence[sp.Expr] = ()) -> Session:
-    """A learner on a live stream that predicts as the model does before its first sample, and learns on.
+    """A learner on a live stream that starts with the predictions of the model and continues to learn.
 
     A kernel network stays as it is, as on a board: terms and perceptron learn beside it, and terms are then `offered`
     that the model has not.

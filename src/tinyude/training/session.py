@@ -67,7 +67,7 @@ def push_stream(session: Session, stream: Stream, report: Callable[[int], None])
 
 
 def _chunks(session: Session, stream: Stream) -> Iterator[Array]:
-    """The rows of a stream, a few thousand at a time; the learner is told where a run begins."""
+    """The rows of a stream, a few thousand at a time; the start of each run is signalled to the learner."""
     for run in stream.runs:
         if not run.follows:
             session.engine.gap()

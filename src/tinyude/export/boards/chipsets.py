@@ -1,4 +1,4 @@
-"""Boards that a size can be told for: their processor core and their memory."""
+"""Boards supported by `tinyude size`: their processor core and their memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Presets at sizes that a microcontroller holds, for a live stream that nobody can play back."""
+"""Presets for the memory of microcontrollers, for a live stream that cannot be replayed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tinyude.reference.config import Config
 from tinyude.training.presets import make_config
 
 _SIZES: dict[str, dict[str, Any]] = {
-    # a small reservoir wants the gentler rate, library or not
+    # a small reservoir needs the lower rate, with or without a library
     "default": {
         "stride": 10, "max_half": 250, "calibration": 10_000, "reservoir": 2048, "holdout": 128, "rate": Config.rate,
     },
@@ -56,7 +56,7 @@ def board_config(
     seed: int = 0,
     **overrides: Any,
 ) -> Config:
-    """The configuration of a preset for a board that sees so many samples, or of one of the SMALL sizes.
+    """The configuration of a preset for a board and this many samples, or of one of the SMALL sizes.
 
     Overrides are fields of Config.
     """

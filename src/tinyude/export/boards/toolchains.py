@@ -42,7 +42,7 @@ RISCV = Toolchain(
     "riscv64-unknown-elf-", "qemu-system-riscv32", "gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf",
     ("riscv", "semihosting"), ("--specs=picolibc.specs",),
 )  # fmt: skip
-# GNU's compiler for the ESP8266 knows no FPU; its libraries do for any Xtensa without register windows.
+# GNU's compiler for the ESP8266 has no FPU support; its libraries work for any Xtensa without register windows.
 XTENSA = Toolchain(
     "xtensa-lx106-elf-", "qemu-system-xtensa", "clang-22 llvm-22 gcc-xtensa-lx106 picolibc-xtensa-lx106-elf",
     ("xtensa",), ("-isystem", "/usr/lib/xtensa-lx106-elf/include"), ("-Wl,--no-relax",),
