@@ -26,6 +26,7 @@ from tinyude.model.sensor_findings import sensor_findings
 
 RUN_LOST, RUN_LARGE = 0.5, 0.05  # free-run error over the spread: no prediction any more, and worth a warning
 HELD_BACK_LARGE = 0.2
+DIVERGED = 0.25  # share of the free runs
 RUN_UNEXPECTED = 4.0  # times what noise and the uncertain start explain
 PREDICTABLE = 0.25  # expected error up to which a horizon is judged
 WORSE = 1.3  # times the error of the known physics alone
@@ -83,7 +84,13 @@ def _free_runs(evidence: Evidence) -> Iterator[Reason]:
         f"(noise and start explain {percent(expected)}; known physics alone: {percent(known)})"
     )
     unexpected = error > RUN_UNEXPECTED * expected
-    if runs.diverged > 0.25:
+    if runs.diverged > DIVERGED and _unstable(evidence, index):
+        yield Reason(
+            NOTE, f"The system is unstable without its controller: under the recorded inputs free runs diverge, with "
+            f"and without the learned part. They are judged over {horizon}.", "Simulate it together with the "
+            "controller.", "unstable",
+        )  # fmt: skip
+    elif runs.diverged > DIVERGED:
         yield Reason(
             BAD, f"{runs.diverged:.0%} of the free runs over {seconds(float(runs.horizons[-1]))} diverge.",
             "Record motions that cover more states, or offer fewer terms with library=[...].", "free run",
@@ -110,6 +117,16 @@ def _free_runs(evidence: Evidence) -> Iterator[Reason]:
             f"Learning made it worse: free runs over {horizon} are off by {percent(error)} with the learned part and "
             f"by {percent(known)} without.", "Use the known physics alone, or record more and fit again.", "worse",
         )  # fmt: skip
+
+
+def _unstable(evidence: Evidence, index: int) -> bool:
+    """Whether runs are lost because recorded inputs do not answer to them: what a controller holds runs away alone.
+
+    A bounded system without inputs that its model leaves, however late, has a wrong model.
+    """
+    runs = evidence.runs
+    later = runs is not None and index < len(runs.horizons) - 1
+    return bool(evidence.inputs) and runs is not None and later and runs.known_diverged >= 0.5 * runs.diverged
 
 
 def _held_back(evidence: Evidence) -> Iterator[Reason]:

@@ -40,8 +40,8 @@ class RunErrors:
         Of the model, of the known physics alone, and of holding the first value.
     expected : ndarray of shape (horizons, starts)
         What sensor noise and the uncertain start explain.
-    diverged : float
-        Share of the model's runs that did not reach their end.
+    diverged, known_diverged : float
+        Share of the model's runs that did not reach their end, and of those of the known physics alone.
     """
 
     horizons: Array
@@ -51,6 +51,7 @@ class RunErrors:
     expected: Array
     diverged: float
     noise: float
+    known_diverged: float = 0.0
 
     @property
     def count(self) -> int:
@@ -118,9 +119,15 @@ def run_errors(
         _errors_until(alone, truth, spread, ends),
         _errors_until(np.broadcast_to(starts[:, None, sensed], truth.shape), truth, spread, ends),
         np.sqrt(expected + np.mean(sigma**2)),
-        float(np.mean(~np.isfinite(own[:, -1]).all(axis=-1))),
+        _lost(own),
         float(np.sqrt(np.mean(sigma**2))),
+        _lost(alone),
     )
+
+
+def _lost(states: Array) -> float:
+    """Share of runs (runs, rows, channels) that did not reach their end."""
+    return float(np.mean(~np.isfinite(states[:, -1]).all(axis=-1)))
 
 
 def _sensed_state(seen: Windows, channel: int) -> int:

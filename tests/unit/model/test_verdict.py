@@ -105,7 +105,7 @@ def test_verdict_find_parameters_that_cannot_be_told_apart(clean: np.ndarray) ->
 def test_verdict_find_signals_that_move_as_one(clean: np.ndarray) -> None:
     decay = np.exp(-0.3 * np.arange(4000) * PERIOD)[:, None] * np.array([1.0, -0.3])
     text = warned(decay + 1e-4 * np.random.default_rng(0).standard_normal((4000, 2)), library=["omega"])
-    assert "theta and omega move as one" in text
+    assert "theta and omega are collinear" in text
 
 
 def test_verdict_find_an_input_that_never_moves(clean: np.ndarray) -> None:
@@ -272,6 +272,16 @@ def test_judge_never_says_good_above_a_failing_free_run(error: float, known: flo
     assert (verdict.status != "good") == failing
     lost = judge(replace(SOUND, runs=replace(errors(0.01, known, expected), diverged=0.3)))
     assert lost.status == "bad"
+
+
+def test_judge_does_not_blame_the_model_for_an_unstable_system_under_recorded_inputs() -> None:
+    runs = errors(0.02, 0.4, 0.02)
+    runs = replace(runs, expected=np.array([[0.02] * 9, [1.5] * 9]), diverged=0.5, known_diverged=0.6)
+    driven = judge(replace(SOUND, inputs=("i",), runs=runs))
+    assert driven.status == "good" and any(reason.kind == "unstable" for reason in driven.reasons)
+    assert judge(replace(SOUND, runs=runs)).status == "bad"  # nothing drives it: its own motion is bounded
+    learned = replace(runs, known_diverged=0.0)  # what was learned makes it diverge
+    assert judge(replace(SOUND, inputs=("i",), runs=learned)).status == "bad"
 
 
 def test_combined_keeps_the_doubts_of_the_fit() -> None:
