@@ -48,11 +48,51 @@ def numbers(name: str, value: float) -> Callable[[dict, dict], None]:
     return change
 
 
+def reshaped(name: str, *shape: int) -> Callable[[dict, dict], None]:
+    """Another shape of an array that is only drawn."""
+
+    def change(header: dict, arrays: dict) -> None:
+        arrays[name] = np.zeros(shape)
+
+    return change
+
+
+def figure(value: Any, *place: str) -> Callable[[dict, dict], None]:
+    """Another value deep in the diagnostics, from which pages are written."""
+
+    def change(header: dict, arrays: dict) -> None:
+        inner = header["diagnostics"]
+        for name in place[:-1]:
+            inner = inner.setdefault(name, {})
+        inner[place[-1]] = value
+
+    return change
+
+
 def contradicting(header: dict, arrays: dict) -> None:
     header["diagnostics"]["terms"][0]["coefficient"] *= 2.0
 
 
 ABSURD = {
+    "memory is no table": figure(np.inf, "memory"),
+    "memory of text": figure("*/", "memory", "network"),
+    "infinite count": figure(np.inf, "rejected", "gap"),
+    "strange reason": figure(1, "rejected", "boredom"),
+    "seconds as text": figure("", "seconds"),
+    "noise of no channel": figure([], "noise"),
+    "noise as text": figure(["", ""], "noise_relative"),
+    "window without a width": figure({}, "window"),
+    "figure as text": figure("9**9", "verdict", "figures", "unexplained", "omega"),
+    "no horizons": figure(np.inf, "verdict", "figures", "horizons"),
+    "uneven horizons": figure({"seconds": [1.0], "model": [1.0, 2.0]}, "verdict", "figures", "horizons"),
+    "uneven innovations": figure({"lags": [0.0], "auto": {"theta": [1.0, 2.0]}}, "innovations"),
+    "candidates": figure([1], "refinement", "candidates"),
+    "remedy": figure([{"severity": "x", "text": "y", "remedy": 2**63}], "verdict", "reasons"),
+    "samples without rows": reshaped("record.Y", 0),
+    "samples twice": reshaped("record.Y", 7, 2),
+    "rates of other windows": reshaped("record.dx", 7, 2),
+    "states with another axis": reshaped("record.x", 7, 2, 3),
+    "uneven history": reshaped("history.loss", 3),
     "negative scale": numbers("x_scale", -1.0),
     "no scale": numbers("dx_scale", 0.0),
     "huge scale": numbers("x_scale", 1e300),

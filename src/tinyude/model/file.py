@@ -20,6 +20,7 @@ from tinyude.data.whole_file import write_whole
 from tinyude.errors import TinyUDEError, no_such_file
 from tinyude.model.equations import describe
 from tinyude.model.file_checks import check_plausible, check_texts
+from tinyude.model.file_findings import check_kinds, check_pictures
 from tinyude.model.kernel import KernelNetwork
 from tinyude.model.model import Model
 from tinyude.model.result import Calibration, FitResult
@@ -156,19 +157,23 @@ def _restore(header: dict[str, Any], arrays: dict[str, Any]) -> tuple[FitResult,
         _check_config(config, physics)
     _check(model, mlp_count(config.sizes) if config is not None and config.hidden else 0)
     diagnostics = header["diagnostics"]
+    check_kinds(diagnostics, physics.n_states)
     describe(model, diagnostics)  # says what is missing
     check_plausible(model, config, diagnostics)
     for name in (*physics.states, *physics.inputs):
         low, high = diagnostics["visited"][name]
         if not (np.isfinite(low) and np.isfinite(high)):
             raise TinyUDEError(f"the visited range of {name} is not finite")
+    history = {name: arrays[f"history.{name}"] for name in ("update", "loss")}
+    record = _record(arrays) if "record.t" in arrays else None
+    check_pictures(record, history, physics)
     result = FitResult(
         model,
         diagnostics,
         config,
         None if config is None else _calibration(header["state"], arrays, config),
-        history={name: arrays[f"history.{name}"] for name in ("update", "loss")},
-        record=_record(arrays) if "record.t" in arrays else None,
+        history=history,
+        record=record,
         spread=_spread(arrays, model) if "spread.terms" in arrays else None,
     )
     return result, _tuples(header["estimator"])
