@@ -80,6 +80,8 @@ WORDS = [
     b"{",
     b"1e-308",
     b"Infinity",
+    b"9" * 400,
+    b"\\u001b",
     b"\xef\xbb\xbf",
     b"\t",
     b"'",

@@ -305,3 +305,39 @@ def test_an_open_quote_swallows_no_rows(tmp_path: Path, rows: str) -> None:
 @pytest.mark.parametrize("units", ["s;m;-", "s;1/s;V", "s;;V", "[s];[m];[-]"])
 def test_read_table_takes_units_of_any_kind_for_units(tmp_path: Path, units: str) -> None:
     assert table_of(tmp_path, f"t;x;y\n{units}\n0;1,5;2\n") == {"t": [0], "x": [1.5], "y": [2]}
+
+
+HUGE = "9" * 400
+
+
+@pytest.mark.parametrize(
+    ("table", "complaint"),
+    [
+        (f"[parameters]\nk = {HUGE}", "value is inf; give a finite number"),
+        (f"[parameters]\nk = {{ value = 1, learn = true, max = -{HUGE} }}", "is outside"),
+        (f"[time]\nperiod = {HUGE}", "give the seconds between two samples"),
+        (f'[measured]\nx = {{ column = "a", scale = {HUGE} }}', "give a number other than 0"),
+        (f'[measured]\nx = {{ column = "a", wraps = {HUGE} }}', "give a number other than 0"),
+        (f"[unmeasured]\nx = {{ guess = {HUGE}, spread = 1 }}", "give a number"),
+        (f"[fit]\nwindow = {HUGE}", "longest window in seconds"),
+        ('[measured]\nx = { column = "a", unit = "\\u001b]0;a\\u0007" }', "plain characters"),
+        ('[measured]\nx = { column = "a", unit = "m\\n*/" }', "plain characters"),
+        (f'[measured]\nx = {{ column = "a", unit = "{HUGE}" }}', "at most 40"),
+        (f'[measured]\nx = "{"a" * 30_000}"', "at most 1,000 characters"),
+    ],
+)
+def test_load_physics_file_refuses_numbers_and_texts_beyond_all_measure(
+    tmp_path: Path, table: str, complaint: str
+) -> None:
+    """Whole numbers beyond float64 ended in a traceback; with such texts a model was saved that no load() took."""
+    (tmp_path / "rig.toml").write_text(f'[states]\nx = "-x"\n{table}\n')
+    with pytest.raises(TinyUDEError, match=complaint) as caught:
+        load_physics_file(tmp_path / "rig.toml")
+    assert str(caught.value).isprintable()
+
+
+def test_a_broken_link_is_called_so(tmp_path: Path) -> None:
+    """It was told: did you mean the file of that name?"""
+    (tmp_path / "log.csv").symlink_to(tmp_path / "gone.csv")
+    with pytest.raises(TinyUDEError, match=r"is a link to .*gone\.csv, which is not there; mend the link"):
+        read_table(tmp_path / "log.csv")

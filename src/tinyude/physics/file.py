@@ -13,7 +13,7 @@ from typing import Any
 from tinyude.errors import TinyUDEError, no_such_file
 from tinyude.physics.holds import KINDS, Hold
 from tinyude.physics.kinematics import residual_states
-from tinyude.physics.parameter import Parameter
+from tinyude.physics.parameter import Parameter, as_float
 from tinyude.physics.physics import Physics
 
 # The tables of the file; None where its keys are the user's own names.
@@ -32,6 +32,7 @@ _PARAMETER_KEYS = ("value", "learn", "min", "max")
 _SIGNAL_KEYS = ("column", "scale", "wraps", "hold", "shift", "unit")
 _UNMEASURED_KEYS = ("guess", "spread")
 MAX_FILE = 200_000  # bytes
+MAX_UNIT, MAX_COLUMN = 40, 1_000  # characters
 TURN = 2.0 * math.pi
 
 
@@ -189,8 +190,10 @@ def _right_hand_side(value: Any, state: str) -> str:
 
 
 def _column(value: Any, where: str) -> str:
-    if not isinstance(value, str) or not value.strip() or not value.isprintable():
-        raise TinyUDEError(f"{where} is {value!r}; give the name of a column as text.")
+    if not isinstance(value, str) or not value.strip() or not value.isprintable() or len(value) > MAX_COLUMN:
+        raise TinyUDEError(
+            f"{where} is {value!r}; give the name of a column as text, with at most {MAX_COLUMN:,} characters."
+        )
     return value
 
 
@@ -206,8 +209,8 @@ def _signal(value: Any, where: str) -> Signal:
     hold = _hold(value, where) if "hold" in value or "shift" in value else None
     scale = _factor(value.get("scale", 1.0), f"{where}.scale")
     unit = value.get("unit", "")
-    if not isinstance(unit, str):
-        raise TinyUDEError(f'{where}.unit is {unit!r}; give text, e.g. "rad/s".')
+    if not isinstance(unit, str) or not unit.isprintable() or len(unit) > MAX_UNIT:
+        raise TinyUDEError(f'{where}.unit is {unit!r}; give at most {MAX_UNIT} plain characters, e.g. "rad/s".')
     return Signal(_column(value.get("column"), f"{where}.column"), scale, turn, hold, unit)
 
 
@@ -221,7 +224,7 @@ def fit_settings(table: Mapping[str, Any], where: str = "fit.") -> dict[str, Any
         if table.get(key, "auto") not in words:
             raise TinyUDEError(f"{where}{key} is {table[key]!r}; use one of {', '.join(words)}.")
     window = table.get("window", 1.0)
-    if isinstance(window, bool) or not isinstance(window, int | float) or not 0.0 < window < math.inf:
+    if not 0.0 < as_float(window) < math.inf:
         raise TinyUDEError(f"{where}window is {window!r}; give the longest window in seconds, above 0.")
     return dict(table)
 
@@ -236,7 +239,7 @@ def _hold(value: Mapping[str, Any], where: str) -> Hold:
 
 
 def _factor(value: Any, where: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 < abs(value) < math.inf:
+    if not 0.0 < abs(as_float(value)) < math.inf:
         raise TinyUDEError(f"{where} is {value!r}; give a number other than 0.")
     return float(value)
 
@@ -258,7 +261,7 @@ def _guess(value: Any, name: str, physics: Physics) -> tuple[float, float]:
     if not isinstance(value, dict) or set(value) != set(_UNMEASURED_KEYS):
         raise TinyUDEError(f"unmeasured.{name} is {value!r}; write {name} = {{ guess = 4.0, spread = 2.0 }}.")
     guess, spread = value["guess"], value["spread"]
-    if isinstance(guess, bool) or not isinstance(guess, int | float) or not math.isfinite(guess):
+    if not math.isfinite(as_float(guess)):
         raise TinyUDEError(f"unmeasured.{name}.guess is {guess!r}; give a number.")
     if _factor(spread, f"unmeasured.{name}.spread") < 0.0:
         raise TinyUDEError(f"unmeasured.{name}.spread is {spread!r}; give a number above 0.")
@@ -292,7 +295,7 @@ def _time(table: Mapping[str, Any]) -> tuple[str | float, float]:
     if "period" not in table:
         return _column(table.get("column", "time"), "time.column"), _factor(table.get("scale", 1.0), "time.scale")
     period = table["period"]
-    if isinstance(period, bool) or not isinstance(period, int | float) or not 0.0 < period < math.inf:
+    if not 0.0 < as_float(period) < math.inf:
         raise TinyUDEError(f"time.period is {period!r}; give the seconds between two samples, e.g. 0.001.")
     return float(period), 1.0
 

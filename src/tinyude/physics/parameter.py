@@ -44,16 +44,25 @@ class Parameter:
 
     def __post_init__(self) -> None:
         for name in ("value", "min", "max"):
-            number = getattr(self, name)
-            if isinstance(number, bool) or not isinstance(number, Real) or math.isnan(number):
-                raise TinyUDEError(f"A parameter's {name} is {number!r}; give a number.")
-            object.__setattr__(self, name, float(number))
+            number = as_float(getattr(self, name))
+            if math.isnan(number):
+                raise TinyUDEError(f"A parameter's {name} is {getattr(self, name)!r}; give a number.")
+            object.__setattr__(self, name, number)
         if not isinstance(self.learn, bool | np.bool_):
             raise TinyUDEError(f"A parameter's learn is {self.learn!r}; give True or False.")
         if not math.isfinite(self.value):
             raise TinyUDEError(f"A parameter's value is {self.value}; give a finite number.")
         if not self.min <= self.value <= self.max:
             raise TinyUDEError(f"A parameter's value {self.value:g} is outside [{self.min:g}, {self.max:g}]; widen it.")
+
+
+def as_float(value: Any) -> float:
+    """A real number as it is computed with: infinite where it is beyond float64, NaN for what is no number."""
+    number: Any = value if isinstance(value, Real) and not isinstance(value, bool) else math.nan
+    try:
+        return float(number)
+    except OverflowError:  # a whole number of hundreds of digits
+        return math.inf if number > 0 else -math.inf
 
 
 def parameter_dict(parameter: Parameter) -> dict[str, Any]:

@@ -158,7 +158,7 @@ class _Reader:
             raise self.refusal(node, "is a fractional power of a negative number")
         result = base**exponent
         for part in result.atoms(sp.Pow):
-            if part.exp.is_Rational and abs(part.exp) > MAX_EXPONENT:
+            if part.exp.is_number and abs(float(part.exp)) > MAX_EXPONENT:
                 raise self.refusal(node, f"makes an exponent beyond {MAX_EXPONENT}; use exp or a smaller one")
         return result
 
