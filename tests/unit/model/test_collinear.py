@@ -10,10 +10,11 @@ from tinyude.model.collinear import collinear_terms
 
 @pytest.fixture(scope="module")
 def converter() -> tu.UDE:
-    """A load whose curve was found as a line and a saturating shape: over the record nearly the same function."""
+    """A load whose curve is told as a line and two saturating shapes: over the record nearly the same function."""
     plant = plant_named("buck converter load")
     samples, inputs = plant.record(0.01)
-    return tu.UDE(plant.physics, measured=plant.measured, refine=False).fit(samples, u=inputs, t=plant.period)
+    shapes = {"library": ["c", "tanh(0.3*c)", "tanh(0.5*c)"], "keep": True, "network": None, "on": ["c"]}
+    return tu.UDE(plant.physics, measured=plant.measured, refine=False, **shapes).fit(samples, u=inputs, t=plant.period)
 
 
 def test_collinear_terms_are_told_without_intervals(converter: tu.UDE) -> None:

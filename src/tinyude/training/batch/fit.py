@@ -25,6 +25,8 @@ from tinyude.training.batch.targets import Targets
 
 Array = NDArray[Any]
 
+STILL = 1e-4  # of a state's spread: node states that move by less tell nothing new
+
 
 @dataclass(frozen=True)
 class BatchCandidate:
@@ -132,19 +134,21 @@ def _along_what_was_found(
 ) -> tuple[Regression, dict[int, list[StateFit]], dict[int, float]]:
     """The windows with node states that follow what was found, what may be offered there, and what the best leaves.
 
-    Where that is more than noise, once more with what was found then, if that raises the evidence: a sharp turn shows
+    Where that is more than noise, once more along what was found then, if that raises the evidence: a sharp turn shows
     only once node states take it.
     """
     work = raw.corrected(fits)
     found = work.final(fits)
     best, chi2 = _best(work, found)
-    if any(left > ONLY_NOISE for left in chi2.values()):
-        other = raw.corrected(best)
-        anew = other.final(best)
-        better, left = _best(other, anew)
-        if evidence_of(better) > evidence_of(best) + CLEARLY_LIKELIER:
-            return other, anew, left
-    return work, found, chi2
+    if not any(left > ONLY_NOISE for left in chi2.values()):
+        return work, found, chi2
+    other = raw.corrected(best)
+    if other.distance(work) < STILL:
+        return work, found, chi2
+    anew = other.final(best)
+    better, left = _best(other, anew)
+    clearly = evidence_of(better) > evidence_of(best) + CLEARLY_LIKELIER
+    return (other, anew, left) if clearly else (work, found, chi2)
 
 
 def _best(work: Regression, found: dict[int, list[StateFit]]) -> tuple[dict[int, StateFit], dict[int, float]]:

@@ -63,6 +63,7 @@ KINDS: dict[str, Callable[..., Any]] = {
     "wave_cos": lambda m, v, k, lo: m.cos(k * (v - lo)),
     "saturation": lambda m, v, c: v / (c + abs(v)),
     "hill": lambda m, v, c: v**2 / (c**2 + v**2),
+    "inhibited": lambda m, v, c: v / (c**2 + v**2),  # rates that fall again where there is too much
     "steep": lambda m, v, c, p: abs(v) ** p / (c**p + abs(v) ** p),
     "exp": lambda m, v, k: m.exp(k * v),
     "bump": lambda m, v, middle, k: m.exp(-k * (v - middle) ** 2),
@@ -70,7 +71,8 @@ KINDS: dict[str, Callable[..., Any]] = {
     "log": lambda m, v: m.log(abs(v)),
 }
 FREE = {
-    "tanh": 1, "slow": 1, "saturation": 1, "hill": 1, "steep": 2, "exp": 1, "bump": 2, "wave_sin": 1, "wave_cos": 1,
+    "tanh": 1, "slow": 1, "saturation": 1, "hill": 1, "inhibited": 1, "steep": 2, "exp": 1, "bump": 2,
+    "wave_sin": 1, "wave_cos": 1,
 }  # fmt: skip
 _WHOLE = {"power", "inverse"}  # whose parameter is a whole number
 
@@ -248,6 +250,7 @@ def _shapes(offer: Offer, k: int) -> list[Factor]:
     ]
     found += [Factor("saturation", k, (_digits(c * rms),)) for c in (0.2, 0.6, 2.0)]
     found += [Factor("hill", k, (_digits(c * rms),)) for c in (0.3, 0.8, 2.0)]
+    found += [Factor("inhibited", k, (_digits(c * rms),)) for c in (0.3, 0.8, 2.0)]
     found += [Factor("exp", k, (_digits(s * n / max(rms, width / 4.0)),)) for n in (0.5, 1.5) for s in (-1.0, 1.0)]
     found += [
         Factor("bump", k, (_digits(low + f * width), _digits(16.0 / width**2))) for f in (0.1, 0.3, 0.5, 0.7, 0.9)

@@ -307,6 +307,12 @@ class Regression:
             for i, problem in self.problems.items()
         }
 
+    def distance(self, other: Regression) -> float:
+        """How far apart the node states are (RMS), in units of their spread, at most."""
+        ours, theirs = (work.targets.columns[:, : self.states] for work in (self, other))
+        spread = np.std(ours, axis=0)
+        return float(np.max(np.sqrt(np.mean((ours - theirs) ** 2, axis=0)) / np.where(spread > 0.0, spread, np.inf)))
+
     def left(self, state: int, fit: StateFit) -> float:
         """chi^2 a row that a fit leaves, in units of noise alone."""
         problem = self.problems[state]

@@ -7,8 +7,10 @@ from scipy.integrate import solve_ivp
 import tinyude as tu
 from tinyude.data.streams import as_stream
 from tinyude.physics import Physics
+from tinyude.training.batch import fit as batch
 from tinyude.training.batch.fit import batch_fit
 from tinyude.training.batch.regression import Options, Regression
+from tinyude.training.batch.state_fit import StateFit
 from tinyude.training.batch.windows import ENDS
 
 Array = np.ndarray
@@ -135,3 +137,31 @@ def test_a_position_that_goes_far_is_no_angle() -> None:
     physics = Physics(["x", "v"], ["v", "1.5 - 0.2*v"])
     found = batch_fit(physics, as_stream(runs, 0.05, None, ["x", "v"], ()), Options())
     assert np.ptp(runs[0][:, 0]) > 60.0 and found.best.model.physics.angles == ()
+
+
+def test_a_rate_that_falls_again_is_found() -> None:
+    """Bacterial respiration: a shape that rises and falls, in a fast equation, which many terms would mimic."""
+
+    def rates(t: float, x: Array) -> list[float]:
+        used = x[0] * x[1] / (1.0 + 0.48 * x[0] ** 2)
+        return [18.3 - x[0] - used, 11.23 - used]
+
+    runs = record(rates, [[0.1, 30.4], [13.2, 5.21]], 0.02, 800)
+    found = best(Physics(["x", "y"], ["18.3 - x", "11.23 - x*y/(1 + 0.48*x**2)"]), runs, 0.02)[0]
+    (entry,) = found.terms.entries
+    assert {factor.kind for factor in entry} == {"inhibited", "power"}
+    assert found.terms.coefficients == pytest.approx([-1.0 / 0.48], rel=0.01)
+
+
+def test_node_states_that_stay_are_not_searched_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls, final = [], Regression.final
+
+    def counted(work: Regression, fits: dict[int, StateFit]) -> dict[int, list[StateFit]]:
+        calls.append(work)
+        return final(work, fits)
+
+    monkeypatch.setattr(Regression, "final", counted)
+    monkeypatch.setattr(batch, "ONLY_NOISE", 0.0)
+    runs = record(lambda t, x: [-x[0]], [[1.0]], 0.01, 300)
+    batch_fit(Physics(["x"], ["-x"]), as_stream(runs, 0.01, None, ["x"], ()), Options())
+    assert len(calls) == 1
