@@ -163,6 +163,7 @@ class Offer:
     high: Array
     rotating: tuple[int, ...] = ()  # angles that rotate: they enter by harmonics alone
     followed: tuple[int, ...] = ()  # inputs that a controller made of the states: of these no shapes are offered
+    switched: tuple[int, ...] = ()  # inputs of two values: every function of one is a straight line
 
     @property
     def columns(self) -> int:
@@ -197,12 +198,13 @@ def rich_library(offer: Offer) -> list[Entry]:
     """The plain library, squares and cubes of all states, and every shape alone and times every state and input."""
     plain = plain_library(offer)
     told = [k for k in range(offer.columns) if k not in offer.followed]
-    shapes = [factor for k in told for factor in _shapes(offer, k)]
+    shapes = [factor for k in told if k not in offer.switched for factor in _shapes(offer, k)]
     linear = [Factor("power", k, (1.0,)) for k in offer.linear if k in told]
     powers = [_product((k,) * d) for d in (2, 3) for k in offer.straight]  # many states: the plain one has few products
     alone: list[Entry] = [*(power for power in powers if power not in plain), *((shape,) for shape in shapes)]
     pairs: list[Entry] = [(shape, x) for shape in shapes for x in linear]
-    pairs += [_product((k, j)) for j in told if j >= offer.states for k in told if k <= j]
+    inputs = [j for j in told if j >= offer.states]
+    pairs += [_product((k, j)) for j in inputs for k in told if k < j or (k == j and j not in offer.switched)]
     alone += _of_two(shapes)
     room = RICH_COLUMNS - len(plain) - len(alone)
     if len(pairs) > room:  # many states: products with few shapes only

@@ -205,8 +205,15 @@ class Regression:
             rates = set(np.flatnonzero((forward > TWO_WAY) & (forward < 1.0 - TWO_WAY)).tolist()) - set(self.angles)
         rms = np.sqrt(np.mean(columns**2, axis=0)) + 1e-300
         return Offer(
-            self.states, self.angles, tuple(sorted(rates)), rms, columns.min(axis=0), columns.max(axis=0), self.rotating
-        )
+            self.states, self.angles, tuple(sorted(rates)), rms, columns.min(axis=0), columns.max(axis=0),
+            self.rotating, switched=self.switched,
+        )  # fmt: skip
+
+    @cached_property
+    def switched(self) -> tuple[int, ...]:
+        """Columns of inputs that take two values, as a valve or a transistor does."""
+        logged = np.concatenate(self.observed.inputs)
+        return tuple(self.states + k for k, column in enumerate(logged.T) if len(np.unique(column)) <= 2)
 
     @cached_property
     def followed(self) -> tuple[int, ...]:

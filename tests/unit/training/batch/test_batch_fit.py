@@ -315,3 +315,25 @@ def test_batch_fit_looks_again_where_a_sharp_turn_was_found() -> None:
     )  # fmt: skip
     model = fit(plant.physics, plant.record(0.01)[0][0], plant.period).best.model
     assert [sp.sympify(term).func for term in model.terms] == [sp.tanh]
+
+
+def test_rich_library_offers_an_input_of_two_values_as_it_is() -> None:
+    """A bump of a transistor's state stood for a constant and a line: every function of two values is one."""
+    offer = Offer(1, (), (), np.ones(2), np.array([-1.0, 0.0]), np.array([2.0, 1.0]), switched=(1,))
+    of_input = [entry for entry in rich_library(offer) if any(factor.column == 1 for factor in entry)]
+    assert (Factor("power", 1, (1.0,)),) in of_input
+    assert {(f.kind, f.shape) for entry in of_input for f in entry if f.column == 1} == {("power", (1.0,))}
+    assert any(len(entry) == 2 for entry in of_input)  # times what the state does
+
+
+def test_batch_fit_tells_an_input_of_two_values() -> None:
+    rng = np.random.default_rng(0)
+    on = np.repeat(rng.integers(0, 2, 60), 25).astype(float)
+    x, rows = 0.0, []
+    for u in on:
+        rows.append(x)
+        target = (2.0 * u - 0.5 * (1.0 - u)) / 0.8
+        x = target + (x - target) * np.exp(-0.8 * 0.02)
+    samples = np.array(rows)[:, None] + 0.002 * rng.standard_normal((len(on), 1))
+    ude = tu.UDE(tu.Physics(["x"], ["2*u"], inputs=["u"]), refine=False).fit(samples, t=0.02, u=on)
+    assert {row["term"] for row in ude.terms_} == {"x", "u", "1"}
