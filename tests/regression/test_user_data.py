@@ -314,3 +314,19 @@ def test_both_engines_go_on_alike_from_a_kernel_network() -> None:
         found.append(ude.residual(samples, torque))
     assert np.abs(found[0] - fitted.residual(samples, torque)).max() > 0.1
     np.testing.assert_allclose(found[0], found[1], rtol=1e-6, atol=1e-6)
+
+
+def test_numbers_lie_in_one_order_whatever_they_came_in() -> None:
+    """A frame without the names asked for, or a Fortran array, gave the last bits otherwise than the plain array."""
+    for table in (np.asfortranarray(TABLE), pd.DataFrame(TABLE), np.ma.masked_array(TABLE)):
+        assert numbers(table, NAMES, "Y").flags.c_contiguous
+
+
+@pytest.mark.parametrize("odd", [np.inf, -np.inf, np.nan])
+def test_a_time_that_is_no_number_leaves_out_its_row_alone(odd: float) -> None:
+    """An infinite one was told as a sample period of nan, or as a time that goes backwards."""
+    t = 1.7e9 + 0.01 * np.arange(40)
+    samples = np.sin(np.stack([t, 2 * t], axis=1))
+    t[17] = odd
+    stream = as_stream(samples, t, None, NAMES, ())
+    assert stream.unstamped == 1 and stream.period == pytest.approx(0.01, rel=1e-4)

@@ -67,7 +67,7 @@ def plain(values: Any, what: str, remedy: str = "give a numeric array") -> Array
             raise TinyUDEError(f"{what} holds times ({array.dtype}); give numbers, and times as t.")
         if array.dtype == object and hasattr(values, "to_numpy"):  # pandas' own missing values
             array = values.to_numpy(dtype=np.float64, na_value=np.nan)
-        return np.array(array, dtype=np.float64)
+        return np.array(array, dtype=np.float64, order="C")  # sums in one order: the same bits from any container
     except TinyUDEError:
         raise
     except (TypeError, ValueError) as error:

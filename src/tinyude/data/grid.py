@@ -130,11 +130,12 @@ def _fresh(stamps: Array, last: float, row: int = 0) -> Array:
             "check the column."
         )
     before = np.maximum.accumulate(np.concatenate([[last], np.where(stamped, stamps, -np.inf)]))[:-1]
+    stamps = np.where(stamped, stamps, np.nan)
     if np.any(stamps < before):
         place = int(np.argmax(stamps < before))
         raise TinyUDEError(
-            f"t goes backwards at row {row + place} ({before[place]:g} then {stamps[place]:g}); sort the rows, "
-            "or give separate runs as a list."
+            f"t goes backwards at row {row + place} ({before[place]:.15g} then {stamps[place]:.15g}); sort the "
+            "rows, or give separate runs as a list."
         )
     return np.asarray(stamps > before)
 
