@@ -157,6 +157,11 @@ class MLP:
         return (len(self.sees), *self.hidden, len(self.on))
 
     @property
+    def last_layer(self) -> int:
+        """Weights and biases of the last layer, the last of all: the output is linear in them."""
+        return self.sizes[-1] * (self.sizes[-2] + 1)
+
+    @property
     def unknowns(self) -> Array:
         return self.weights
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import stdtr
 
 from tinyude.model.candidate import Candidate
 from tinyude.model.model import Model
@@ -19,7 +20,8 @@ BARE = ("known", "parameters")  # candidates without anything learned beside par
 WHOLE = ("windows", "streaming")  # candidates taken as they are
 FIRST = (*BARE, *WHOLE)  # then what was refined, by the number of its unknowns
 CLEARLY = 1.5  # standard errors of the paired difference (`tinyude reproduce choice`)
-NETWORK = 1.5  # times smaller errors that a network must have than every formula
+NETWORK = 1.2  # times smaller errors that a network must have than every formula
+CHANCE = 0.2  # at most: that what was learned only seems to predict better than the known physics with its parameters
 NEAR = 1.25  # times the best formula's error: a simpler one is kept if that is within a standard error too
 LITTLE = 0.02  # of a held-back error: less is no reason to choose otherwise
 TINY = 1e-4  # of the spread: smaller errors are alike
@@ -35,10 +37,11 @@ def simplest_first(candidate: Candidate) -> tuple[bool, bool, int, int]:
     for what is missing in these motions, not in others.
     """
     place = FIRST.index(candidate.name) if candidate.name in FIRST else len(FIRST)
-    return _has_network(candidate.model), _acts_otherwise(candidate.model), place, candidate.cost
+    return has_network(candidate.model), _acts_otherwise(candidate.model), place, candidate.cost
 
 
-def _has_network(model: Model) -> bool:
+def has_network(model: Model) -> bool:
+    """Whether something beside terms was learned."""
     return any(not isinstance(part, Terms) for part in model.parts)
 
 
@@ -48,7 +51,9 @@ def _acts_otherwise(model: Model) -> bool:
     return any(symbol.name in model.physics.inputs for term in kept for symbol in term.free_symbols)
 
 
-def choose(candidates: Sequence[Candidate], by_free_runs: bool, by_evidence: bool) -> list[Candidate]:
+def choose(
+    candidates: Sequence[Candidate], by_free_runs: bool, by_evidence: bool, blocks: Sequence[int] | None = None
+) -> list[Candidate]:
     """The candidates with one of them marked as the best.
 
     Parameters
@@ -59,11 +64,13 @@ def choose(candidates: Sequence[Candidate], by_free_runs: bool, by_evidence: boo
         Whether there are enough held-back free runs.
     by_evidence : bool
         Whether the likelihood can be trusted: the richest model's innovations are sensor noise.
+    blocks : sequence of int, optional
+        The held-back block of each free run; by default each has its own.
     """
     offered = [c for c in candidates if not c.note] or list(candidates)
-    place = _by_evidence(offered) if by_evidence or not by_free_runs else _by_free_runs(offered)
+    place = _by_evidence(offered) if by_evidence or not by_free_runs else _by_free_runs(offered, blocks)
     if by_free_runs and _hurts(offered, place):
-        place = _by_free_runs(offered)
+        place = _by_free_runs(offered, blocks)
     return [replace(c, best=c is offered[place]) for c in candidates]
 
 
@@ -82,8 +89,8 @@ def _by_evidence(candidates: Sequence[Candidate]) -> int:
     return max(kept, key=lambda k: candidates[k].evidence if np.isfinite(candidates[k].evidence) else -np.inf)
 
 
-def _by_free_runs(candidates: Sequence[Candidate]) -> int:
-    """A formula, unless a network has several times smaller errors; of formulas the first that is near the best.
+def _by_free_runs(candidates: Sequence[Candidate], blocks: Sequence[int] | None = None) -> int:
+    """A formula, unless a network has clearly smaller errors; of formulas the first that is near the best.
 
     By the geometric mean over the held-back runs: every motion counts alike, and one run that a candidate loses does
     not hide what it does in all others. Held-back runs are of the motions that were seen. A network is known only
@@ -91,7 +98,8 @@ def _by_free_runs(candidates: Sequence[Candidate]) -> int:
     way that would promise more.
     """
     errors = np.array([np.mean(_logs(c)) for c in candidates])
-    network = np.array([_has_network(c.model) for c in candidates])
+    network = np.array([has_network(c.model) for c in candidates])
+    errors[~_supported(candidates, errors, blocks)] = np.inf
     best = int(np.argmin(errors + np.log(NETWORK) * network))
     if network[best]:
         return best
@@ -100,6 +108,25 @@ def _by_free_runs(candidates: Sequence[Candidate]) -> int:
         if apart <= max(error, LITTLE):
             return k
     return best
+
+
+def _supported(candidates: Sequence[Candidate], errors: Array, blocks: Sequence[int] | None) -> Array:
+    """Which candidates predict held-back blocks better than nothing learned, and not by chance.
+
+    By Student's t of the blocks' mean logarithms, since free runs in one block share its rows: of few blocks, one that
+    a candidate loses outweighs much that it gains in the others. All where nothing bare is offered.
+    """
+    bare = np.array([c.name in BARE for c in candidates])
+    if not bare.any():
+        return np.ones(len(candidates), dtype=bool)
+    first = candidates[int(np.argmin(np.where(bare, errors, np.inf)))]
+    place = np.arange(len(first.scores)) if blocks is None else np.unique(blocks, return_inverse=True)[1]
+    kept = bare.copy()
+    for k in np.flatnonzero(~bare).tolist():
+        gained = np.bincount(place, _logs(first) - _logs(candidates[k])) / np.bincount(place)
+        apart, error = paired(gained, np.zeros(len(gained)))
+        kept[k] = stdtr(len(gained) - 1, -apart / max(error, TINY)) < CHANCE if len(gained) > 1 else apart > 0.0
+    return kept
 
 
 def _logs(candidate: Candidate) -> Array:

@@ -47,23 +47,35 @@ class Hybrid:
         return self.model.with_unknowns(everything)
 
 
-def hybrid(model: Model) -> Hybrid:
-    """The field of a model and its unknowns: learned parameters, coefficients, shapes, kernel weights."""
-    moving = [not isinstance(part, MLP) for part in model.parts]
+def hybrid(model: Model, *, last_layer: bool = False) -> Hybrid:
+    """The field of a model and its unknowns: learned parameters, coefficients, shapes, kernel weights.
+
+    last_layer: also the last layer of a perceptron, in which the model is linear.
+    """
+    moving = _moving(model, last_layer)
     counts = [len(part.unknowns) for part in model.parts]
-    learned = len(model.physics.learned)
-    while learned + sum(c for c, m in zip(counts, moving, strict=True) if m) > MOST_UNKNOWNS and any(moving):
-        moving[int(np.argmax([c * m for c, m in zip(counts, moving, strict=True)]))] = False
-    starts = np.concatenate([[learned], learned + np.cumsum(counts)]).astype(int)
-    places = [np.arange(learned)]
-    places += [np.arange(starts[k], starts[k + 1]) for k in range(len(counts)) if moving[k]]
+    starts = len(model.physics.learned) + np.concatenate([[0], np.cumsum(counts)]).astype(int)
+    places = [np.arange(len(model.physics.learned)), *(start + own for start, own in zip(starts, moving, strict=False))]
     chosen = np.concatenate(places)
     return Hybrid(model, _field(model, moving), _unknowns(model, moving, chosen), chosen)
 
 
+def _moving(model: Model, last_layer: bool) -> list[Array]:
+    """Which of each part's unknowns move; of parts with too many of them none."""
+    moving = []
+    for part in model.parts:
+        count = len(part.unknowns)
+        first = 0 if not isinstance(part, MLP) else count - part.last_layer if last_layer else count
+        moving.append(np.arange(first, count))
+    while len(model.physics.learned) + sum(map(len, moving)) > MOST_UNKNOWNS and any(map(len, moving)):
+        moving[int(np.argmax([len(own) for own in moving]))] = np.zeros(0, dtype=int)
+    return moving
+
+
 def fixed_field(model: Model) -> Field:
     """The field of a model with every number a constant."""
-    field, learned = _field(model, [False] * len(model.parts)), model.unknowns[: len(model.physics.learned)]
+    nothing = [np.zeros(0, dtype=int)] * len(model.parts)
+    field, learned = _field(model, nothing), model.unknowns[: len(model.physics.learned)]
     return Field(bound(field.value, learned.tolist()), field.states, field.inputs, 0)
 
 
@@ -78,10 +90,10 @@ def without_parts(model: Model, *, terms: bool = False, network: bool = False) -
     return replace(model, covariance=None, **changed)
 
 
-def _field(model: Model, moving: Sequence[bool]) -> Field:
+def _field(model: Model, moving: Sequence[Array]) -> Field:
     physics, n, m = model.physics, model.physics.n_states, model.physics.n_inputs
     learned = len(physics.learned)
-    count = learned + sum(len(part.unknowns) for part, moves in zip(model.parts, moving, strict=True) if moves)
+    count = learned + sum(map(len, moving))
     emitter = Emitter(n + m + count)
     known = physics.field_program()
     registers = emitter.include(known, range(n + m + learned))
@@ -89,10 +101,12 @@ def _field(model: Model, moving: Sequence[bool]) -> Field:
     columns = _columns(emitter, model)
     next_unknown = n + m + learned
     for part, moves in zip(model.parts, moving, strict=True):
-        own: range | None = None
-        if moves:
-            own = range(next_unknown, next_unknown + len(part.unknowns))
-            next_unknown = own.stop
+        own: list[int] | None = None
+        if len(moves):
+            places = dict(zip(moves.tolist(), range(next_unknown, next_unknown + len(moves)), strict=True))
+            values = part.unknowns.tolist()
+            own = [places[k] if k in places else emitter.constant(v) for k, v in enumerate(values)]
+            next_unknown += len(moves)
         for state, register in zip(part.on, part.emit(emitter, columns, own), strict=True):
             outputs[state] = emitter.write("add", outputs[state], register)
     return Field(pruned(emitter.finish(outputs)), n, m, count)
@@ -108,17 +122,17 @@ def _columns(emitter: Emitter, model: Model) -> list[int]:
     return columns
 
 
-def _unknowns(model: Model, moving: Sequence[bool], places: Array) -> Unknowns:
+def _unknowns(model: Model, moving: Sequence[Array], places: Array) -> Unknowns:
     physics = model.physics
     names = list(physics.learned)
     parameters = [physics.parameters[name] for name in physics.learned]
     lower, upper = [p.min for p in parameters], [p.max for p in parameters]
     positive = [p.min >= 0.0 and p.value > 0.0 for p in parameters]
     for number, (part, moves) in enumerate(zip(model.parts, moving, strict=True)):
-        if moves:
+        if len(moves):
             shapes = _shapes(part)
-            names += [f"part {number}.{k}" for k in range(len(part.unknowns) - len(shapes))] + shapes
-            positive += [False] * (len(part.unknowns) - len(shapes))
+            names += [f"part {number}.{k}" for k in range(len(moves) - len(shapes))] + shapes
+            positive += [False] * (len(moves) - len(shapes))
             positive += [bool(v > 0.0) for v in part.unknowns[len(part.unknowns) - len(shapes) :]]
     bounds = len(names) - len(parameters)
     values = model.unknowns[places]
@@ -140,35 +154,34 @@ def _shapes(part: Part) -> list[str]:
     return list(part.shapes) if isinstance(part, Terms) else []
 
 
-def _first_precision(model: Model, moving: Sequence[bool], positive: Array) -> Array:
+def _first_precision(model: Model, moving: Sequence[Array], positive: Array) -> Array:
     """Precision before any record: positive unknowns within a factor of e; network weights around 0."""
     precision = np.diag(positive.astype(np.float64))
     start = len(model.physics.learned)
     for part, moves in zip(model.parts, moving, strict=True):
-        if moves:
-            own = slice(start, start + len(part.unknowns))
-            start = own.stop
-            if isinstance(part, KernelNetwork):
-                precision[own, own] = part.prior_precision()
+        own = slice(start, start + len(moves))
+        start = own.stop
+        if isinstance(part, KernelNetwork) and len(moves):
+            precision[own, own] = part.prior_precision()
+        elif isinstance(part, MLP) and len(moves):
+            precision[own, own] = np.eye(len(moves)) / (np.mean(part.unknowns[moves] ** 2) + 1e-12)
     return precision
 
 
-def _prior(model: Model, moving: Sequence[bool], places: Array, positive: Array) -> Array:
+def _prior(model: Model, moving: Sequence[Array], places: Array, positive: Array) -> Array:
     """Precision: positive unknowns within a factor of e; network weights near the windows' posterior, widened."""
     precision = np.diag(positive.astype(np.float64))
     start = len(model.physics.learned)
     for part, moves in zip(model.parts, moving, strict=True):
-        if not moves:
-            continue
-        own = slice(start, start + len(part.unknowns))
+        own = slice(start, start + len(moves))
         start = own.stop
-        if isinstance(part, Terms):
+        if isinstance(part, Terms) or not len(moves):
             continue
         everything = places[own]
-        if model.covariance is not None:
+        if isinstance(part, KernelNetwork) and model.covariance is not None:
             covariance = LOOSE * model.covariance[np.ix_(everything, everything)]
             size = float(np.trace(covariance)) / len(covariance)
             precision[own, own] = np.linalg.inv(covariance + 1e-9 * size * np.eye(len(covariance)))
         else:
-            precision[own, own] = np.eye(len(everything)) / (np.mean(part.unknowns**2) + 1e-12)
+            precision[own, own] = LOOSE * np.eye(len(everything)) / (np.mean(part.unknowns[moves] ** 2) + 1e-12)
     return precision

@@ -14,7 +14,7 @@ from tinyude.model.candidate import Candidate
 from tinyude.model.model import Model
 from tinyude.physics import Physics
 from tinyude.refinement.budget import Budget
-from tinyude.refinement.choose import LITTLE, WHOLE, choose, simplest_first
+from tinyude.refinement.choose import LITTLE, WHOLE, choose, has_network, simplest_first
 from tinyude.refinement.estimate import Estimate, Setup, estimate, estimate_on, explained, polished
 from tinyude.refinement.gating import cut_alike
 from tinyude.refinement.guard import SHORTEST, HeldBack, free_run_errors, held_back, paired
@@ -158,7 +158,8 @@ def refine(
     candidates = _candidates(setup, made, rows.share_unseen(first.batch.rows))
     if not white:
         candidates = with_notes(setup, candidates, made.found, made.batch, rates)
-    chosen = choose(sorted(candidates, key=simplest_first), made.parts.enough, white)
+    blocks = [run.block for run in made.parts.runs]
+    chosen = choose(sorted(candidates, key=simplest_first), made.parts.enough, white, blocks)
     best = next(c for c in chosen if c.best)
     own, result = made.hybrids[best.name], made.found[best.name]
     if not white and best.name not in FIXED:
@@ -236,10 +237,13 @@ def _candidates(setup: Setup, made: Structures, unseen: float) -> list[Candidate
 
 
 def _movable(own: Hybrid, result: Estimate) -> Estimate:
-    """With the weights of a kernel network as unknowns, so that what a held-back block taught them can be taken out."""
-    if own.model.kernel is None or len(result.unknowns):
+    """With a network's weights as unknowns, so that what a held-back block taught them can be taken out.
+
+    Of a perceptron those of the last layer: its features stay, what they answer is found anew.
+    """
+    if len(result.unknowns) or not has_network(own.model):
         return result
-    free = hybrid(own.model)
+    free = hybrid(own.model, last_layer=True)
     return replace(result, field=free.field, solution=replace(result.solution, unknowns=free.unknowns))
 
 

@@ -6,7 +6,8 @@ import pytest
 import tinyude as tu
 from tinyude.experiments import choice
 from tinyude.experiments.choice_plants import TUNING
-from tinyude.refinement.hybrid import hybrid
+from tinyude.model.parts import MLP
+from tinyude.refinement.hybrid import fixed_field, hybrid, without_parts
 
 Fitted = tuple[tu.UDE, list[tuple[choice.Array, ...]]]
 
@@ -37,3 +38,24 @@ def test_unlearned_weights_lie_around_zero_and_parameters_stay(heater: Fitted) -
     assert weights.any() and not before.prior_mean[weights].any()
     np.testing.assert_array_equal(before.prior_mean[~weights], unknowns.prior_mean[~weights])
     assert np.all(np.linalg.eigvalsh(before.prior_precision) >= 0.0)
+
+
+def test_last_layer_of_a_perceptron_is_found_anew_without_a_block() -> None:
+    """Its weights have seen every block: as they are they would only be judged on what they remember."""
+    t = 0.02 * np.arange(1500)
+    Y = np.column_stack([np.sin(3.0 * t), 3.0 * np.cos(3.0 * t)])
+    physics = tu.Physics(["x", "v"], ["v", "-8.0*x"])
+    model = tu.UDE(physics, (6, 5), library=None, skip=False, updates=300, refine=False).fit(Y, t=t).model_
+    (network,) = model.parts
+    assert isinstance(network, MLP) and network.active.any()
+    assert len(hybrid(model).unknowns) == 0
+    own = hybrid(model, last_layer=True)
+    assert len(own.unknowns) == len(network.on) * (5 + 1)
+    np.testing.assert_array_equal(own.unknowns.values, network.weights[-len(own.unknowns) :])
+    assert not own.unknowns.unlearned().prior_mean.any()
+    states = Y[:50]
+    rates = own.field.evaluate(states, np.zeros((50, 0)), own.unknowns.values)
+    np.testing.assert_allclose(rates, model.field(states, None), rtol=1e-9, atol=1e-9)
+    nothing = own.field.evaluate(states, np.zeros((50, 0)), np.zeros(len(own.unknowns)))
+    bare = fixed_field(without_parts(model)).evaluate(states, np.zeros((50, 0)), np.zeros(0))
+    np.testing.assert_allclose(nothing, bare)

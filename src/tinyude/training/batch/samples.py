@@ -25,8 +25,10 @@ ALIKE = 1.5  # median variance ratio of what lies between the two orders to what
 BURSTS = 1.5  # times the neighbours' variance, from which the longer stretches are believed
 LOOKED_AT = 500  # stretches
 REPEATED = 0.01  # share of samples that repeat the one before: the channel moves in steps
-ENOUGH_STEPS, FEW_STEPS = 8, 50.0  # changes of so few steps tell whether all are multiples of one
-MULTIPLE = 0.05  # of a step, mean distance of such changes from a multiple; 0.25 by chance
+MOST_VALUES = 20_000  # looked at for the step of a channel
+ENOUGH_GAPS = 8  # between values, that tell whether all are multiples of one step
+FINEST = 1e-6  # of a channel's span: the finest step that is looked for
+SLACK = 0.01  # of a step: how far a gap may be from a multiple of it; by chance a quarter, on average
 SHIFTED = 0.5  # of its deviation: a sample nearer than this to a neighbour is a level shift, not an outlier
 
 
@@ -148,7 +150,7 @@ def quantisation_step(columns: Sequence[Array]) -> float:
     """The step that a channel's values are multiples of; 0 where they are not, infinite where nothing ever changed.
 
     columns: the channel in each run. The smallest change of a smooth signal is no step: that values repeat tells one,
-    or that changes are multiples of the smallest.
+    or that all values are multiples of one step apart.
     """
     changes = np.concatenate([np.abs(np.diff(column)) for column in columns])
     changes = changes[np.isfinite(changes)]
@@ -157,7 +159,22 @@ def quantisation_step(columns: Sequence[Array]) -> float:
         return np.inf
     if np.mean(changes == 0.0) >= REPEATED:
         return float(moved.min())
-    ratio = moved / moved.min()
-    several = ratio[(ratio > 1.5) & (ratio < FEW_STEPS)]
-    off = np.abs(several - np.round(several))
-    return float(moved.min()) if len(several) >= ENOUGH_STEPS and np.mean(off) < MULTIPLE else 0.0
+    return _common_step(np.concatenate(columns))
+
+
+def _common_step(values: Array) -> float:
+    """The step that all values are multiples of apart; 0 where there is none.
+
+    By Euclid's algorithm on the gaps between values: a slowly sampled encoder hardly ever shows the same count twice in
+    a row, and its smallest change from one row to the next may be many counts.
+    """
+    values = np.unique(values[np.isfinite(values)][:MOST_VALUES])
+    finest = FINEST * float(np.ptp(values))
+    gaps = np.diff(values)
+    gaps = gaps[gaps > finest]  # finer ones are rounding
+    while len(gaps) >= ENOUGH_GAPS and (step := float(gaps.min())) > finest:
+        rest = np.abs(gaps - step * np.round(gaps / step))
+        if not (rest > SLACK * step).any():
+            return step
+        gaps = np.append(gaps, rest[rest > SLACK * step])
+    return 0.0
