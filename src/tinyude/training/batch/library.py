@@ -97,7 +97,10 @@ def evaluate(entries: Sequence[Entry], columns: Array, names: tuple[str, ...] = 
 def _factor(factor: Factor, columns: Array, names: tuple[str, ...]) -> Array:
     if factor.given is not None:
         return np.asarray(_given(factor.given, names)(columns)[:, 0])
-    return np.asarray(KINDS[factor.kind](np, columns[:, factor.column], *factor.shape))
+    try:
+        return np.asarray(KINDS[factor.kind](np, columns[:, factor.column], *factor.shape))
+    except OverflowError:  # Python's own c**p of a switch that has run to an endless slope, far outside the record
+        return np.zeros(len(columns))
 
 
 @lru_cache(maxsize=512)
