@@ -27,7 +27,7 @@ def free_run(
 ) -> dict[str, Any]:
     """The model from x0 at times[0] beside `reference`, whose columns are the measured states and which `name` tells.
 
-    The known physics alone runs along, as far as it does not diverge.
+    The known physics alone, with the values it was given, runs along as far as it does not diverge.
     """
     physics = ude.model_.physics
     channels = list(ude.measured or physics.states)
@@ -45,7 +45,7 @@ def free_run(
         "model": model,
     }
     holds = ude.diagnostics_.get("holds", {})
-    alone = free_runs(known_dynamics(physics), np.atleast_2d(x0), times, ude.model_.x_scale, u, hold=holds)
+    alone = free_runs(known_dynamics(ude.physics), np.atleast_2d(x0), times, ude.model_.x_scale, u, hold=holds)
     run["known"] = alone.states[0][:, columns]
     return run | run_scores(run["t"], model, reference)
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 TIMES = '<mo lspace="0" rspace="0.2em">&InvisibleTimes;</mo>'  # apart: "cp u" is not a "cpu"
 
+MINUS = "<mo>&#8722;</mo>"  # fonts draw "-" as a hyphen
 OPEN, CLOSE = '<mo stretchy="false">(</mo>', '<mo stretchy="false">)</mo>'
 
 
@@ -33,7 +34,7 @@ def summands(expr: sp.Expr) -> list[str]:
     written = []
     for place, term in enumerate(terms):
         minus = term.could_extract_minus_sign()
-        sign = "<mo>&#8722;</mo>" if minus else "<mo>+</mo>" if place else ""
+        sign = MINUS if minus else "<mo>+</mo>" if place else ""
         written.append(math(sign + presentation(-term if minus else term), "known"))
     return written
 
@@ -83,7 +84,7 @@ def presentation(expr: sp.Expr) -> str:
     text = str(_Printer({"mul_symbol": "None"}).doprint(expr)).replace("\n", "")
     if "<mfrac" not in text:  # nothing tall inside: some fonts stretch parentheses all the same
         text = text.replace("<mo>(</mo>", OPEN).replace("<mo>)</mo>", CLOSE)
-    return text.replace("<mo>&InvisibleTimes;</mo>", TIMES)
+    return text.replace("<mo>&InvisibleTimes;</mo>", TIMES).replace("<mo>-</mo>", MINUS)
 
 
 def shape(term: str) -> str:

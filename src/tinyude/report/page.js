@@ -42,9 +42,10 @@
     return { hooks: { draw: [place] } };
   }
   function draw(place, title, x, columns, series, options) {
+    const live = (u) => u.root.classList.toggle("live", u.cursor.idx != null); // values stand beside the title while one points
     const chart = new uPlot({
-      width: place.clientWidth, height: options.height, series: [{ label: "t, s", value: (u, v) => v == null ? "–" : Number(v.toPrecision(5)) + " s" }, ...series],
-      scales: { x: { time: false }, y: options.log ? { distr: 3 } : {} }, axes: axes(options.log, options.gutter), plugins: [shade(options.spans || []), ...(options.plugins || [])],
+      title, width: place.clientWidth, height: options.height, series: [{ label: "t", value: (u, v) => v == null ? "–" : Number(v.toPrecision(5)) + " s" }, ...series],
+      scales: { x: { time: false }, y: options.log ? { distr: 3 } : {} }, axes: axes(options.log, options.gutter), plugins: [shade(options.spans || []), { hooks: { setCursor: [live] } }, ...(options.plugins || [])],
       cursor: { sync, drag: { x: true, y: false } }, legend: { live: true },
     }, [x, ...columns], place);
     charts.push([chart, place, options.height]);
@@ -53,14 +54,14 @@
     const kind = place.dataset.plot, index = Number(place.dataset.signal || 0);
     if (kind === "run") {
       const run = data.free_run, s = run.signals[index];
-      draw(place, s.name, run.t, [s.measured, s.known, s.model], [line(s.name + " " + run.reference_name, "--measured", 4), line("known alone", "--known", 1.3, [5, 3]), line("model", "--model", 1.8)], { height: run.signals.length > 1 ? 170 : 220, spans: run.outside });
+      draw(place, s.name, run.t, [s.measured, s.model, s.known], [line(run.reference_name, "--measured", 4), line("model", "--model", 1.8), line("known alone", "--known", 1.6, [10, 8])], { height: run.signals.length > 1 ? 170 : 220, spans: run.outside });
     } else if (kind === "error") {
       const run = data.free_run;
-      draw(place, "error", run.t, [run.known_error, run.error, run.t.map(() => run.noise)], [line("error, % of the spread: known alone", "--known", 1.2, [5, 3]), line("model", "--model", 1.6), line("sensor noise", "--measured", 1, [3, 3])], { height: 120, log: true, spans: run.outside });
+      draw(place, "error, % of the spread (dotted: sensor noise)", run.t, [run.error, run.known_error, run.t.map(() => run.noise)], [line("model", "--model", 1.6), line("known alone", "--known", 1.4, [10, 8]), line("noise", "--measured", 1.4, [2, 3])], { height: 120, log: true, spans: run.outside });
     } else {
       const record = data.record, s = record.signals[index];
       const spans = record.rejected.flatMap((row) => row.spans);
-      draw(place, s.name, record.t, [s.values], [line(s.name, s.input ? "--amber" : "--measured", 1.2)], { height: 110, spans, gutter: innerWidth > 560 ? 130 : 52, plugins: index ? [] : [lanes(record.rejected)] });
+      draw(place, s.name, record.t, [s.values], [line("value", s.input ? "--amber" : "--measured", 1.2)], { height: 110, spans, gutter: innerWidth > 560 ? 130 : 52, plugins: index ? [] : [lanes(record.rejected)] });
     }
   }
   addEventListener("resize", () => { for (const [chart, place, height] of charts) chart.setSize({ width: place.clientWidth, height }); });

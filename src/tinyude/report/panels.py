@@ -13,16 +13,15 @@ from tinyude.model.diagnostics import REASON_WORDS
 from tinyude.model.quantities import percent, seconds
 from tinyude.model.simulation import outside
 from tinyude.physics.typeset import term_mathml
-from tinyude.report.control_panels import correlation_panels, poles_panel
+from tinyude.report.control_panels import WHITE, correlation_panels, poles_panel
 from tinyude.report.displays import record_run
 from tinyude.report.mathml import equation_mathml
-from tinyude.report.slices import inputs_at_windows, slice_of
+from tinyude.report.missing import label, missing_slices
 from tinyude.report.svg import Chart, interval_mark, scale_bar
 
 Array = NDArray[Any]
 Data = dict[str, Any]
 POINTS, NUMBERS = 1200, 12_000  # of a time plot, and of all its lines: a page stays below 1.5 MB
-CLOUD = 250
 MOST_MISS = 100.0  # spreads: a run that is gone
 ROLLING = 40  # stretches that a rolling error is made of
 BINS = 28
@@ -38,7 +37,7 @@ def page_panels(ude: Any, run: Data | None, units: Mapping[str, str]) -> Data:
     return {
         "verdict": verdict,
         "cards": figure_cards(ude, verdict) if verdict else [],
-        "slices": slices(ude, units) if recorded else [],
+        "slices": missing_slices(ude, verdict, units) if recorded else [],
         "free_run": free_run_panel(ude, run, units) if recorded or run is not None else None,
         "equations": equation_mathml(ude),
         "terms": _terms(ude),
@@ -133,45 +132,6 @@ def _outside_spans(ude: Any, run: Data) -> list[tuple[float, float]]:
     return [(float(run["t"][a]), float(run["t"][min(b, last)])) for a, b in zip(edges[::2], edges[1::2], strict=True)]
 
 
-def slices(ude: Any, units: Mapping[str, str]) -> list[Data]:
-    """What was learned, along every state."""
-    found = []
-    height = (
-        430.0 if len(ude.measured or ude.model_.physics.states) == 1 else 560.0
-    )  # about that of the free run beside
-    learned = [s for s in ude.model_.on if np.any(ude.residual(ude.record_["x"], _inputs(ude))[:, s] != 0.0)]
-    for state in learned[:3]:
-        first = slice_of(ude, ude.model_.physics.states[state])["against"]
-        for against in sorted(ude.model_.physics.states, key=lambda name: name != first)[:4]:
-            part = slice_of(ude, ude.model_.physics.states[state], against)
-            found.append({"state": part["state"], "against": against, "svg": _slice_svg(part, units, height)})
-    return found
-
-
-def _slice_svg(part: Data, units: Mapping[str, str], height: float) -> str:
-    ends = [part[name] for name in ("learned", "low", "high") if name in part]
-    low, high = float(np.min(ends)), float(np.max(ends))
-    if len(part["data"]):
-        cloud = np.quantile(part["data"], [0.02, 0.98])
-        low, high = min(low, float(cloud[0])), max(high, float(cloud[1]))
-    margin = 0.08 * (high - low or 1.0)
-    unit = units.get(part["state"])
-    chart = Chart(
-        (float(part["axis"][0]), float(part["axis"][-1])), (low - margin, high + margin),
-        x_label=label(part["against"], units), size=(500.0, height),
-        y_label=f"added to d({part['state']})/dt" + (f", {unit}/s" if unit else ""),
-        alt=f"What was learned in d({part['state']})/dt against {part['against']}: from {part['learned'][0]:.3g} at "
-        f"{part['axis'][0]:.3g} to {part['learned'][-1]:.3g} at {part['axis'][-1]:.3g}.",
-    )  # fmt: skip
-    chart.across(0.0, "axis")
-    stride = max(1, len(part["at"]) // CLOUD)
-    chart.dots(part["at"][::stride], part["data"][::stride], "windows")
-    if "low" in part:
-        chart.band(part["axis"], part["low"], part["high"], "interval")
-    chart.line(part["axis"], part["learned"], "model thick")
-    return chart.draw()
-
-
 def figure_cards(ude: Any, verdict: Mapping[str, Any]) -> list[Data]:
     """The three figures at the top."""
     figures, cards = verdict["figures"], []
@@ -186,6 +146,7 @@ def figure_cards(ude: Any, verdict: Mapping[str, Any]) -> list[Data]:
     if not run and "" in figures.get("held_back", {}):
         held, noise = figures["held_back"], float(np.max(ude.diagnostics_["noise_relative"]))
         cards.append(_card("Held-back free runs, share of the spread", noise, held[""], held.get("known", np.nan)))
+        cards += _one_step_cards(ude.diagnostics_.get("innovations", {}))
     unseen = "fitted" in figures
     if not unseen and not ude.diagnostics_["windows"]:
         return cards
@@ -195,6 +156,18 @@ def figure_cards(ude: Any, verdict: Mapping[str, Any]) -> list[Data]:
         {"title": title, "value": percent(share), "beside": "", "svg": _share_bar(share, title), "plain": True}
     )
     return cards
+
+
+def _one_step_cards(found: Mapping[str, Any]) -> list[Data]:
+    """Where no window sees all states: one-step errors of the channel that is least like white noise."""
+    if not found:
+        return []
+    largest, name = max((float(np.max(np.abs(values[1:]))), name) for name, values in found["auto"].items())
+    bound, title = WHITE * float(found["bound"]), f"One-step errors of {name}, largest autocorrelation"
+    note = "white noise stays below" if largest < bound else "not white: noise stays below"
+    marks = [("white noise", bound, "noise"), ("model", largest, "model")]
+    bar = scale_bar(marks, f"{title}: {largest:.2f}; white noise stays below {bound:.2f}.")
+    return [{"title": title, "value": f"{largest:.2f}", "beside": f"{note} {bound:.2f}", "svg": bar, "plain": True}]
 
 
 def _card(title: str, noise: float, value: float, known: float) -> Data:
@@ -346,15 +319,6 @@ def _thinned(rows: int, lines: int) -> slice:
     """Rows of a time plot: all, or one in so many."""
     most = min(POINTS, NUMBERS // max(lines, 1))
     return slice(None, None, max(1, -(-rows // max(most, 2))))
-
-
-def _inputs(ude: Any) -> Array | None:
-    return inputs_at_windows(ude.record_, ude.model_.physics.n_inputs)
-
-
-def label(name: str, units: Mapping[str, str]) -> str:
-    """The name with its unit."""
-    return f"{name}, {units[name]}" if units.get(name) else name
 
 
 def _plain(values: Array) -> list[float | None]:
