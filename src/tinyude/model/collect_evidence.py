@@ -14,6 +14,7 @@ from tinyude.model.evidence import Driver, Evidence, Innovations, Lag, Sensor, U
 from tinyude.model.input_effects import input_effects
 from tinyude.model.jump import jumps
 from tinyude.model.model import Model
+from tinyude.model.other_values import other_values
 from tinyude.model.probes import characteristic_seconds, run_errors, unseen_runs
 from tinyude.model.result import FitResult, learner_part
 from tinyude.model.simulation import outside
@@ -110,6 +111,7 @@ def collect_evidence(
         jumps=jumps(model, seen),
         nets=net_values(model, found.get("term_shares"), alike),
         values=wrong_values(model, seen, alike),
+        other_values=other_values(model, seen, alike),
         effects=input_effects(model, seen),
         apart=stream.count / (2.0 * seen.usual + 1.0),
         tied=_tied(model, seen),

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tinyude.model.input_effects import InputEffect
 from tinyude.model.jump import Jump
+from tinyude.model.other_values import OtherValue
 from tinyude.model.probes import RunErrors
 from tinyude.model.wrong_physics import Change
 from tinyude.model.wrong_values import Addend, Net
@@ -113,6 +114,7 @@ class Evidence:
     nets: Sequence[Net] = ()
     effects: Sequence[InputEffect] = ()
     values: Mapping[tuple[str, str], str] = field(default_factory=dict)  # state and term: a parameter explains that net
+    other_values: Sequence[OtherValue] = ()
     apart: float = 0.0  # windows that fit side by side into the record
     parameters: Sequence[Mapping[str, Any]] = ()
     deficient: int = 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
 
 from tinyude.errors import TinyUDEError
 from tinyude.model.windows import Windows
@@ -19,6 +20,10 @@ from tinyude.physics.library import rounded_text
 
 Array = NDArray[Any]
 
+FACTORS = np.geomspace(0.2, 5.0, 13)  # of a value, between which the best one is looked for
+VALUE_LOW, VALUE_HIGH = 0.6, 1.7  # times yours: beyond these a value is called wrong
+LATE = np.concatenate([np.arange(0.5, 5.0, 0.5), np.geomspace(5.0, 40.0, 9)])  # samples that a channel may lag
+SCANNED = 400  # windows that values are looked for in
 MOST_SWAPPED = 8  # channels or inputs up to which every two are tried in each other's place
 EXPONENTS = (sp.Rational(1, 2), sp.Integer(1), sp.Integer(2), sp.Integer(3))  # those that people mix up
 DEGREES = 180.0 / np.pi
@@ -37,6 +42,10 @@ class Hypothesis:
         Which logged state, or input, each one truly is; None: as logged.
     added : tuple of (int, ndarray) or None
         A state, and what is added to its known rate at the nodes; None: nothing.
+    late : tuple of (int, float, ndarray) or None
+        A channel, the seconds that it lags behind the others, and the rates at the nodes; None: none does.
+    free : bool
+        Whether the best one of many values was looked for: such tries fit by chance more easily.
     """
 
     text: str
@@ -49,15 +58,30 @@ class Hypothesis:
     states: Sequence[int] | None = None
     inputs: Sequence[int] | None = None
     added: tuple[int, Array] | None = None
+    late: tuple[int, float, Array] | None = None
+    free: bool = False
 
     def left(self, seen: Windows) -> Array:
         """What known physics leaves of each state's rate (windows, states)."""
         x, u = _read(seen.node_x, self.x, self.states), _read(seen.node_u, self.u, self.inputs)
         with np.errstate(all="ignore"):
             rates = _read(known_rates(self.physics, x, u), None, self.states)  # a swap is its own inverse
+            if self.late is not None:
+                rates = self._in_time(seen, *self.late)
             if self.added is not None:
                 rates[:, self.added[0]] += self.added[1]
             return np.asarray(seen.dx - seen.view(rates) / (1.0 if self.dx is None else self.dx))
+
+
+    def _in_time(self, seen: Windows, channel: int, seconds: float, rates: Array) -> Array:
+        """The known rates of all states at the time of their own channel, where one lags behind the others.
+
+        Its own rate is that of an earlier time, at which the others were what they are less seconds times their rates.
+        """
+        own = np.array([c == channel for c in seen.channel])
+        moved = seconds * rates
+        earlier, later = (seen.node_x - np.where(own, 0.0, moved), seen.node_x + np.where(own, moved, 0.0))
+        return np.where(own, *(known_rates(self.physics, x, seen.node_u) for x in (earlier, later)))
 
 
 def _read(columns: Array, factors: Array | None, which: Sequence[int] | None) -> Array:
@@ -80,8 +104,8 @@ def known_rates(physics: Physics, x: Array, u: Array) -> Array:
     return numpy_function(physics.rhs, [sp.Symbol(name) for name in names])(columns)
 
 
-def hypotheses(physics: Physics, seen: Windows) -> Iterator[Hypothesis]:
-    """Every change that is worth a try."""
+def hypotheses(physics: Physics, seen: Windows, rates: Array) -> Iterator[Hypothesis]:
+    """Every change that is worth a try; rates: of the fitted model at the nodes."""
     orders = np.array(seen.order, dtype=np.float64)
     for names, mask, unit, factor in _other_units(physics, seen):
         scale = np.where(mask > 0.0, factor, 1.0)
@@ -110,7 +134,8 @@ def hypotheses(physics: Physics, seen: Windows) -> Iterator[Hypothesis]:
     yield from _other_zeros(physics)
     yield from _exponents(physics, seen)
     yield from _swaps(physics, seen)
-    yield from _parameter_hypotheses(physics)
+    yield from _parameter_hypotheses(physics, seen)
+    yield from _late_channels(physics, seen, rates)
 
 
 def _inside_waves(physics: Physics, name: str) -> bool:
@@ -198,18 +223,78 @@ def _other_units(physics: Physics, seen: Windows) -> Iterator[tuple[list[str], A
             yield names, together, unit, factor
 
 
-def _parameter_hypotheses(physics: Physics) -> Iterator[Hypothesis]:
+def _parameter_hypotheses(physics: Physics, seen: Windows) -> Iterator[Hypothesis]:
+    few = seen.where(np.arange(len(seen)) % -(-len(seen) // SCANNED) == 0)
     for name, parameter in physics.parameters.items():
         if parameter.learn or parameter.value == 0.0:
             continue
-        for factor in (-1.0, 1e-3, 1e3):
+        best = _best_factor(physics, name, few)
+        for factor in (-1.0, 1e-3, 1e3, *([best] if best != 1.0 else [])):
             try:
                 changed = physics.with_parameters({name: factor * parameter.value})
             except TinyUDEError:
                 continue
             kind, what = ("sign", "sign") if factor < 0 else ("units", "unit (g for kg, mm for m, ...)")
+            if factor == best:
+                kind, what = "value", "value"
             yield Hypothesis(
                 f"the {what} of the parameter {name} = {parameter.value:g} seems to be wrong",
-                f"the data fit {name} = {factor * parameter.value:g}.",
-                changed, kind,
+                f"the data fit {name} = {factor * parameter.value:.4g}.",
+                changed, kind, free=factor == best,
             )  # fmt: skip
+
+
+def _late_channels(physics: Physics, seen: Windows, rates: Array) -> Iterator[Hypothesis]:
+    """A channel that lags behind the others; that of a position and its rate is told by their own equation."""
+    pairs = [(s, r) for s, r in enumerate(physics.kinematic) if r is not None]
+    paired = {seen.channel[i] for s, r in pairs if seen.channel[s] != seen.channel[r] for i in (s, r)}
+    channels = sorted(set(seen.channel))
+    chosen = np.arange(len(seen)) % -(-len(seen) // SCANNED) == 0
+    few, own = seen.where(chosen), rates[chosen[seen.owner]]
+    for channel in [c for c in channels if c not in paired] if len(channels) > 1 else []:
+        tries = [Hypothesis("", "", physics, late=(channel, seen.period * n, own)) for n in (*-LATE[::-1], *LATE)]
+        left = [float(np.nan_to_num(squares(few, h.left(few)), nan=np.inf).sum()) for h in tries]
+        late = tries[int(np.argmin(left))].late
+        assert late is not None
+        seconds, name = late[1], physics.states[seen.channel.index(channel)]
+        yield Hypothesis(
+            f"{name} seems to be logged about {abs(seconds):.2g} s too {'late' if seconds > 0.0 else 'early'}",
+            "shift that column by that much before fitting.",
+            physics, "late", late=(channel, seconds, rates), free=True,
+        )  # fmt: skip
+
+
+def _best_factor(physics: Physics, name: str, seen: Windows) -> float:
+    """The factor of a parameter with which the known part alone leaves least; 1.0 where yours is near it, or there is none."""
+    rates = parameter_rates(physics, name, seen)
+
+    def left(factor: float) -> float:
+        with np.errstate(all="ignore"):
+            total = float(squares(seen, seen.dx - seen.view(rates(factor))).sum())
+        return total if np.isfinite(total) else np.inf
+
+    best = refined_factor(left, FACTORS)
+    inside = FACTORS[1] < best < FACTORS[-2]  # else what is missing balances that term
+    return best if inside and not VALUE_LOW < best < VALUE_HIGH else 1.0
+
+
+def parameter_rates(physics: Physics, name: str, seen: Windows) -> Callable[[float], Array]:
+    """The known rates at the nodes by the factor of one parameter; compiled once."""
+    values = np.array([parameter.value for parameter in physics.parameters.values()])
+    own = np.array([parameter == name for parameter in physics.parameters])
+    signals = [sp.Symbol(n) for n in (*physics.states, *physics.inputs, *physics.parameters)]
+    field, rows = numpy_function(physics.rhs, signals), (seen.node_x, seen.node_u[:, : physics.n_inputs])
+
+    def rates(factor: float) -> Array:
+        changed = np.broadcast_to(np.where(own, factor * values, values), (len(seen.node_x), len(values)))
+        with np.errstate(all="ignore"):
+            return np.asarray(field(np.concatenate([*rows, changed], axis=-1)))
+
+    return rates
+
+
+def refined_factor(left: Callable[[float], float], tried: Array) -> float:
+    """Of the factors tried, the one that leaves least, looked at more closely around it."""
+    best, ratio = float(tried[np.argmin([left(factor) for factor in tried])]), float(FACTORS[1] / FACTORS[0])
+    near = minimize_scalar(lambda log: left(best * np.exp(log)), bounds=(-np.log(ratio), np.log(ratio)), method="bounded")
+    return best * float(np.exp(near.x))

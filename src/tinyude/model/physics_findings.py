@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tinyude.model.evidence import NEAR_NOISE, Evidence
+from tinyude.model.hypotheses import VALUE_HIGH, VALUE_LOW
 from tinyude.model.quantities import percent, seconds, times
 from tinyude.model.reason import BAD, CAUTION, Reason
-from tinyude.model.wrong_physics import SAME_FACTOR, factor_name
+from tinyude.model.wrong_physics import SAME_FACTOR, Change, factor_name
 from tinyude.model.wrong_values import Net
 
 SURE = 5.0  # standard errors
@@ -21,25 +22,33 @@ SHARED = 0.2  # of what was learned: the network's part, beside which a factor o
 ADDEND_GONE = 0.1  # of your term is left: learning has taken it back
 USELESS = 0.5  # share of a rate that the known part alone leaves
 TURNED = 0.7  # of your value: a turned sign makes it -1
-VALUE_LOW, VALUE_HIGH = 0.6, 1.7  # net over your value
 INPUT_LOW, INPUT_HIGH = 0.5, 2.0  # an input's effect over the stated one
 VALUE_SHARE, VALUE_MAIN = 0.05, 0.3  # share of the rate: what was learned on that value, and your own part
 ADDEND_HELPS = 2.0  # times less unexplained; noise in the states alone moves a factor, but then explains no more
 
 
 def changed_physics(evidence: Evidence) -> Iterator[Reason]:
-    if not evidence.changes:
+    changes = _named_changes(evidence)
+    if not changes:
         return
-    best = evidence.changes[0]
-    text = ", or ".join(change.text for change in evidence.changes)
+    best = changes[0]
+    text = ", or ".join(change.text for change in changes)
     text = f"T{text[1:]}" if text.startswith("the ") else text  # names of states keep their case
-    remedy = " Or ".join(change.remedy for change in evidence.changes)
+    remedy = " Or ".join(dict.fromkeys(change.remedy for change in changes))
+    balanced = all(left.over_noise < NEAR_NOISE for left in evidence.unexplained.values())
     yield Reason(
-        BAD,
+        CAUTION if best.kind in ("value", "late") and balanced else BAD,
         f"{text}: as given, the known physics leaves {percent(best.share_as_given)} of the rates unexplained, "
         f"with that changed {percent(best.share)}.",
         f"{remedy[0].upper()}{remedy[1:]}", best.kind,
     )  # fmt: skip
+
+
+def _named_changes(evidence: Evidence) -> Sequence[Change]:
+    """Changes of the known part that are told; a value that learned terms tell more precisely is left to them."""
+    rough = bool(evidence.changes) and evidence.changes[0].free and evidence.changes[0].kind == "value"
+    precise = rough and any(True for rule in (_wrong_terms, _wrong_values) for _ in rule(evidence))
+    return () if precise else evidence.changes
 
 
 def jumped_dynamics(evidence: Evidence) -> Iterator[Reason]:
@@ -73,8 +82,13 @@ def wrong_rates(evidence: Evidence) -> Iterator[Reason]:
 
 
 def wrong_terms(evidence: Evidence) -> Iterator[Reason]:
-    if evidence.changes:
-        return
+    """Values of yours that learned terms contradict, where no single change explains it all."""
+    if not _named_changes(evidence):
+        yield from _wrong_terms(evidence)
+        yield from _wrong_values(evidence)
+
+
+def _wrong_terms(evidence: Evidence) -> Iterator[Reason]:
     said = set()
     for net in evidence.nets:
         left = evidence.unexplained.get(net.state)
@@ -104,9 +118,20 @@ def wrong_terms(evidence: Evidence) -> Iterator[Reason]:
             )  # fmt: skip
 
 
+def _wrong_values(evidence: Evidence) -> Iterator[Reason]:
+    """Parameters of which another value explains several learned terms at once."""
+    for value in evidence.other_values:
+        if not VALUE_LOW < value.factor < VALUE_HIGH:
+            terms = " and ".join(("a constant" if term == "1" else term) for term in value.terms)
+            yield Reason(
+                CAUTION, f"{value.name} = {value.factor * value.yours:.4g} instead of your {value.yours:.4g} explains "
+                f"what was learned of {terms}.", "Check that value, or let it be learned (learn = true).", "value",
+            )  # fmt: skip
+
+
 def wrong_inputs(evidence: Evidence) -> Iterator[Reason]:
     """An input acts as it is stated, or a little less where it saturates; friction may be missing, inputs are not."""
-    if evidence.changes:
+    if _named_changes(evidence):
         return
     said = {net.state for net in evidence.nets if _turned(net)}
     for effect in evidence.effects:
@@ -172,7 +197,7 @@ def _wrong_value(net: Net) -> bool:
 
 
 def wrong_sizes(evidence: Evidence) -> Iterator[Reason]:
-    if evidence.changes:
+    if _named_changes(evidence):
         return
     for state, (known, rate) in evidence.sizes.items():
         own = [addend.needed for addend in evidence.addends if addend.state == state]

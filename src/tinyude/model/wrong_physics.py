@@ -17,7 +17,9 @@ Array = NDArray[Any]
 
 AS_WELL = 1.2  # times what learned terms leave: another value, or exponent, explains as much
 CHANGE_HELPS, CHANGE_NEEDED = 3.0, 0.5  # times less unexplained; share unexplained as given
+VALUE_HELPS, VALUE_NEEDED = 2.5, 0.2  # the same of the best value, or lag, of many
 NO_WORSE = 1.2  # times the mean square as given
+SPARED, GONE = 2, 0.1  # learned terms that a change makes needless, of whose coefficients it leaves at most so much
 EQUALLY = 1.02  # times the least share unexplained: two changes that explain the same
 SAME_FACTOR = 0.03  # relative: at most so far from one of those below
 NEAR_FACTOR, NEAR_ERRORS = 0.01, 3.0  # relative, or standard errors: at most so far from it
@@ -46,6 +48,7 @@ class Change:
     share: float
     share_as_given: float
     kind: str = "units"
+    free: bool = False  # the best one of many values: a rough one, without what else is missing
 
 
 def factor_name(factor: float, error: float) -> str:
@@ -72,22 +75,25 @@ def changes(model: Model, seen: Windows) -> list[Change]:
     nothing = squares(seen, seen.dx)[on]  # a change that makes the known part vanish explains no more than this
     rest = Hypothesis("", "", model.physics).left(seen)
     given = squares(seen, rest)[on]
-    if not np.any(given > CHANGE_NEEDED**2 * nothing):
+    if not np.any(given > VALUE_NEEDED**2 * nothing):
         return []
     tried = []
-    for tries in hypotheses(model.physics, seen):
+    for tries in hypotheses(model.physics, seen, model.field(seen.node_x, seen.inputs)):
         other = tries.left(seen)
         left = squares(seen, other)[on]
         changed = np.flatnonzero(np.abs(left - given) > 1e-9 * given)
         if not np.isfinite(left).all() or not len(changed):
             continue
-        if tries.added is not None and not _spares_a_term(model, seen, tries.added[0], rest, other):
+        rows = [on[k] for k in changed] if tries.free else [] if tries.added is None else [tries.added[0]]
+        if rows and not any(_spares_a_term(model, seen, i, rest, other) for i in rows):
             continue
         no_worse = bool((left <= NO_WORSE * given).all())
+        helps, needed = (VALUE_HELPS, VALUE_NEEDED) if tries.free else (CHANGE_HELPS, CHANGE_NEEDED)
+        spared = sum(_spared(model, seen, on[k], rest, other) for k in changed)
         for own in (changed, *(changed[[k]] for k in range(len(changed)) if no_worse)):
             share, as_given = (float(np.sqrt(e[own].sum() / nothing[own].sum())) for e in (left, given))
-            if as_given > CHANGE_NEEDED and share < min(CHANGE_NEEDED, as_given / CHANGE_HELPS):
-                change = Change(tries.text, tries.remedy, share, as_given, tries.kind)
+            if spared >= SPARED or (as_given > needed and share < min(CHANGE_NEEDED, as_given / helps)):
+                change = Change(tries.text, tries.remedy, share, as_given, tries.kind, tries.free)
                 tried.append((float(left.sum()), float(left[own].sum()), change))
                 break
     if not tried:
@@ -107,16 +113,37 @@ def free_rows(model: Model) -> list[int]:
     return [i for i, rate in enumerate(model.physics.kinematic) if rate is None and i in model.on]
 
 
+def _spared(model: Model, seen: Windows, state: int, given: Array, other: Array) -> int:
+    """How many learned terms were needed beside the known part as given, and are not with another remainder."""
+    learned, scale = _learned_columns(model, seen, state)
+    if learned.shape[1] < SPARED:
+        return 0
+    before, after = (
+        np.linalg.lstsq(learned, scale * remainder[:, state], rcond=None)[0] for remainder in (given, other)
+    )
+    kept = learned[:, np.abs(after) > GONE * np.abs(before)]
+    limit = AS_WELL * left_by(learned, scale * given[:, state])
+    enough = left_by(kept, scale * other[:, state]) <= limit < 0.5 * left_by(kept, scale * given[:, state])
+    return learned.shape[1] - kept.shape[1] if enough else 0
+
+
+def _learned_columns(model: Model, seen: Windows, state: int) -> tuple[Array, Array]:
+    """The learned terms of a rate as windows see them, times the root of the windows' weights, and that root."""
+    scale = np.sqrt(seen.weight[:, state])
+    kept = np.flatnonzero(model.coefficients[model.on.index(state)])
+    if not len(kept):
+        return np.zeros((len(seen), 0)), scale
+    return scale[:, None] * seen.seen(model.term_values(seen.node_x, seen.inputs)[:, kept], state), scale
+
+
 def _spares_a_term(model: Model, seen: Windows, state: int, given: Array, other: Array) -> bool:
     """Whether one of the learned terms less explains as much of another remainder; of dozens tried, some fit by chance.
 
     Beside a network, which has no terms, that cannot be told.
     """
-    kept = np.flatnonzero(model.coefficients[model.on.index(state)])
-    if not len(kept) or np.any(model.network(seen.node_x, seen.inputs)[:, state]):
+    learned, scale = _learned_columns(model, seen, state)
+    if not learned.shape[1] or np.any(model.network(seen.node_x, seen.inputs)[:, state]):
         return True
-    scale = np.sqrt(seen.weight[:, state])
-    learned = scale[:, None] * seen.seen(model.term_values(seen.node_x, seen.inputs)[:, kept], state)
     limit = AS_WELL * left_by(learned, scale * given[:, state])
-    fewer = (left_by(np.delete(learned, k, axis=1), scale * other[:, state]) for k in range(len(kept)))
+    fewer = (left_by(np.delete(learned, k, axis=1), scale * other[:, state]) for k in range(learned.shape[1]))
     return min(fewer) <= limit

@@ -1,0 +1,95 @@
+"""Parameters of which another value explains several learned terms at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import sympy as sp
+from numpy.typing import NDArray
+
+from tinyude.model.hypotheses import FACTORS, parameter_rates, refined_factor
+from tinyude.model.model import Model
+from tinyude.model.windows import Windows
+from tinyude.model.wrong_physics import AS_WELL, free_rows, left_by
+from tinyude.model.wrong_values import Alike
+from tinyude.physics import Physics
+from tinyude.physics.library import summed_terms, term_text
+
+Array = NDArray[Any]
+
+FEWEST = 2  # learned terms that a value must explain: one alone may be missing beside a known one of its shape
+NEEDED = 2.0  # times what all learned terms leave: what is left without those that the value explains
+TRIED = np.concatenate([-FACTORS[::-1], FACTORS])
+
+
+@dataclass(frozen=True)
+class OtherValue:
+    """Another value of a parameter, as a factor of yours, and the learned terms that it explains."""
+
+    name: str
+    yours: float
+    factor: float
+    terms: tuple[str, ...]
+
+
+def other_values(model: Model, seen: Windows, alike: Alike) -> list[OtherValue]:
+    """Values with which the known part explains as much without the learned terms that have the shape of their effect."""
+    physics, found = model.physics, []
+    rows = [i for i in free_rows(model) if np.any(model.coefficients[model.on.index(i)])]
+    if not rows or len(seen) < 20:
+        return []
+    learned = model.term_values(seen.node_x, seen.inputs)
+    network = model.network(seen.node_x, seen.inputs)
+    for name, parameter in physics.parameters.items():
+        own = {i: _own_terms(model, i, name, alike) for i in rows}
+        count = sum(len(columns) for columns in own.values())
+        if parameter.learn or parameter.value == 0.0 or count < FEWEST:
+            continue
+        with_own, without = (
+            {i: _columns(model, seen, i, learned, network, own[i] if out else []) for i in rows} for out in (False, True)
+        )
+        rates = parameter_rates(physics, name, seen)
+
+        def left(factor: float, columns: dict[int, Array], rates: Callable[[float], Array] = rates) -> float:
+            rest = seen.dx - seen.view(rates(factor))
+            if not np.isfinite(rest).all():
+                return np.inf
+            scaled = np.sqrt(seen.weight) * rest
+            return float(sum(left_by(columns[i], scaled[:, i]) ** 2 / _size(seen, i) for i in columns))
+
+        limit = AS_WELL**2 * left(1.0, with_own)
+        if left(1.0, without) < NEEDED**2 * limit:
+            continue
+        best = refined_factor(lambda f, columns=without: left(f, columns), TRIED)
+        if left(best, without) <= limit:
+            terms = tuple(str(model.terms[k]) for columns in own.values() for k in columns)
+            found.append(OtherValue(name, parameter.value, best, terms))
+    return found
+
+
+def _own_terms(model: Model, i: int, name: str, alike: Alike) -> list[int]:
+    """Learned terms of a rate that have a shape of the parameter's effect on it."""
+    row = model.on.index(i)
+    shapes = _effect_shapes(model.physics, i, name)
+    kept = [int(k) for k in np.flatnonzero(model.coefficients[row])]
+    return [k for k in kept if alike.get((row, k), (term_text(sp.expand(model.terms[k])), 1.0))[0] in shapes]
+
+
+def _effect_shapes(physics: Physics, i: int, name: str) -> set[str]:
+    values = {sp.Symbol(n): sp.Float(p.value) for n, p in physics.parameters.items()}
+    slope = sp.diff(physics.rhs[i], sp.Symbol(name))
+    return set(summed_terms(physics, slope.xreplace(values))) if slope != 0 else set()
+
+
+def _columns(model: Model, seen: Windows, i: int, learned: Array, network: Array, out: list[int]) -> Array:
+    """The learned terms and the network as windows see them in a rate, but those that are left out."""
+    kept = [k for k in np.flatnonzero(model.coefficients[model.on.index(i)]) if k not in out]
+    nodes = np.column_stack([learned[:, kept], network[:, i]])
+    return np.asarray(np.sqrt(seen.weight[:, [i]]) * seen.seen(nodes, i))
+
+
+def _size(seen: Windows, i: int) -> float:
+    return max(float(seen.rms(seen.dx)[i]) ** 2 * len(seen), 1e-300)
