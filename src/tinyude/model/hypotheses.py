@@ -72,7 +72,6 @@ class Hypothesis:
                 rates[:, self.added[0]] += self.added[1]
             return np.asarray(seen.dx - seen.view(rates) / (1.0 if self.dx is None else self.dx))
 
-
     def _in_time(self, seen: Windows, channel: int, seconds: float, rates: Array) -> Array:
         """The known rates of all states at the time of their own channel, where one lags behind the others.
 
@@ -265,7 +264,7 @@ def _late_channels(physics: Physics, seen: Windows, rates: Array) -> Iterator[Hy
 
 
 def _best_factor(physics: Physics, name: str, seen: Windows) -> float:
-    """The factor of a parameter with which the known part alone leaves least; 1.0 where yours is near it, or there is none."""
+    """The factor of a parameter with which the known part alone leaves least; 1.0: yours is near it, or none is."""
     rates = parameter_rates(physics, name, seen)
 
     def left(factor: float) -> float:
@@ -296,5 +295,7 @@ def parameter_rates(physics: Physics, name: str, seen: Windows) -> Callable[[flo
 def refined_factor(left: Callable[[float], float], tried: Array) -> float:
     """Of the factors tried, the one that leaves least, looked at more closely around it."""
     best, ratio = float(tried[np.argmin([left(factor) for factor in tried])]), float(FACTORS[1] / FACTORS[0])
-    near = minimize_scalar(lambda log: left(best * np.exp(log)), bounds=(-np.log(ratio), np.log(ratio)), method="bounded")
+    near = minimize_scalar(
+        lambda log: left(best * np.exp(log)), bounds=(-np.log(ratio), np.log(ratio)), method="bounded"
+    )
     return best * float(np.exp(near.x))

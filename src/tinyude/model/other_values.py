@@ -36,7 +36,7 @@ class OtherValue:
 
 
 def other_values(model: Model, seen: Windows, alike: Alike) -> list[OtherValue]:
-    """Values with which the known part explains as much without the learned terms that have the shape of their effect."""
+    """Values with which the known part explains as much without the learned terms of their effect's shape."""
     physics, found = model.physics, []
     rows = [i for i in free_rows(model) if np.any(model.coefficients[model.on.index(i)])]
     if not rows or len(seen) < 20:
@@ -49,7 +49,8 @@ def other_values(model: Model, seen: Windows, alike: Alike) -> list[OtherValue]:
         if parameter.learn or parameter.value == 0.0 or count < FEWEST:
             continue
         with_own, without = (
-            {i: _columns(model, seen, i, learned, network, own[i] if out else []) for i in rows} for out in (False, True)
+            {i: _columns(model, seen, i, learned, network, own[i] if out else []) for i in rows}
+            for out in (False, True)
         )
         rates = parameter_rates(physics, name, seen)
 

@@ -1,4 +1,4 @@
-"""The panel of what the known physics lacks: what was learned along the states, and what stays unexplained over time."""
+"""The panel of what the known physics lacks: what was learned along the states, what stays unexplained over time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,11 @@ from tinyude.report.svg import Chart
 Data = dict[str, Any]
 CLOUD = 250
 STATES, AXES = 3, 4  # pictured at most
-FIRST, FURTHER, MOST = 430.0, 170.0, 770.0  # height, about that of the free run beside: of one signal, of each other one
+FIRST, FURTHER, MOST = (
+    430.0,
+    170.0,
+    770.0,
+)  # height, about that of the free run beside: of one signal, of each other one
 BAND = 2.0  # standard deviations of noise
 
 
@@ -76,7 +80,7 @@ def _unexplained_slices(
         chart = Chart(
             (float(t[0]), float(t[-1])), (-high, high), x_label="t, s", size=size,
             y_label=f"unexplained of d({state})/dt" + (f", {unit}/s" if unit else ""),
-            alt=f"What stays unexplained of d({state})/dt over time: up to {high / 1.08:.3g}; noise {noise / BAND:.2g}.",
+            alt=f"What stays unexplained of d({state})/dt over time: to {high / 1.08:.3g}; noise {noise / BAND:.2g}.",
         )  # fmt: skip
         chart.box((float(t[0]), float(t[-1])), (-noise, noise), "interval")
         chart.across(0.0, "axis")
