@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -64,7 +65,7 @@ def other_values(model: Model, seen: Windows, alike: Alike) -> list[OtherValue]:
         limit = AS_WELL**2 * left(1.0, with_own)
         if left(1.0, without) < NEEDED**2 * limit:
             continue
-        best = refined_factor(lambda f, columns=without: left(f, columns), TRIED)
+        best = refined_factor(partial(left, columns=without), TRIED)
         if left(best, without) <= limit:
             terms = tuple(str(model.terms[k]) for columns in own.values() for k in columns)
             found.append(OtherValue(name, parameter.value, best, terms))
