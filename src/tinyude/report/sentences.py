@@ -10,6 +10,8 @@ import numpy as np
 from tinyude.model.collinear import is_collinear
 from tinyude.model.diagnostics import REASON_WORDS
 from tinyude.model.equations import short_numbers
+from tinyude.model.evidence import NEAR_NOISE
+from tinyude.model.findings import LEFT_LARGE
 from tinyude.model.quantities import percent
 
 INTERVAL = "90 % interval"  # the level of the intervals in the diagnostics
@@ -22,8 +24,15 @@ Diagnostics = Mapping[str, Any]
 def found_sentences(diagnostics: Diagnostics, states: Sequence[str]) -> list[str]:
     """What the fit found, most important first."""
     told = [_missing_part(state, diagnostics) for state in states]
-    told = [sentence for sentence in told if sentence] or ["No missing term was found."]
+    told = [sentence for sentence in told if sentence] or [_nothing_learned(diagnostics)]
     return [*told, *_parameter_sentences(diagnostics), *_change_sentence(diagnostics)]
+
+
+def _nothing_learned(diagnostics: Diagnostics) -> str:
+    """Of a fit without terms: whether nothing is missing, or nothing that was offered explains it."""
+    shares = diagnostics.get("verdict", {}).get("figures", {}).get("unexplained", {})
+    missing = any(s["share"] > max(NEAR_NOISE * s["noise"], LEFT_LARGE) for s in shares.values())
+    return "Something is missing, but no term explains it." if missing else "No missing term was found."
 
 
 def _missing_part(state: str, diagnostics: Diagnostics) -> str:

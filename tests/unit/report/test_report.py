@@ -102,6 +102,20 @@ def test_sentences_admit_that_nothing_was_found() -> None:
     assert "No missing term was found" in found_sentences({**DIAGNOSTICS, "terms": []}, ["x", "v"])[0]
 
 
+def test_page_shows_what_stays_unexplained_over_time_where_no_term_explains_it() -> None:
+    t = np.arange(0.0, 12.0, 0.01)
+    push = np.interp(t, np.arange(0.0, 13.0), np.random.default_rng(2).normal(size=13))  # forgotten by the physics
+    x = np.zeros(len(t))
+    for k in range(len(t) - 1):
+        x[k + 1] = x[k] + 0.01 * (3.0 * push[k] - 0.8 * x[k])
+    noisy = (x + 0.002 * np.random.default_rng(3).normal(size=len(x)))[:, None]
+    ude = UDE(Physics(["x"], ["-0.8*x"]), library=None, network=None).fit(noisy, t=0.01)
+    data = collect(ude)
+    assert data["found"] == ["Something is missing, but no term explains it."]
+    assert [part["learned"] for part in data["page"]["slices"]] == [False]
+    assert "<h3>What stays unexplained</h3>" in render(data)
+
+
 def test_sentences_mention_the_network_and_changes() -> None:
     told = found_sentences({**DIAGNOSTICS, "network": {"v": 0.25}, "changes": [30.06]}, ["x", "v"])
     assert "a network accounts for 25% of it" in told[0]
