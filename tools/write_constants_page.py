@@ -40,8 +40,8 @@ STUDIES = {
 HEAD = """# Constants and their evidence
 
 Every named number of the physics, the estimator, the refinement, the verdict and the streaming learner, written by
-`python tools/write_constants_page.py`. `core/src` has the same numbers as `reference/`, which a test checks; what
-it has beside them comes last.
+`python tools/write_constants_page.py`. `core/src` has the same numbers as `reference/`, which a test checks;
+constants that only `core/src` has are listed last.
 
 | evidence | what it means | constants |
 |---|---|---|
