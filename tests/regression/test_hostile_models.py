@@ -139,6 +139,8 @@ ABSURD = {
     "sees nothing there": argument("sees", ["phi"]),
     "hold of no input": argument("hold", {"u": "held"}),
     "preset": argument("preset", "<script>"),
+    "measured is text": argument("measured", "theta"),
+    "fewer channels": argument("measured", ["theta"]),
 }
 
 

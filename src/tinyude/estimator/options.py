@@ -122,10 +122,7 @@ class FitOptions:
         """A record as a stream of runs on a time grid."""
         if not isinstance(self.physics, Physics):
             raise TinyUDEError(f"physics is {type(self.physics).__name__}; give a tinyude.Physics.")
-        for name in ("measured", "on", "sees"):
-            if (value := getattr(self, name)) is not None and not _is_list(value):
-                raise TinyUDEError(f"{name} is {value!r}; give a list of names, e.g. {list(self.physics.states[:1])}.")
-        names, _, _ = measured_map(self.physics, self.measured, self.unmeasured or ())
+        names = self.channels()
         if isinstance(Y, Stream):
             if Y.names != names or Y.longest.inputs.shape[1] != self.physics.n_inputs:
                 raise TinyUDEError(
@@ -139,6 +136,14 @@ class FitOptions:
             )
         mixed = bool(self.refine) and self.preset == "default" and shortest is None
         return as_stream(Y, t, u, names, self.physics.inputs, shortest, turns(self.wraps, names), mixed)
+
+    def channels(self) -> tuple[str, ...]:
+        """The states that are measured, in the order of the columns."""
+        for name in ("measured", "on", "sees"):
+            if (value := getattr(self, name)) is not None and not _is_list(value):
+                raise TinyUDEError(f"{name} is {value!r}; give a list of names, e.g. {list(self.physics.states[:1])}.")
+        names, _, _ = measured_map(self.physics, self.measured, self.unmeasured or ())
+        return names
 
     def unseen(self) -> dict[str, tuple[float, float]]:
         """Guess and spread of the states that no channel measures."""

@@ -363,6 +363,9 @@ def load(path: str | PathLike[str]) -> UDE:
         ude = UDE(result.model.physics, **arguments)
         ude._options.check()
         ude._options.check_names()
+        names, channels = ude._options.channels(), len(result.diagnostics["noise"])
+        if len(names) != channels:
+            raise TinyUDEError(f"it measures {', '.join(names)}, and was fitted to {channels} channels")
     except DAMAGE as error:
         raise damaged(path, error) from None
     ude.result_ = result
