@@ -115,7 +115,7 @@ static void carve_state(tu_learner *l, tu_arena *arena)
     l->network_on = tu_arena_ints(arena, config->on_count);
     l->entry_scale = config->compact ? tu_arena_reals(arena, tu_config_width(config) + 1) : NULL;
     if (tu_config_watched(config)) {
-        l->watch.gain = tu_arena_reals(arena, 2 * config->on_count);
+        l->watch.gain = tu_arena_reals(arena, 2 * config->on_count + 1);
         l->watch.gains = tu_arena_take(arena, (size_t)(2 * config->on_count + 1) * sizeof *l->watch.gains);
     }
     tu_kinematics_carve(&l->kinematics, arena, config);

@@ -91,10 +91,12 @@ typedef struct {
     tu_layer layer;       /* which comes first, after a change */
     uint32_t first;       /* held-out entry whose part is looked at, */
     uint32_t index;       /* and the one next */
-    tu_real entries;      /* of that part so far, */
-    tu_real *gain;        /* and their gains: on, with the averaged weights; on, with the last good ones */
+    tu_real entries;      /* of that part so far */
+    int moves;            /* the library's terms move with the averaged weights */
+    tu_real *gain;        /* gains of that part: on, with the averaged weights; on, with the last good ones; and by how
+                           * much what the averaged ones leave is less, squared */
     tu_statistics left;   /* over entries: what the last good ones leave, squared */
-    tu_statistics *gains; /* over parts: the same, and how much better the averaged ones are */
+    tu_statistics *gains; /* over parts: the same */
 } tu_watch;
 
 /* The last good model, beside the one that learns on. */

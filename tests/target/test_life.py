@@ -134,6 +134,45 @@ def test_stribeck_friction_that_grows_by_half_is_followed_by_the_network_however
     assert np.linalg.norm(error) / np.linalg.norm(truth) < 0.06  # it was 0.09
 
 
+SPRINGS = {
+    "a term was pruned beside the wrong network": (
+        0.01, 2.0, 1.2, "-5*x + 2*u", "tanh(3*v)/(1 + 0.2*v**2) + 0.3*v", "0", "v",
+    ),
+    "the board went back to the plant before": (
+        0.005, 0.9, 0.6, "-20*x + 6*u", "1.4*v*exp(-0.15*v**2)", "0.7*tanh(4*x)", "x",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SPRINGS)
+def test_terms_and_last_layer_are_learned_together_after_a_change(name: str) -> None:
+    """Terms alone made up for the network that was wrong: the error stayed at 0.05 and 0.32."""
+    period, level, stay, known, friction, other, term = SPRINGS[name]
+
+    def record(grown: float, start: np.ndarray, seed: int) -> tuple[np.ndarray, ...]:
+        rng = np.random.default_rng(seed)
+        t = period * np.arange(round(120.0 / period))
+        u = rng.uniform(-level, level, int(t[-1] / stay) + 1)[(t / stay).astype(int)][:, None]
+        truth = tu.Physics(["x", "v"], ["v", f"{known} - {grown}*({friction}) - {other}"], ["u"])
+        x = free_run(known_dynamics(truth), start, t, np.full(2, 1e3), u)
+        return x, x + [0.004, 0.02] * rng.standard_normal(x.shape), u
+
+    _, y, u = record(1.0, np.array([0.2, 0.0]), 100)
+    ude = tu.UDE(tu.Physics(["x", "v"], ["v", known], ["u"]), library=[term], network="mlp")
+    chip = chip_of_model(ude.fit(y, t=period, u=u))
+    assert chip.start is not None and chip.start.network_on.all() and chip.start.coefficients.all()
+    learner = native.NativeLearner(chip.config, chip.programs, "float32")
+    learner.start(chip.start)
+    x, y, u = record(1.0, np.array([0.2, 0.0]), 200)
+    learner.push(np.hstack([y, u]))
+    x, y, u = record(1.5, x[-1], 300)
+    learner.push(np.hstack([y, u])[: round(60.0 / period)])
+    seen, still = x[::50], np.zeros((len(x[::50]), 1))
+    truth = tu.Physics(["x", "v"], ["v", f"-1.5*({friction}) - {other}"], ["u"]).field(seen, still)[:, 1]
+    error = learner.residual(seen, still)[:, 0] - truth
+    assert np.linalg.norm(error) / np.linalg.norm(truth) < 0.03
+
+
 @pytest.mark.parametrize("seed", [1, 2])
 def test_friction_jump_is_found_without_network_by_a_board_that_started_from_nothing(seed: int, ude: tu.UDE) -> None:
     chip = chip_of_model(ude, weights=False).without_network()

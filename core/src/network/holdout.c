@@ -13,8 +13,9 @@ static const tu_real CLEARLY = TU_R(2.0);    /* and in a stream, where it is jud
 static const tu_real WORTH = TU_R(5e-5);
 /* Share of what the model's network leaves of held-out targets, squared, that another one must explain. */
 static const tu_real REPLACED = TU_R(0.5);
-enum { LEAST_PARTS = 8 }; /* that a judgement in the stream needs */
-enum { EVALUATED = 2 };   /* entries in a slice */
+enum { LEAST_PARTS = 8 };           /* that a judgement in the stream needs, */
+enum { LEAST_PARTS_RELEARNED = 4 }; /* and soon after a change: those of the first block held out */
+enum { EVALUATED = 2 };             /* entries in a slice */
 
 static tu_real column_of(const tu_learner *l, uint32_t index, int column)
 {
@@ -23,10 +24,24 @@ static tu_real column_of(const tu_learner *l, uint32_t index, int column)
     return value;
 }
 
+/* What the library is to add to an entry beside the weights now, by residual state. */
+static void moved_at(tu_learner *l, uint32_t index, tu_real *beside)
+{
+    const int on = l->config->on_count, width = l->config->parameters + l->config->library_terms;
+    tu_last_layer_terms(l, &l->holdout, index, l->library.moved);
+    for (int i = 0; i < on; i++) {
+        beside[i] = 0;
+        for (int k = l->config->parameters; k < width; k++) {
+            beside[i] += l->targets.design[i * width + k];
+        }
+    }
+}
+
 /* Adds what the network gains on one entry: squared remainder without it minus squared remainder with it, which is
- * returned, summed.
+ * returned, summed. beside: what the library is to add beside it, or NULL.
  */
-static tu_real add_gain(const tu_learner *l, const tu_real *weights, uint32_t index, tu_real *gain)
+static tu_real add_gain(const tu_learner *l, const tu_real *weights, uint32_t index, const tu_real *beside,
+                        tu_real *gain)
 {
     const tu_config *config = l->config;
     const tu_nodes *nodes = &l->network_nodes;
@@ -42,7 +57,7 @@ static tu_real add_gain(const tu_learner *l, const tu_real *weights, uint32_t in
     tu_mlp_pad(nodes->count, config->sees_count, acts);
     tu_mlp_forward(&l->net, weights, nodes->count, acts);
     for (int i = 0; i < on; i++) {
-        tu_real rest = column_of(l, index, nodes->count * columns + i), left = rest;
+        tu_real rest = column_of(l, index, nodes->count * columns + i) - (beside ? beside[i] : 0), left = rest;
         for (int q = 0; q < nodes->count; q++) {
             left -= nodes->weights[q * on + i] * answer[q * TU_ROW_STEP(on) + i * TU_UNIT_STEP];
         }
@@ -70,7 +85,7 @@ static void part_gain(const tu_learner *l, const tu_real *weights, uint32_t firs
     tu_clear(gain, l->config->on_count);
     for (uint32_t index = first; index < tu_reservoir_count(&l->holdout); index++) {
         if (column_of(l, index, tag) == part) {
-            add_gain(l, weights, index, gain);
+            add_gain(l, weights, index, NULL, gain);
             entries += 1;
         }
     }
@@ -103,24 +118,21 @@ void tu_holdout_judge(tu_learner *l)
     }
 }
 
-/* Closes a part: its mean gains, and by how much the weights now are better than the last good ones. */
+/* Closes a part: its mean gains, and by how much what the weights now leave is less. */
 static void close_part(tu_learner *l)
 {
     const int on = l->config->on_count;
     tu_watch *watch = &l->watch;
-    tu_real better = 0;
-    for (int i = 0; i < 2 * on; i++) {
+    for (int i = 0; i <= 2 * on; i++) {
         tu_statistics_add(&watch->gains[i], watch->gain[i] / watch->entries);
-        better += (i < on ? watch->gain[i] : -watch->gain[i]) / watch->entries;
     }
-    tu_statistics_add(&watch->gains[2 * on], better);
-    tu_clear(watch->gain, 2 * on);
+    tu_clear(watch->gain, 2 * on + 1);
     watch->entries = 0;
 }
 
 /* By how much other weights must be better than the good ones. Those that the model stands on are replaced only where
  * that explains a good part of what they leave, noise included: what is less may as well be chance. Soon after a change
- * they are known to be wrong.
+ * they are of another plant, or of fewer windows than those that were learned since: these must not be clearly worse.
  */
 static tu_real least_better(const tu_learner *l)
 {
@@ -129,7 +141,22 @@ static tu_real least_better(const tu_learner *l)
     if (!tu_any(l->network_on, l->config->on_count)) {
         return LEAST_GAIN * error;
     }
-    return tu_larger(CLEARLY * error, tu_last_layer_relearns(l) ? 0 : REPLACED * watch->left.mean);
+    if (tu_last_layer_relearns(l)) {
+        return -CLEARLY * error;
+    }
+    return tu_larger(CLEARLY * error, REPLACED * watch->left.mean);
+}
+
+/* Moves the library's coefficients along; what moved is taken out of the stored targets next. */
+static void take_moved(tu_learner *l)
+{
+    for (int j = 0; j < l->library.columns; j++) {
+        l->library.coefficients[j] += l->library.moved[j];
+    }
+    if (l->watch.moves) {
+        l->job.solve = TU_REMOVING;
+        l->job.index = 0;
+    }
 }
 
 /* What follows from the gains over all parts. The library learns what the network leaves: after another one, anew. */
@@ -139,7 +166,7 @@ static void conclude_watch(tu_learner *l)
     const int on = l->config->on_count;
     const size_t bytes = (size_t)l->adam.count * sizeof(tu_real);
     const tu_statistics *better = &l->watch.gains[2 * on], *gains = l->watch.gains + on; /* of the good ones */
-    if (better->count < LEAST_PARTS) {
+    if (better->count < (tu_last_layer_relearns(l) ? LEAST_PARTS_RELEARNED : LEAST_PARTS)) {
         return;
     }
     if (better->mean < -LEAST_GAIN * tu_statistics_error(better) && !tu_learner_updates_left(l)) {
@@ -150,6 +177,7 @@ static void conclude_watch(tu_learner *l)
         l->rate *= TU_R(0.5); /* its updates made predictions worse: smaller steps */
     } else if (better->mean > least_better(l)) {
         memcpy(l->good, l->average, bytes);
+        take_moved(l);
         l->rate = l->rate < TU_R(0.5) * l->config->rate ? 2 * l->rate : l->config->rate;
         gains = l->watch.gains;
         moved = tu_any(l->network_on, on);
@@ -178,14 +206,20 @@ static int add_part(tu_learner *l, int tag)
             found[count++] = watch->index;
         }
     }
-    for (int which = 0; which < 2; which++) {
-        const tu_real *weights = tu_mlp_weights(&l->net, which ? l->good : l->average);
-        for (int i = 0; i < count; i++) {
-            tu_real left = add_gain(l, weights, found[i], watch->gain + which * l->config->on_count);
-            if (which) {
-                tu_statistics_add(&watch->left, left);
-            }
+    const int on = l->config->on_count;
+    const tu_real *weights = tu_mlp_weights(&l->net, l->average);
+    tu_real now[EVALUATED], beside[TU_MAX_STATES];
+    for (int i = 0; i < count; i++) {
+        if (watch->moves) {
+            moved_at(l, found[i], beside);
         }
+        now[i] = add_gain(l, weights, found[i], watch->moves ? beside : NULL, watch->gain);
+    }
+    weights = tu_mlp_weights(&l->net, l->good);
+    for (int i = 0; i < count; i++) {
+        tu_real left = add_gain(l, weights, found[i], NULL, watch->gain + on);
+        watch->gain[2 * on] += left - now[i]; /* exactly 0 for the same weights */
+        tu_statistics_add(&watch->left, left);
     }
     watch->entries += (tu_real)count;
     return watch->index < tu_reservoir_count(&l->holdout);
@@ -199,6 +233,10 @@ int tu_holdout_watch_slice(tu_learner *l)
     if (watch->first == 0 && watch->index == 0) {
         if (tu_last_layer_relearn_slice(l)) {
             return 1;
+        }
+        watch->moves = 0;
+        for (int j = 0; j < l->library.columns; j++) {
+            watch->moves |= l->library.moved[j] != 0;
         }
         memset(&watch->left, 0, sizeof watch->left);
         memset(watch->gains, 0, (size_t)(2 * l->config->on_count + 1) * sizeof *watch->gains);

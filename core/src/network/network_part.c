@@ -60,10 +60,26 @@ static int is_wider(const tu_learner *l)
     return wider;
 }
 
-static int is_stood_on(const tu_learner *l) { return !l->config->forget && tu_any(l->network_on, l->config->on_count); }
+static int is_beside(const tu_learner *l)
+{
+    const tu_config *config = l->config;
+    size_t bytes = (size_t)l->adam.count * sizeof *l->good;
+    if (!l->last_good.given || !tu_any(l->network_on, config->on_count)) {
+        return config->frozen_network;
+    }
+    return memcmp(l->last_good.weights, l->good, bytes) ? -1 : config->frozen_network || !config->forget;
+}
+
+static void solve(tu_learner *l)
+{
+    l->job.judge = tu_config_watched(l->config);
+    if (l->job.judge && tu_last_layer_relearns(l)) {
+        l->job.solve = TU_SOLVED; /* the terms are solved with the last layer */
+    }
+}
 
 /* Whether the library learns beside the network. */
-static int is_beside(const tu_config *config) { return tu_config_watched(config) && tu_config_keeps_good(config); }
+static int learns_beside(const tu_config *config) { return tu_config_watched(config) && tu_config_keeps_good(config); }
 
 static void leave(tu_learner *l)
 {
@@ -71,7 +87,7 @@ static void leave(tu_learner *l)
     const tu_targets *targets = &l->targets;
     int width = config->parameters + config->library_terms;
     memcpy(targets->left, targets->target, (size_t)config->on_count * sizeof *targets->left);
-    if (is_beside(config)) {
+    if (learns_beside(config)) {
         take_out(l, l->good, l->network_on, targets->left);
     }
     for (int i = 0; width && !l->change.trial && i < config->on_count; i++) {
@@ -86,7 +102,7 @@ static void compare(tu_learner *l, uint32_t nearest, tu_real *difference)
     const tu_targets *targets = &l->targets;
     tu_change *change = &l->change;
     tu_real there[TU_MAX_STATES] = {0}, entry[TU_MAX_STATES + TU_MAX_INPUTS];
-    if (!is_beside(config)) {
+    if (!learns_beside(config)) {
         return;
     }
     tu_reservoir_gather(&l->reservoir, &nearest, 1, 0, config->states + config->inputs, entry);
@@ -127,11 +143,12 @@ const tu_network_part tu_network = {
     .train_slice = tu_learner_train_slice,
     .watch_slice = tu_holdout_watch_slice,
     .judge = tu_holdout_judge,
+    .solve = solve,
     .finish_layer = tu_last_layer_finish,
     .add_answer = add_answer,
     .take_out = take_out,
     .is_wider = is_wider,
-    .is_stood_on = is_stood_on,
+    .is_beside = is_beside,
     .leave = leave,
     .compare = compare,
     .take = take,

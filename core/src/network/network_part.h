@@ -9,6 +9,7 @@ struct tu_network_part {
     int (*train_slice)(tu_learner *learner); /* of an update: while they return 1 */
     int (*watch_slice)(tu_learner *learner); /* of a judgement in the stream: while they return 1 */
     void (*judge)(tu_learner *learner);      /* when training is over */
+    void (*solve)(tu_learner *learner); /* when the library is about to be solved: a judgement in the stream is due */
     void (*finish_layer)(tu_learner *learner);
     /* Adds the model's answer at a state, where it is on, in units of dx_scale. */
     void (*add_answer)(tu_learner *learner, const tu_real *x, const tu_real *u, tu_real *residual);
@@ -16,8 +17,8 @@ struct tu_network_part {
     void (*take_out)(tu_learner *learner, const tu_real *weights, const int32_t *on, tu_real *left);
     /* Whether the model now needs a network where the last good one does not. */
     int (*is_wider)(const tu_learner *learner);
-    /* Whether it is on, and its terms are to be held beside it: not where the library forgets. */
-    int (*is_stood_on)(const tu_learner *learner);
+    /* 1: the terms are held beside it, or a frozen one; -1: it is another one than the last good model's. */
+    int (*is_beside)(const tu_learner *learner);
     /* learner->targets.left of the window at hand; scores its answer as change_detection.h scores a column, */
     void (*leave)(tu_learner *learner);
     /* and in a trial by the difference from a stored neighbour, out of which its answers are taken. */

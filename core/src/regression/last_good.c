@@ -66,22 +66,21 @@ void tu_last_good_hold(tu_learner *l)
     const tu_real *total = l->library_work.total;
     tu_library *library = &l->library;
     int columns = library->columns;
-    int beside = l->known.network && l->known.network->is_stood_on(l);
-    tu_real apart = 0, own = 0; /* squared, summed over the windows */
-    tu_real share = beside ? BESIDE_NETWORK : SYSTEMATIC;
-    tu_real error = share * share * total[library->size - 1]; /* of the solution */
-    if (!good->given) {
+    int beside = l->known.network ? l->known.network->is_beside(l) : l->config->frozen_network;
+    if (!good->given || beside < 0) {
         return;
     }
+    tu_real apart = 0, own = 0; /* squared, summed over the windows */
+    tu_real share = beside ? BESIDE_NETWORK * BESIDE_NETWORK : SYSTEMATIC * SYSTEMATIC;
+    tu_real error = share * total[library->size - 1]; /* of the solution */
     for (int a = 0; a < columns; a++) {
         tu_real step = library->coefficients[a] - good->coefficients[a];
         for (int b = 0; b < columns; b++) {
-            tu_real both = step * (library->coefficients[b] - good->coefficients[b]);
-            if (both != 0 || a == b) {
-                tu_real product = tu_sums_at(library, total, a, b);
-                apart += both * product;
-                error += a == b ? library->errors[a] * library->errors[a] * product : 0;
-                own += a == b ? good->errors[a] * good->errors[a] * product : 0;
+            tu_real product = tu_sums_at(library, total, a, b);
+            apart += step * (library->coefficients[b] - good->coefficients[b]) * product;
+            if (a == b) {
+                error += library->errors[a] * library->errors[a] * product;
+                own += good->errors[a] * good->errors[a] * product;
             }
         }
     }

@@ -207,7 +207,9 @@ static void count_block(tu_learner *l)
         l->job.astray = 1;
     } else if (!l->change.trial && (trial || library->blocks % SOLVE_EVERY == 0)) {
         tu_targets_solve_begin(l);
-        l->job.judge = tu_config_watched(l->config);
+        if (l->known.network) {
+            l->known.network->solve(l);
+        }
     }
 }
 

@@ -83,7 +83,7 @@ class Chip:
                 f"forget is {seconds:g} s, {windows} windows; the errors need {least}: "
                 f"give at least {least * config.sample_period * config.stride:.3g} s."
             )
-        return replace(self, config=replace(config, forget=windows, rolling=True))
+        return replace(self, config=replace(config, forget=windows, rolling=True, frozen_network=False))
 
     def with_kept_terms(self) -> Chip:
         """Offered only the terms that the fit kept for some state."""
@@ -123,6 +123,7 @@ def chip_of_model(ude: UDE, weights: bool = True) -> Chip:
         stride=_live_stride(fitted.sample_period) if fitted.dense else fitted.stride,
         block=BLOCK if fitted.dense else fitted.block,
         calibration=min(fitted.calibration, CALIBRATION),
+        frozen_network=weights and model.kernel is not None,
     )
     start = start_model(result) if weights else None
     if start is not None:  # nothing is left to calibrate: the ring holds the window that was found

@@ -89,6 +89,7 @@ class Config:
     follow: bool = True  # forget and start over when the dynamics change
     recalibrate: bool = True  # noise and window again when nearly all windows are rejected for long
     judged: bool = False  # judge the model while streaming: keep its last good state, and the network off until useful
+    frozen_network: bool = False  # the known part contains a learned network, which is not trained; not with forget
     forget: int = 0  # windows after which older ones count 1 / e in the library's sums; 0: all count alike
     seed: int = 0
 

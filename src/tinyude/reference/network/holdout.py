@@ -6,7 +6,7 @@ import numpy as np
 
 from tinyude.reference.config import Config
 from tinyude.reference.network.adam import adam_init
-from tinyude.reference.network.last_layer import last_layer_relearn, last_layer_relearns
+from tinyude.reference.network.last_layer import last_layer_relearn, last_layer_relearns, last_layer_terms
 from tinyude.reference.network.loss import loss_gather
 from tinyude.reference.network.mlp import mlp_forward
 from tinyude.reference.network.reservoir import reservoir_count
@@ -18,7 +18,8 @@ LEAST_GAIN = 1.0  # standard errors by which the network must improve held-out p
 CLEARLY = 2.0  # and in a stream, where it is judged again and again
 WORTH = 5e-5  # squared gain, in units of the derivative's scale, below which a network is not worth having
 REPLACED = 0.5  # share of what the model's network leaves, squared, that another one must explain
-LEAST_PARTS = 8  # that a judgement in the stream needs
+LEAST_PARTS = 8  # that a judgement in the stream needs,
+LEAST_PARTS_RELEARNED = 4  # and soon after a change: those of the first block held out
 
 
 def holdout_judge(learner: Learner) -> None:
@@ -34,22 +35,26 @@ def holdout_judge(learner: Learner) -> None:
     learner.network_on = holdout_better(holdout_gain(config, weights, learner.holdout.entries[:count], learner.average))
 
 
-def holdout_watch(learner: Learner) -> None:
+def holdout_watch(learner: Learner) -> Array:
     """In the stream: the weights now against the last good ones, by held-out parts.
 
     They become the last good ones where they are clearly better, and those come back where they are clearly worse after
     the schedule. The last good ones are the model. A network that is off comes on where it is clearly better than the
-    library alone, and goes off where it is worse.
+    library alone, and goes off where it is worse. Returns by how much the library's coefficients moved along.
     """
     config, count = learner.config, reservoir_count(learner.holdout)
     assert learner.network_nodes
-    last_layer_relearn(learner)
+    relearns = last_layer_relearns(learner)
+    moved = last_layer_relearn(learner)
     weights = learner.network_nodes.weights[:, list(config.on)]
     entries = learner.holdout.entries[:count]
-    gain, good = (holdout_gain(config, weights, entries, params) for params in (learner.average, learner.good))
-    if len(gain) < LEAST_PARTS:
-        return
-    better = (gain - good).sum(axis=1)
+    beside = last_layer_terms(learner, learner.holdout, moved).sum(axis=2) if moved.any() else 0.0
+    rest, left = _remainder(config, weights, entries, learner.average, beside)
+    good_rest, good_left = _remainder(config, weights, entries, learner.good)
+    gain, good = _by_parts(entries, rest**2 - left**2), _by_parts(entries, good_rest**2 - good_left**2)
+    if len(gain) < (LEAST_PARTS_RELEARNED if relearns else LEAST_PARTS):
+        return np.zeros_like(moved)
+    better = _by_parts(entries, good_left**2 - left**2).sum(axis=1)
     over = learner.since_change >= config.updates
     if better.mean() < -LEAST_GAIN * statistics_error(better) and over:
         learner.params[:] = learner.average[:] = learner.good
@@ -57,12 +62,13 @@ def holdout_watch(learner: Learner) -> None:
         learner.counters.rolled_back += 1
         learner.rate *= 0.5  # its updates made predictions worse: smaller steps
         gain = good
-    elif better.mean() > _least_better(learner, better, entries):
+    elif better.mean() > _least_better(learner, better, good_left):
         learner.good[:] = learner.average
+        learner.library.coefficients += moved
         learner.anew = bool(learner.network_on.any())
         learner.rate = min(2.0 * learner.rate, config.rate)
     else:
-        gain = good
+        gain, moved = good, np.zeros_like(moved)
     if config.columns:
         least = np.where(learner.network_on, 0.0, np.maximum(WORTH, CLEARLY * statistics_error(gain)))
         on = gain.mean(axis=0) > least
@@ -70,22 +76,22 @@ def holdout_watch(learner: Learner) -> None:
         learner.network_on = on
     if learner.anew:
         change_clear(learner.change)  # what was usual was so of another model
+    return moved
 
 
-def _least_better(learner: Learner, better: Array, entries: Array) -> float:
-    """By how much other weights must be better than the good ones.
+def _least_better(learner: Learner, better: Array, left: Array) -> float:
+    """By how much other weights must be better than the good ones, which leave so much.
 
     Those that the model stands on are replaced only where that explains a good part of what they leave, noise included:
-    what is less may as well be chance. Soon after a change they are known to be wrong.
+    what is less may as well be chance. Soon after a change they are of another plant, or of fewer windows than those
+    that were learned since: these must not be clearly worse.
     """
-    config, error = learner.config, float(statistics_error(better))
+    error = float(statistics_error(better))
     if not learner.network_on.any():
         return LEAST_GAIN * error
     if last_layer_relearns(learner):
-        return CLEARLY * error
-    assert learner.network_nodes
-    rest = _remainder(config, learner.network_nodes.weights[:, list(config.on)], entries, learner.good)[1]
-    return max(CLEARLY * error, REPLACED * float((rest**2).sum(axis=1).mean()))
+        return -CLEARLY * error
+    return max(CLEARLY * error, REPLACED * float((left**2).sum(axis=1).mean()))
 
 
 def holdout_better(gain: Array) -> Array:
@@ -97,14 +103,24 @@ def holdout_better(gain: Array) -> Array:
 def holdout_gain(config: Config, node_weights: Array, entries: Array, params: Array) -> Array:
     """(parts of held-out blocks, residual states): mean squared remainder without this network, minus that with it."""
     rest, left = _remainder(config, node_weights, entries, params)
-    gain = rest**2 - left**2
+    return _by_parts(entries, rest**2 - left**2)
+
+
+def _by_parts(entries: Array, values: Array) -> Array:
+    """(parts of held-out blocks, residual states): means over the entries of a part."""
     tags = entries[:, -1]
-    return np.array([gain[tags == tag].mean(axis=0) for tag in np.unique(tags)]).reshape(-1, len(config.on))
+    return np.array([values[tags == tag].mean(axis=0) for tag in np.unique(tags)]).reshape(-1, values.shape[1])
 
 
-def _remainder(config: Config, node_weights: Array, entries: Array, params: Array) -> tuple[Array, Array]:
-    """(entries, residual states): what is left of the targets without this network, and with it."""
+def _remainder(
+    config: Config, node_weights: Array, entries: Array, params: Array, beside: Array | float = 0.0
+) -> tuple[Array, Array]:
+    """(entries, residual states): what is left of the targets without this network, and with it.
+
+    beside: what the library is to add beside it.
+    """
     nodes, rest = loss_gather(config, entries)
+    rest = rest - beside
     answer = mlp_forward(params, config.sizes, nodes.reshape(-1, nodes.shape[-1]))[-1]
     answer = np.einsum("bqi,qi->bi", answer.reshape(len(entries), config.network_nodes, -1), node_weights)
     return rest, rest - answer

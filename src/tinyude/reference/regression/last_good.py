@@ -42,15 +42,16 @@ def last_good_trust(learner: Learner) -> None:
 def last_good_hold(learner: Learner) -> None:
     """After a solution: put the model that the learner was started from back in its place.
 
-    Where that model is the surer one, and the solution does not contradict it.
+    Where that model is the surer one, and the solution does not contradict it; not where it is a solution beside
+    another network.
     """
-    good, library = learner.last_good, learner.library
-    if good is None or not good.given:
+    good, library, config = learner.last_good, learner.library, learner.config
+    network_on = bool(config.hidden) and bool(learner.network_on.any())
+    if good is None or not good.given or (network_on and bool(np.any(good.weights != learner.good))):
         return
     total = library.sums.sum(axis=0)
     norms, step = total.diagonal()[:-1], library.coefficients - good.coefficients
-    config = learner.config
-    beside = bool(config.hidden) and not config.forget and bool(learner.network_on.any())
+    beside = config.frozen_network or (network_on and not config.forget)
     share = BESIDE_NETWORK if beside else SYSTEMATIC
     error = share**2 * total[-1, -1] + library.errors**2 @ norms  # of the solution, squared, over the windows
     apart = step @ total[:-1, :-1] @ step

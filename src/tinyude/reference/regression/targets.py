@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tinyude.reference.network.holdout import holdout_watch
+from tinyude.reference.network.last_layer import last_layer_relearns
 from tinyude.reference.network.reservoir import Reservoir, reservoir_clear, reservoir_count, reservoir_offer
 from tinyude.reference.regression.change_detection import (
     change_add,
@@ -115,9 +116,10 @@ def _count_block(learner: Learner) -> None:
     elif last_good_end_block(learner):
         learner.astray = True
     elif not change.trial and (trial or library.blocks % SOLVE_EVERY == 0):
-        targets_solve(learner)
+        if not (config.watched and last_layer_relearns(learner)):
+            targets_solve(learner)
         if config.watched:
-            holdout_watch(learner)
+            _take_out_moved(learner, holdout_watch(learner))
 
 
 def _start_over(learner: Learner) -> None:
@@ -143,14 +145,17 @@ def targets_solve(learner: Learner) -> None:
     if not config.columns or not library_solve(library, config.forced, config.threshold):
         return
     last_good_hold(learner)
-    moved = library.coefficients - before
+    _take_out_moved(learner, library.coefficients - before)
+
+
+def _take_out_moved(learner: Learner, moved: Array) -> None:
+    """Take what moved in the library out of every stored target."""
     for store in (learner.reservoir, learner.holdout):
         if reservoir_count(store) and moved.any():
-            _take_out_moved(learner, store, moved)
+            _take_out_of(learner, store, moved)
 
 
-def _take_out_moved(learner: Learner, store: Reservoir, moved: Array) -> None:
-    """Take what moved in the library out of every stored target."""
+def _take_out_of(learner: Learner, store: Reservoir, moved: Array) -> None:
     config, setup = learner.config, learner.setup
     assert setup and learner.network_nodes
     entries = store.entries[: reservoir_count(store)]
