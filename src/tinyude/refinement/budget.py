@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -40,6 +41,11 @@ class Budget:
     @property
     def over(self) -> bool:
         return self._spent > self._granted
+
+    def part(self, count: int) -> Callable[[], bool]:
+        """Whether the first of so many equal parts of the remaining work is done."""
+        limit = self._spent + max(self._granted - self._spent, 0.0) / count
+        return lambda: self._spent > limit
 
 
 def row_seconds(field: Field, sensitivities: bool = True, frozen: bool = False) -> float:

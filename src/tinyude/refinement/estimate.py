@@ -46,6 +46,8 @@ class Setup:
         Field, batch and plan to a Filter.
     spent : callable
         Whether the work that may be done is done.
+    part : callable
+        Count to a callable: whether the first of so many equal parts of the remaining work is done.
     """
 
     sensing: Sensing
@@ -54,6 +56,7 @@ class Setup:
     floor: Array
     make: MakeFilter
     spent: Callable[[], bool] = bool
+    part: Callable[[int], Callable[[], bool]] = lambda _: bool
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -68,10 +68,10 @@ class Incomplete:
 
     def _additions(self, model: Model, found: Estimate, terms: Sequence[sp.Expr]) -> list[tuple[Hybrid, Estimate]]:
         path: list[tuple[Hybrid, Estimate]] = []
-        for _ in range(MOST_TERMS):
+        for left in range(MOST_TERMS, 0, -1):
             if self.setup.spent():
                 break
-            larger = self._larger(model, found, terms)
+            larger = self._larger(model, found, terms, self.setup.part(left))
             if larger is None:
                 break
             own, found = larger
@@ -81,11 +81,16 @@ class Incomplete:
             path.append((own, found))
         return path
 
-    def _larger(self, model: Model, found: Estimate, terms: Sequence[sp.Expr]) -> tuple[Hybrid, Estimate] | None:
-        """With one term more: of the few that promise most, each fitted, the one under which the rows are likeliest."""
+    def _larger(
+        self, model: Model, found: Estimate, terms: Sequence[sp.Expr], spent: Callable[[], bool]
+    ) -> tuple[Hybrid, Estimate] | None:
+        """With one term more: of the few that promise most, each fitted, the one under which the rows are likeliest.
+
+        spent: whether no further one may be fitted. The first always is.
+        """
         fitted: list[tuple[float, Hybrid, Estimate]] = []
         for larger in best_additions(self.setup, found, offered(model, terms, self.following), PROMISING):
-            if fitted and self.setup.spent():
+            if fitted and spent():
                 break
             own = hybrid(larger)
             start = replace(found, field=own.field, solution=replace(found.solution, unknowns=own.unknowns))

@@ -71,7 +71,7 @@ def make_setup(model: Model, records: Sequence[Record], sensors: Sensors, budget
     def make(field: Field, batch: Batch, plan: Plan) -> Filter:
         return CountedFilter(make_filter(field, batch, plan), field, batch, plan, allowed)
 
-    return Setup(sensing, plan, rate, floor**2, make, lambda: allowed.over)
+    return Setup(sensing, plan, rate, floor**2, make, lambda: allowed.over, allowed.part)
 
 
 def _some_states(records: Sequence[Record], sensors: Sensors) -> tuple[Array, Array]:

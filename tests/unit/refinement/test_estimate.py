@@ -105,6 +105,18 @@ def test_budget_carries_over_what_was_not_spent() -> None:
     assert budget.over
 
 
+def test_budget_part_is_an_equal_share_of_what_is_left() -> None:
+    """The search for a first term left no work for a second: a cubic oscillator got one of its two terms."""
+    budget = Budget(2.0)
+    budget.grant(0.5)
+    budget.charge(0.2)
+    done = budget.part(4)
+    budget.charge(0.19)
+    assert not done()
+    budget.charge(0.02)
+    assert done() and not budget.over
+
+
 def test_scaled_inverse_is_never_negative() -> None:
     """Rounding leaves directions of no information slightly negative; their inverse was as negative as it was large."""
     rng = np.random.default_rng(0)
