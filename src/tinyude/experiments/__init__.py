@@ -1,6 +1,6 @@
-"""Every table and figure of the paper, and the studies beyond it: one module each, named as in NAMES.
+"""Every table and figure of the paper, and further studies: one module each, named as in NAMES.
 
-`runner` computes the units of an experiment and keeps them, `experiment` has what they share, `documents` writes
+`runner` computes and caches the units of an experiment, `experiment` has the common definitions, `documents` writes
 figures into the docs.
 """
 
@@ -19,7 +19,7 @@ NAMES = (
 
 
 def load(name: str) -> Experiment:
-    """The experiment of that name."""
+    """The experiment with that name."""
     if name not in NAMES:
         raise TinyUDEError(f"There is no experiment {name!r}; choose all or some of {', '.join(NAMES)}.")
     return cast(Experiment, import_module(f"{__name__}.{name.replace('-', '_')}"))

@@ -1,4 +1,4 @@
-"""The mechanisms added one by one at 1 % noise (paper, ablation table), and what follows beyond the paper."""
+"""The mechanisms added one by one at 1 % noise (paper, ablation table), and further ones beyond the paper."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SEEDS = (0, 1, 2)
 
 _BUFFER = {"rolling": False, "reservoir": 2048, "batch": 64, "adam": True, "rate": 0.02, "decay": 0.999}
 _PHASES = {**_BUFFER, "stride": 5}
-ROWS: tuple[tuple[str, str, dict[str, Any], str], ...] = (  # words, method, settings, the paper's error
+ROWS: tuple[tuple[str, str, dict[str, Any], str], ...] = (  # description, method, settings, the paper's error
     ("v1: decimated windows, newest 32, plain descent", "paper-v1", {}, "0.0090"),
     ("+ reservoir of 2,048, cosine Adam, averaged weights", "paper-v1", _BUFFER, "0.0070"),
     ("+ full-rate phase sampling", "paper-v1", _PHASES, "0.0037-0.0045"),
@@ -77,13 +77,13 @@ def summarise(outcomes: list[Outcome], quick: bool) -> Summary:
             f"From v1 ({number(means[0])}) to v2 ({number(means[4])}) the error falls by a factor of "
             f"{number((means[0] or 0.0) / (means[4] or 1.0), 2)} (the paper: 4.1). The largest single step is "
             f"'{ROWS[biggest][0].removeprefix('+ ')}'; the paper names full-rate sampling and the larger buffer.",
-            "The paper does not say v1's learning rate; 0.05 with gradients clipped at 5 serves here. The rows "
-            "without a gate get a record cut at the kicks: windows across a kick would raise their error to about "
+            "The paper does not state v1's learning rate; here it is 0.05, with gradients clipped at 5. The rows "
+            "without a gate get a record split at the kicks: windows across a kick would raise their error to about "
             "0.2, far above the paper's.",
             f"Beyond the paper, dense physics-corrected windows reach {number(means[5])} with the same kind of "
-            f"network, {number(means[6])} with linear terms beside it and {number(means[7])} with the library. The "
-            "last two know terms of the very form that is missing here, so they say little of residuals outside the "
-            "library; robustness has those.",
+            f"network, {number(means[6])} with additional linear terms and {number(means[7])} with the library. The "
+            "last two have terms of exactly the form that is missing here, so they say little about residuals outside "
+            "the library; see robustness for those.",
         ],
     }
 

@@ -9,7 +9,7 @@ CYCLES_MAC, CYCLES_TANH, CLOCK = 3, 60, 240e6  # its projection for an ESP32
 
 
 def paper_arrays(reservoir: int) -> dict[str, int]:
-    """The paper's static arrays in bytes, single precision, the single pendulum."""
+    """The paper's static arrays for the single pendulum, in bytes at single precision."""
     parameters = sum(m * (n + 1) for n, m in _layers())
     return {
         f"reservoir, {reservoir} x 3n": reservoir * 3 * STATES * FLOAT,
@@ -24,9 +24,9 @@ def paper_arrays(reservoir: int) -> dict[str, int]:
 def work(order: int) -> int:
     """Multiply-accumulates of the network in one update: forward, cotangents, weight gradients; tangents at order 2."""
     weights = sum(n * m for n, m in _layers())
-    inner = sum(n * m for n, m in _layers()[1:])  # no cotangent is needed of the input itself
+    inner = sum(n * m for n, m in _layers()[1:])  # the input itself needs no cotangent
     first = weights + inner + weights
-    second = weights + weights + inner + weights  # tangents; J' for F's own share; their cotangents; their gradients
+    second = weights + weights + inner + weights  # tangents; J' for F's own part; their cotangents; their gradients
     return BATCH * (first + (second if order == 2 else 0))
 
 

@@ -1,6 +1,6 @@
 """The baseline's discrete adjoint against complex-step differentiation, in 14 checks (paper, appendix plots).
 
-Complex step reads a derivative from the imaginary part, without cancellation, so agreement is to machine precision.
+The complex step takes a derivative from the imaginary part, without cancellation; agreement is to machine precision.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ NAME = "adjoint-gradients"
 TITLE = "The solver's discrete adjoint against complex step"
 LIMIT = 1e-12
 STEP = 1e-30
-QUICK_PARAMETERS = 24  # of each network, evenly spread, when in a hurry
+QUICK_PARAMETERS = 24  # of each network, evenly spread, in a quick run
 
 
 @dataclass(frozen=True)
 class Check:
     plant: str
     steps: int
-    weights: float = 1.0  # a factor on all parameters: nearly linear, usual, or saturated units
+    weights: float = 1.0  # a factor on all parameters: nearly linear, typical or saturated units
     windows: int = 3
     hidden: tuple[int, ...] = (16, 16)
     on: tuple[int, ...] | None = None
@@ -56,7 +56,7 @@ def units(quick: bool) -> list[Unit]:
 
 
 def run_check(config: Config) -> Result:
-    """The relative error of one gradient over every parameter, or a spread of them when quick."""
+    """The relative error of one gradient over all parameters, or over a subset in a quick run."""
     return _row(CHECKS[config["check"]], config["check"], config["quick"])
 
 
@@ -76,7 +76,7 @@ tables = gradients.tables
 def complex_step(
     params: NDArray[np.float64], shooting: adjoint.Shooting, indices: NDArray[np.intp]
 ) -> NDArray[np.float64]:
-    """The loss's derivatives by the chosen parameters, one forward sweep each."""
+    """The loss's derivatives with respect to the chosen parameters, one forward sweep each."""
     tape = adjoint.tape_init(shooting, np.complex128)
     derivatives = np.empty(len(indices))
     for place, index in enumerate(indices):
@@ -97,7 +97,7 @@ def _row(check: Check, seed: int, quick: bool) -> dict[str, Any]:
 
 
 def _problem(check: Check, seed: int) -> tuple[NDArray[np.float64], adjoint.Shooting]:
-    """Random windows of the plant; observations need not follow from each other for a gradient to be right."""
+    """Random windows of the plant; checking a gradient does not require consistent observations."""
     rng = np.random.default_rng(seed)
     physics = _physics(check.plant)
     n, m = physics.n_states, physics.n_inputs

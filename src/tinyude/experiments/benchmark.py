@@ -1,7 +1,7 @@
 """What the learner costs: instructions on an emulated Cortex-M4F, time on this host, bytes of memory.
 
-Times vary from machine to machine, so they are compared with the slower ways inside one run, each at its quickest: a
-busy machine then favours none. Instruction counts repeat exactly; they are not cycles.
+Times vary between machines, so they are compared with slower methods within one run, each by its shortest time: a busy
+machine then favours none of them. Instruction counts are exactly repeatable; they are not cycles.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from tinyude.training.known import KnownPrograms, known_functions, known_program
 Figures = dict[str, Any]
 Moved = Callable[[int, int], None]
 NOISE = 0.01
-CHIP_SECONDS = 14.0  # of the stream that an emulated learner sees, half of it to calibrate
-SHARE = 10  # the reference engine gets a record and updates shorter by this, and its time is multiplied
-ITERATIONS = 60  # of multiple shooting, out of those it needs
+CHIP_SECONDS = 14.0  # of the stream of an emulated learner, half of it for calibration
+SHARE = 10  # factor by which the reference engine's record and updates are shortened; its time is multiplied by it
+ITERATIONS = 60  # of multiple shooting that are timed
 STEPS, REPEATS = 2000, 5
-SHORT = 20  # updates in a stretch that is timed: short enough to fall between two interruptions
+SHORT = 20  # updates per timed interval, short enough to fall between two interruptions
 # The 2-16-16-2 network of the paper with and without its second-order term; the default at one and at all nodes.
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "first order": ("paper-v2", {"second_order": 0.0}),
@@ -48,7 +48,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def measure(moved: Moved) -> Figures:
-    """All figures; the emulator's are left out where it is not installed."""
+    """All figures; those of the emulator only if it is installed."""
     cases = CASES if emulator.available() else {}
     total = len(cases) + 4
     figures: Figures = {"chip": {}, "memory": memory()}
@@ -67,7 +67,7 @@ def measure(moved: Moved) -> Figures:
 
 
 def memory() -> Figures:
-    """Bytes by part at 2048 reservoir entries, in both ways to store them."""
+    """Bytes by part at 2048 reservoir entries, in both storage formats."""
     return {
         kind: {name: native.memory(_learner(name, 60_000, compact=compact)[0]) for name in CASES}
         for kind, compact in (("float32", False), ("int16", True))
@@ -77,7 +77,7 @@ def memory() -> Figures:
 def host() -> Figures:
     """The paper's learner on a minute at 1 kHz: float32 and float64, the reference engine, multiple shooting.
 
-    Multiple shooting in Diffrax, too, where that is installed; what XLA takes to compile it does not count against it.
+    Also multiple shooting in Diffrax if that is installed; XLA's compilation time is not counted.
     """
     plant = pendulum()
     _, samples = plant.stream(noise=NOISE, seed=0)
@@ -110,7 +110,7 @@ def host() -> Figures:
 
 
 def over_budget(figures: Figures, budgets: Mapping[str, Mapping[str, float]]) -> list[str]:
-    """A line for each figure that breaks its budget; figures that were not measured break none."""
+    """A line for each figure that exceeds its budget; figures that were not measured are skipped."""
     flat = dict(flatten(figures))
     lines = []
     for name, limit in budgets.get("most", {}).items():
@@ -123,7 +123,7 @@ def over_budget(figures: Figures, budgets: Mapping[str, Mapping[str, float]]) ->
 
 
 def flatten(figures: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, float]]:
-    """Names as in the file of budgets, "chip/first order/update", and their figures."""
+    """Figures by name as in the file of budgets, such as "chip/first order/update"."""
     for name, value in figures.items():
         if isinstance(value, Mapping):
             yield from flatten(value, f"{above}{name}/")
@@ -140,7 +140,7 @@ def _learner(name: str, samples: int, **settings: Any) -> tuple[Config, KnownPro
 
 
 def _chip(name: str, library: emulator.CoreLibrary, folder: Path) -> Figures:
-    """Without training while streaming, so that a sample's cost is its own."""
+    """Without training while streaming, so that the cost of a sample is measured alone."""
     _, samples = pendulum().stream(noise=NOISE, seed=0, seconds=CHIP_SECONDS)
     half = len(samples) // 2
     config, programs = _learner(name, len(samples), calibration=half, train_every=0, updates=1)
@@ -169,7 +169,7 @@ def _fit_seconds(plant: System, samples: NDArray[Any], precision: str) -> tuple[
 
 
 def _reference_seconds(plant: System, samples: NDArray[Any]) -> float:
-    """Of a fit with a share of the samples and of the updates: both costs grow in proportion."""
+    """Time of a full fit, scaled from one with fewer samples and updates: both costs are proportional."""
     ude = UDE(plant.physics, preset="paper-v2", engine="reference", updates=8000 // SHARE)
     part = samples[: len(samples) // SHARE]
     return min(_seconds(lambda: ude.fit(part, t=1.0 / plant.rate)) for _ in range(REPEATS))
@@ -178,7 +178,7 @@ def _reference_seconds(plant: System, samples: NDArray[Any]) -> float:
 def _shooting_seconds(
     shooting: MultipleShooting, plant: System, samples: NDArray[Any]
 ) -> tuple[float, MultipleShooting]:
-    """Of all iterations at the pace of the quickest of the first few: no more than they can take."""
+    """Time of all iterations at the speed of the quickest of the first few: a lower bound."""
     iterations, times = shooting.iterations, list[float]()
     shooting.set_params(iterations=ITERATIONS)
     shooting.fit(samples, t=1.0 / plant.rate, progress=lambda done, total: times.append(time.perf_counter()))
@@ -186,7 +186,7 @@ def _shooting_seconds(
 
 
 def _update_microseconds() -> tuple[float, float]:
-    """One first-order update in float32, and of the reference engine."""
+    """One first-order update in float32, and one of the reference engine."""
     plant = pendulum()
     _, samples = plant.stream(noise=NOISE, seed=0, seconds=CHIP_SECONDS)
     config, programs = _learner("first order", len(samples), train_every=0)

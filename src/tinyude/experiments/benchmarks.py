@@ -25,9 +25,9 @@ FOLDER_VARIABLE = "TINYUDE_BENCHMARKS"
 FILES = ("SNLS80mV.mat", "dataBenchmark.csv")
 RATE = 610.35  # Hz, of Silverbox
 ARROW, TRAINING = slice(0, 40_000), slice(40_650, 127_000)  # rows: the test, and the ten multisines
-SETTLED = 100  # rows of the arrow until the start is forgotten
+SETTLED = 100  # rows of the arrow until the effect of the initial state has decayed
 PERIOD, TANK_ROWS, LIMIT = 4.0, 1024, 10.0  # s, rows, V: where the level sensor saturates
-STARTS = (0.5, 1.0, 2.0)  # times the guesses of the tanks' parameters
+STARTS = (0.5, 1.0, 2.0)  # factors on the guesses of the tanks' parameters
 PUBLISHED = (
     ("Silverbox", "collected baselines", None, "Champneys et al. 2024, arXiv:2405.10779"),
     ("cascaded tanks", "NLSS2", 0.343, "Table 2 of doi:10.1155/2021/6613425"),
@@ -39,14 +39,14 @@ PUBLISHED = (
 
 def units(quick: bool) -> list[Unit]:
     starts = STARTS[1:2] if quick else STARTS
-    arrow, levels = (record(name) is not None for name in FILES)  # a run without them is not kept for one with them
+    arrow, levels = (record(name) is not None for name in FILES)  # part of the unit's cache key
     return [Unit(silverbox, {"benchmark": "silverbox", "at_hand": arrow}, 20.0)] + [
         Unit(tanks, {"benchmark": "tanks", "start": start, "at_hand": levels}, 10.0) for start in starts
     ]
 
 
 def record(name: str) -> Path | None:
-    """A benchmark's file, or None where it is not at hand."""
+    """Path of a benchmark's file, or None if it is missing."""
     folder = os.environ.get(FOLDER_VARIABLE)
     path = Path(folder) / name if folder else None
     return path if path is not None and path.is_file() else None
@@ -73,7 +73,7 @@ def silverbox(config: Config) -> Result:
 
 
 def oscillator() -> Physics:
-    """A linear oscillator with an offset of its input: the spring's stiffening is left to be found."""
+    """A linear oscillator with an input offset; the spring's stiffening is to be learned."""
     positive = {
         name: Parameter(guess, learn=True, min=0.0) for name, guess in (("w2", 1.6e5), ("d", 20.0), ("b", 1.6e5))
     }
@@ -84,7 +84,7 @@ def oscillator() -> Physics:
 
 
 def tanks(config: Config) -> Result:
-    """RMSE over the whole validation record in V, the level sensor's limit known."""
+    """RMSE over the whole validation record in V; the level sensor's limit is known."""
     path = record(FILES[1])
     if path is None:
         return {"missing": FILES[1]}
@@ -115,7 +115,7 @@ def two_tanks(start: float, overflow: bool = True) -> Physics:
 
 
 def _tank_error(model: Any, upper: float, pump: Any, level: Any) -> float:
-    """The benchmark starts both records alike: the upper level is that found in the estimation record."""
+    """Both records start from the same state: the upper level is the one estimated from the estimation record."""
     run = model.simulate([upper, level[0]], PERIOD * np.arange(len(level)), pump)[:, 1]
     return _rms(np.minimum(run, LIMIT) - level)
 
@@ -131,7 +131,7 @@ def _best(ude: UDE) -> str:
 def summarise(outcomes: list[Outcome], quick: bool) -> Summary:
     rows = [{**config, **result} for config, result in outcomes]
     missing = sorted({row["missing"] for row in rows if "missing" in row})
-    notes = [f"{name} is not at hand: set {FOLDER_VARIABLE} to the folder that holds it." for name in missing]
+    notes = [f"{name} was not found: set {FOLDER_VARIABLE} to the folder that holds it." for name in missing]
     for row in rows:
         if "error" in row:
             unit, what = ("mV", "Silverbox") if row["benchmark"] == "silverbox" else ("V", "Cascaded tanks")

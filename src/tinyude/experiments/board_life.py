@@ -1,7 +1,7 @@
-"""Exports on an emulated Cortex-M4F: what a push and a slice of work take, and whether learning disturbs sampling.
+"""Exports on an emulated Cortex-M4F: the cost of a push and of a work slice, and whether learning disturbs sampling.
 
-A motor and a heated block whose sensors show the value of the moment at which they are read, at three speeds of the
-processor, against the same learner with samples taken exactly on time.
+A motor and a heated block, whose sensors return the value at the time they are read, at three processor clock rates,
+compared with the same learner sampled exactly on time.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ from tinyude.systems import pendulum
 
 Array = NDArray[Any]
 Moved = Callable[[int, int], None]
-FINE = 16  # rows of what there is to sense, a sample period
-UNWORN = 0.8  # share of its terms that a board starts from
+FINE = 16  # sensor rows per sample period
+UNWORN = 0.8  # factor on the terms that a board starts from
 SAVE_EVERY = 4000  # samples
 
 
 @dataclass(frozen=True)
 class Paced:
-    """A plant with one sensed state and one held input, and the rate that its model leaves out."""
+    """A plant with one measured state and one held input, and the rate that its model lacks."""
 
     name: str
     physics: Physics
     measured: tuple[str, ...]
     library: tuple[str, ...]
     period: float  # s
-    hold: int  # sample periods that an input lasts
+    hold: int  # sample periods for which an input is held
     swing: tuple[float, float]  # of the input
     noise: float
-    samples: int  # of a life
+    samples: int  # of a run
     field: Callable[[Array, float], Array]  # the truth
 
     def record(self, samples: int, seed: int) -> tuple[Array, Array]:
@@ -62,7 +62,7 @@ class Paced:
 
 
 def ideal_rows(clean: Array, noise: Array) -> Array:
-    """What is sampled exactly on time, from one period after the start on."""
+    """Rows sampled exactly on time, beginning one period after the start."""
     rows = clean[FINE::FINE].copy()
     rows[:, :1] += noise[1:]
     return np.asarray(rows, np.float32)
@@ -83,20 +83,20 @@ PLANTS = (
 
 
 def paced_chip(plant: Paced, samples: int = 4000) -> Chip:
-    """Fitted to a record of the plant, then worn: its terms are a quarter larger than what the board starts from.
+    """The fitted model of a record of the plant, with its coefficients scaled by UNWORN as the board's start.
 
-    A board holds a model that its windows do not contradict; here they do.
+    A board keeps a model until its windows contradict it; here they do.
     """
     rows = ideal_rows(*plant.record(samples, seed=1))
     ude = UDE(plant.physics, library=list(plant.library), measured=list(plant.measured), hidden=(4,), updates=50)
     chip = chip_of_model(ude.fit(rows[:, :1], t=plant.period, u=rows[:, 1:]))
     assert chip.start is not None
     start = replace(chip.start, coefficients=UNWORN * chip.start.coefficients)
-    return replace(chip, start=start, config=replace(chip.config, block=25))  # solves the library within seconds
+    return replace(chip, start=start, config=replace(chip.config, block=25))  # the library is solved within seconds
 
 
 def run_paced(plant: Paced, chip: Chip, elf: Path, samples: int, shift: int) -> tuple[Life, dict[str, Any]]:
-    """A life in true time, and the learner's state after ideal sampling."""
+    """A run in real time, and the learner's state after ideal sampling."""
     clean, noise = plant.record(samples, seed=2)
     ideal = native.NativeLearner(chip.config, chip.programs, "float32")
     assert chip.start is not None
@@ -106,7 +106,7 @@ def run_paced(plant: Paced, chip: Chip, elf: Path, samples: int, shift: int) -> 
 
 
 def apart(life: Life, ideal: dict[str, Any]) -> float:
-    """The largest difference of a coefficient from that of ideal sampling, in standard errors of the latter."""
+    """The largest difference between a coefficient and that of ideal sampling, in standard errors of the latter."""
     coefficients, errors = ideal["coefficients"], ideal["errors"]
     kept = np.flatnonzero(coefficients).tolist()
     if sorted(life.terms) != kept:
@@ -115,7 +115,7 @@ def apart(life: Life, ideal: dict[str, Any]) -> float:
 
 
 def changing_life(samples: int = 24_000) -> tuple[Chip, Array]:
-    """A pendulum at 1 kHz with a full reservoir, a jump of its damping, then sensors that turn noisy."""
+    """A pendulum at 1 kHz with a full reservoir, a step change in its damping, then noisier sensors."""
     plant = pendulum(damping_change=(9.0, 1.6))
     rows = plant.stream(noise=0.01, seed=1, seconds=samples / 1000.0)[1].astype(np.float32)
     worse = np.random.default_rng(0).standard_normal(rows.shape) * 0.08 * np.sqrt(np.mean(rows**2, axis=0))
@@ -126,7 +126,7 @@ def changing_life(samples: int = 24_000) -> tuple[Chip, Array]:
 
 
 def measure(moved: Moved) -> dict[str, Any]:
-    """Costs over whole lives with and without a network, and paced lives at every speed."""
+    """Costs over whole runs with and without a network, and runs in real time at every clock rate."""
     found: dict[str, Any] = {"life": {}, "paced": {}}
     total, done = 2 + len(PLANTS) * len(MIPS), 0
     chip, rows = changing_life()

@@ -1,4 +1,4 @@
-"""One life of a learner on the emulated board, and of the same learner on the host, as plain data."""
+"""One run of a learner on the emulated board, and of the same learner on the host, as plain data."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from tinyude.training.known import known_programs
 from tinyude.training.session import Session, read_model
 
 CORE = "cortex-m4"
-MOST_SECONDS = 3600.0  # a busy machine takes its time
-CALIBRATION = 10_000  # ticks of a stream, but at most a quarter of it
+MOST_SECONDS = 3600.0  # generous, for a busy machine
+CALIBRATION = 10_000  # samples of a stream, but at most a quarter of it
 
 
 def run_device(config: Config) -> Result:
@@ -43,7 +43,7 @@ def run_device(config: Config) -> Result:
     host.finish()
     session = Session(host, "native", chosen, terms, system.physics, 0.0, [])
     figures = board.figures
-    streamed = figures["learning_samples"] // chosen.train_every  # updates while the samples came
+    streamed = figures["learning_samples"] // chosen.train_every  # updates during sampling
     own = figures["learning_instructions"] - streamed * figures["update_instructions"]
     return {
         **_accuracy(system, config["seed"], session, board.state),
@@ -59,7 +59,7 @@ def run_device(config: Config) -> Result:
 
 
 def size_bytes(size: str) -> int:
-    """Bytes of a named size, by the stricter of the two meanings of k."""
+    """Bytes of a named size, with k = 1000."""
     return 1000 * int(size.removesuffix("k"))
 
 
@@ -86,7 +86,7 @@ def _accuracy(system: System, seed: int, session: Session, state: dict[str, Any]
 
 @cache
 def core_library() -> emulator.CoreLibrary:
-    """Compiled once a process, in a folder that goes with it."""
+    """Compiled once per process, in a folder that is removed with it."""
     _folders.append(tempfile.TemporaryDirectory())
     return emulator.compile_core(CORE, Path(_folders[-1].name))
 

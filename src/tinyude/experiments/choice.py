@@ -1,8 +1,8 @@
-"""Whether the model that refinement keeps predicts other motions as well as the best single way of fitting does.
+"""Whether the model that refinement keeps predicts other motions as well as the best single method.
 
-On plants that no candidate explains in full. Opponents: the known physics as given, the grey-box, the windows without
-refinement, the streaming learner. An error is the geometric mean of RMS error / standard deviation over free runs of
-motions that no fit has seen, each from its true start.
+On plants that no candidate explains in full. Compared with the known physics as given, the grey-box fit, the windows
+without refinement and the streaming learner. An error is the geometric mean of RMS error / standard deviation over free
+runs of motions that were not used for fitting, each from its true initial state.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 NAME = "choice"
 TITLE = "The model kept, where none explains the record in full"
 SEEDS = 3
-FIRST = 9000  # seed of the first record; no constant was set on these
-RAN_AWAY = 10.0  # error of a run that diverged, and the largest of any
+FIRST = 9000  # seed of the first record; no constant was tuned on these
+RAN_AWAY = 10.0  # error of a run that diverged, and upper limit of all
 OPPONENTS = ("known", "grey-box", "windows", "streaming")
 Array = NDArray[Any]
 Simulate = Callable[[Array, Array, Array], Array]
@@ -48,7 +48,7 @@ def units(quick: bool) -> list[Unit]:
 
 
 def run_plant(config: Config) -> Result:
-    """The error of the default over held-out motions, and that of each opponent."""
+    """The error of the default over held-out motions, and that of each other method."""
     plant = (TUNING if config["half"] == "tuning" else REPORTING)[config["plant"]]
     rng = np.random.default_rng([config["seed"], len(config["plant"])])
     training = [record(plant, motion, rng) for motion in plant.training]
@@ -73,14 +73,14 @@ def run_plant(config: Config) -> Result:
 
 
 def told(plant: Plant) -> Physics:
-    """What the user writes down."""
+    """The physics as the user states it."""
     states = plant.states[: len(plant.known)]
     parameters = {name: Parameter(guess, learn=True) for name, guess in plant.learned.items()}
     return Physics(states, plant.known, inputs=["u"], parameters=parameters)
 
 
 def record(plant: Plant, motion: Motion, rng: np.random.Generator) -> tuple[Array, Array, Array, Array]:
-    """Times, samples, input and true states of the user's, of one motion."""
+    """Times, samples, input and the user's states without noise, of one motion."""
     t = plant.period * np.arange(round(motion.seconds / plant.period) + 1)
     driven = motion.drive(t, rng)[:, None]
     dynamics, scale = known_dynamics(Physics(plant.states, plant.truth, inputs=["u"])), np.full(len(plant.states), 1e3)
@@ -98,14 +98,14 @@ def record(plant: Plant, motion: Motion, rng: np.random.Generator) -> tuple[Arra
 
 
 def _sensed(plant: Plant, states: Array, rng: np.random.Generator) -> Array:
-    """Noisy samples, in steps of a coarse sensor."""
+    """Noisy samples, quantised if the sensor is coarse."""
     columns = [plant.states.index(name) for name in plant.measured]
     samples = states[:, columns] + plant.noise * rng.standard_normal((len(states), len(columns)))
     return np.round(samples / plant.step) * plant.step if plant.step else samples
 
 
 def error(simulate: Simulate, plant: Plant, held_out: list[tuple[Array, Array, Array, Array]]) -> float:
-    """Geometric mean over motions of RMS error / standard deviation against the true states that are measured."""
+    """Geometric mean over motions of RMS error / standard deviation of the measured states, against the truth."""
     columns = [plant.states.index(name) for name in plant.measured]
     logs = []
     for t, _, u, states in held_out:
@@ -129,7 +129,7 @@ def summarise(outcomes: list[Outcome], quick: bool) -> Summary:
     for half, names in (("tuning", TUNING), ("reporting", REPORTING)):
         for name in names:
             found = [r for c, r in outcomes if (c["half"], c["plant"]) == (half, name)]
-            if not found:  # of a quick run
+            if not found:  # in a quick run
                 continue
             row = {key: _mean([r[key] for r in found]) for key in ("default", *OPPONENTS)}
             best = _mean([min(r[key] for key in OPPONENTS) for r in found])

@@ -1,8 +1,8 @@
-"""Plants that no candidate can explain in full: beside what the user left out, something acts that he does not see.
+"""Plants that no candidate can explain in full: besides missing terms they have states that the user does not model.
 
-An actuator lags, friction has a memory, a wall stores heat. Each is recorded in one kind of motion, some under a
-controller, and asked to predict others. The rule of choice was set on records of `TUNING` and on measured ones, tried
-once on `REPORTING`, and then networks were placed last: neither half is blind.
+An actuator lags, friction has memory, a wall stores heat. Each is recorded in one kind of motion, some under a
+controller, and other motions are to be predicted. The selection rule was tuned on records of `TUNING` and on measured
+ones and tried once on `REPORTING`; then networks were ranked last, so neither half is blind.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Control = Callable[[float, Array, float], float]  # reference, samples so far, p
 
 @dataclass(frozen=True)
 class Motion:
-    """From a start, so many seconds long, under an input; `drive` is the reference where there is a controller."""
+    """Initial state, duration in seconds and input of a motion; with a controller, `drive` is its reference."""
 
     start: tuple[float, ...]
     seconds: float
@@ -31,23 +31,23 @@ class Motion:
 
 @dataclass(frozen=True)
 class Plant:
-    """A plant as it is, and as a user describes it.
+    """A plant, and the physics that a user states for it.
 
     Attributes
     ----------
     states : tuple of str
-        Those of the user first, then what he does not know of.
+        Those of the user first, then those that the user does not model.
     truth, known : tuple of str
-        Right-hand sides; of the user's states alone in `known`.
+        Right-hand sides; `known` has the user's states only.
     learned : dict
-        First guesses of parameters to learn.
+        Initial guesses of learned parameters.
     measured : tuple of str
     period : float
     noise : float
-        Standard deviation, in the units of the signal.
+        Standard deviation in the signal's units.
     training, held_out : tuple of Motion
     step : float
-        Of a coarse sensor; 0 without.
+        Quantisation step of a coarse sensor; 0 for none.
     """
 
     states: tuple[str, ...]
@@ -72,7 +72,7 @@ def constant(level: float) -> Drive:
 
 
 def waves(hertz: float, size: float, offset: float = 0.0) -> Drive:
-    """A sum of twelve sines up to so many Hz."""
+    """A sum of twelve sines up to a given frequency in Hz."""
 
     def drive(t: Array, rng: np.random.Generator) -> Array:
         rates = 2.0 * np.pi * rng.uniform(0.05 * hertz, hertz, 12)
@@ -82,7 +82,7 @@ def waves(hertz: float, size: float, offset: float = 0.0) -> Drive:
 
 
 def levels(seconds: float, low: float, high: float) -> Drive:
-    """Random levels, each held so long."""
+    """Random levels, each held for a given time."""
 
     def drive(t: Array, rng: np.random.Generator) -> Array:
         return rng.uniform(low, high, int(t[-1] / seconds) + 1)[(t / seconds).astype(int)]
@@ -95,7 +95,7 @@ def square(seconds: float, size: float, offset: float = 0.0) -> Drive:
 
 
 def towards(stiffness: float, damping: float) -> Control:
-    """A controller of position, its rate by the difference of two samples."""
+    """A position controller that takes the rate from the difference of two samples."""
 
     def control(reference: float, samples: Array, period: float) -> float:
         rate = (samples[-1, 0] - samples[-2, 0]) / period if len(samples) > 1 else 0.0
@@ -105,7 +105,7 @@ def towards(stiffness: float, damping: float) -> Control:
 
 
 def pumped(gain: float, inertia: float, weight: float, most: float) -> Control:
-    """A swing-up: torque with the sign of the speed until the energy is that of the upright rest."""
+    """A swing-up: torque with the sign of the speed until the energy is that of upright rest."""
 
     def control(reference: float, samples: Array, period: float) -> float:
         rate = (samples[-1, 0] - samples[-3, 0]) / (2.0 * period) if len(samples) > 2 else 0.5

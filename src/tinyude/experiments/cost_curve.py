@@ -20,7 +20,7 @@ STEPS, REPEATS, SAMPLES = 20, 30, 600
 
 
 def cost_curve() -> dict[str, Any]:
-    """Microseconds of a first-order update (batch 64) by width and by states, and exponents of the fitted powers."""
+    """Microseconds per first-order update (batch 64) by width and by states, and the exponents of fitted power laws."""
     widths = {str(width): update_microseconds(2, width) for width in WIDTHS}
     states = {str(count): update_microseconds(count, 16) for count in STATES}
     return {
@@ -32,7 +32,7 @@ def cost_curve() -> dict[str, Any]:
 
 
 def update_microseconds(states: int, width: int) -> float:
-    """The quickest of several short stretches: what the update takes when nothing disturbs it."""
+    """The shortest of several short timings, which interruptions affect least."""
     names = [f"x{i}" for i in range(states)]
     physics = Physics(names, [f"-{i + 1}*{name}" for i, name in enumerate(names)])
     config = board_config(
@@ -51,7 +51,7 @@ def update_microseconds(states: int, width: int) -> float:
 
 
 def plot_cost_curve(curve: dict[str, Any], path: Path) -> None:
-    """Both curves with their fitted powers, as SVG, PNG or what else the file's name asks for."""
+    """Both curves with their fitted power laws; the file's suffix selects the format (SVG, PNG, ...)."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8.0, 3.2), layout="constrained")
@@ -66,5 +66,5 @@ def plot_cost_curve(curve: dict[str, Any], path: Path) -> None:
 
 
 def exponent(times: dict[str, float]) -> float:
-    """Slope of the least-squares line through the logarithms."""
+    """Slope of a least-squares line in log-log coordinates."""
     return float(np.polyfit(np.log([float(size) for size in times]), np.log(list(times.values())), 1)[0])

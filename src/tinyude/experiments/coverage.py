@@ -1,4 +1,4 @@
-"""How often 90 % intervals hold the truth: parameters, terms and residual of pendulums drawn at random."""
+"""Coverage of 90 % intervals: parameters, terms and residual of randomly drawn pendulums."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ SETUPS: dict[str, dict[str, Any]] = {
     },
 }  # fmt: skip
 PLANTS, SECONDS, NOISE = 120, 20.0, 0.01
-FIRST = 7000  # seed of the first plant; no constant was set on these
-VISITED = 200  # states at which the residual's interval is looked at
+FIRST = 7000  # seed of the first plant; no constant was tuned on these
+VISITED = 200  # states at which the residual's interval is evaluated
 WANTED = (0.85, 0.95)
 
 
@@ -38,14 +38,14 @@ def units(quick: bool) -> list[Unit]:
 
 
 def run_plant(config: Config) -> Result:
-    """Which intervals of one plant hold the truth: 0 or 1 for a number, a share for the residual."""
+    """Which intervals of one plant contain the truth: 0 or 1 for a number, a share for the residual."""
     setup, seed = SETUPS[config["setup"]], config["seed"]
     rng = np.random.default_rng(seed)
     gravity, damping = float(rng.uniform(6.0, 14.0)), float(rng.uniform(0.2, 0.8))
     wave = float(setup.get("wave", 0.0))
 
     def friction(theta: Any, omega: Any) -> Any:
-        return -damping * omega - wave * np.exp(-2.0 * (theta - 0.3) ** 2)  # a bump that no offered term has
+        return -damping * omega - wave * np.exp(-2.0 * (theta - 0.3) ** 2)  # a bump that no library term has
 
     plant = pendulum("A", friction, gravity=gravity)
     t, Y = plant.stream(noise=NOISE, seed=seed, seconds=SECONDS)

@@ -1,6 +1,6 @@
-"""Cycles and energy of an update on a Cortex-M4F, estimated: instructions run under emulation times Arm's table.
+"""Estimated cycles and energy of an update on a Cortex-M4F: instructions run under emulation times Arm's cycle table.
 
-An estimate and no measurement: an emulator knows neither stalls of the pipeline nor wait states of the flash.
+An estimate, not a measurement: an emulator models neither pipeline stalls nor flash wait states.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tinyude.training.known import known_programs
 SECONDS = 6.0  # of a stream, enough for a batch of windows
 MEASURED_UPDATES = 16  # of firmware/main.c, after its report
 TAKEN, NOT_TAKEN = 3, 1  # branches: Arm says 1 and 1 + 1 to 3
-# Arm's Cortex-M4 Technical Reference Manual, tables 3-1 and 7-1; the first that fits. All else takes one cycle.
+# Arm's Cortex-M4 Technical Reference Manual, tables 3-1 and 7-1; the first match counts. All others take one cycle.
 CYCLES = (
     (r"vdiv|vsqrt", 14),
     (r"vf?n?m(la|ls|a|s)\b", 3),
@@ -30,7 +30,7 @@ CYCLES = (
     (r"ldrd|strd", 3),
     (r"v?ldr|v?str", 2),
 )
-MICROAMPERE_A_MEGAHERTZ, VOLT = 100.0, 3.3  # an STM32F411 in run mode, peripherals off, by its data sheet
+MICROAMPERE_A_MEGAHERTZ, VOLT = 100.0, 3.3  # STM32F411 data sheet: run mode, peripherals off
 MICROJOULE_A_CYCLE = MICROAMPERE_A_MEGAHERTZ * VOLT * 1e-6
 
 _INSTRUCTION = re.compile(r"^0x([0-9a-f]+):  ([0-9a-f]{4}(?: [0-9a-f]{4})?) +(\S+) *(.*)$")
@@ -39,14 +39,14 @@ _EXECUTED = re.compile(r"^Trace \d+: \S+ \[[0-9a-f]+/([0-9a-f]+)/\S+\] ?(\S*)")
 
 @dataclass
 class Stretch:
-    """Instructions that run one after the other, and the address after the last."""
+    """A block of consecutive instructions, and the address after the last."""
 
     instructions: list[str]
     end: int
 
 
 def run_cycles(config: Config) -> Result:
-    """What an update of a preset costs, by instruction."""
+    """The cost of an update of a preset, by instruction."""
     plant = pendulum()
     _, samples = plant.stream(noise=0.01, seconds=SECONDS)
     chosen = board_config(
@@ -69,7 +69,7 @@ def run_cycles(config: Config) -> Result:
 
 
 def read_trace(path: Path) -> tuple[dict[int, Stretch], list[int]]:
-    """Stretches of code by address, and those that the measured updates ran through, in order."""
+    """Code blocks by address, and those that the measured updates ran through, in order."""
     code: dict[int, Stretch] = {}
     executed: list[int] = []
     inside, start = False, 0
@@ -85,7 +85,7 @@ def read_trace(path: Path) -> tuple[dict[int, Stretch], list[int]]:
                 code[start].instructions.append(f"{found[3]} {found[4]}".strip())
                 code[start].end = address + len(found[2].replace(" ", "")) // 2
             elif found := _EXECUTED.match(line):
-                if found[2] == "tu_learner_step" and not inside:  # more than once: the last time counts
+                if found[2] == "tu_learner_step" and not inside:  # may occur more than once; the last one counts
                     executed.clear()
                     inside = True
                 elif found[2] in ("report_state", "board_print_count"):
@@ -96,7 +96,7 @@ def read_trace(path: Path) -> tuple[dict[int, Stretch], list[int]]:
 
 
 def count(code: dict[int, Stretch], executed: list[int]) -> tuple[Counter[str], int]:
-    """How often each kind of instruction ran, and the cycles of all."""
+    """How often each kind of instruction ran, and the total number of cycles."""
     kinds: Counter[str] = Counter()
     cycles = 0
     for address, times in Counter(executed).items():
@@ -115,7 +115,7 @@ def is_branch(instruction: str) -> bool:
 
 
 def cycles_of(instruction: str) -> int:
-    """Of an instruction by itself; branches are counted by where they lead."""
+    """Cycles of a single instruction; branches are counted by whether they are taken."""
     if is_branch(instruction):
         return 0
     name, _, operands = instruction.partition(" ")

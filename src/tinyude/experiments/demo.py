@@ -1,4 +1,4 @@
-"""The demonstration: a pendulum whose damping nobody wrote down, learned from one noisy minute."""
+"""The demonstration: a pendulum whose model lacks damping, which is learned from one noisy minute."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from tinyude.report.sentences import kilobytes
 from tinyude.systems import pendulum
 
 UNITS = {"theta": "rad", "omega": "rad/s"}
-FRESH_START = (-0.9, 2.2)  # of the free run: a motion that is not in the record
+FRESH_START = (-0.9, 2.2)  # start of the free run, a motion that is not in the record
 RUN_SECONDS = 8.0
 RUN_STRIDE = 10  # samples
 
 
 @dataclass(frozen=True)
 class Demo:
-    """A fitted model, how it did against the truth, and the data of its report page."""
+    """A fitted model, its comparison with the truth, and the data of its report page."""
 
     ude: UDE
     results: dict[str, Any]
@@ -53,7 +53,7 @@ class Demo:
 def run_demo(
     *, noise: float = 0.01, seed: int = 0, preset: str = "default", progress: Callable[[int, int], None] | None = None
 ) -> Demo:
-    """Fit the pendulum of case A, whose physics lacks the damping, and judge the result against the truth."""
+    """Fit the pendulum of case A, whose physics lacks the damping, and compare the result with the truth."""
     system = pendulum("A")
     t, Y = system.stream(noise=noise, seed=seed)
     ude = UDE(system.physics, preset=preset, random_state=seed).fit(Y, t=t, progress=progress)

@@ -1,7 +1,7 @@
 """The learner on a board: every noise level, both plants, small memories (paper, on-device validation at one point).
 
-The board is an emulated Cortex-M4F that gets its samples one by one at 1 kHz, trains at 25 Hz while they come and makes
-the updates that are left at the end. Counts are instructions under emulation.
+The board is an emulated Cortex-M4F that receives samples one by one at 1 kHz, trains at 25 Hz meanwhile and makes the
+remaining updates at the end. Counts are instructions under emulation.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ TITLE = "The learner on a board"
 SYSTEMS = ("pendulum", "double pendulum")
 PRESETS = ("paper-v2", "default")
 RESERVOIRS = (2048, 512, 128)
-NOISE = 0.01  # of the comparison of sizes, and of the paper's one run
-TRAINING_RATE, CLOCK = 25.0, 100e6  # updates a second; Hz of the STM32F411 whose current is taken
+NOISE = 0.01  # in the comparison of sizes, and in the paper's only run
+TRAINING_RATE, CLOCK = 25.0, 100e6  # updates per second; Hz of the STM32F411 of the energy estimate
 SEEDS, UPDATES = (0, 1, 2), 8000
 QUICK_NOISES, QUICK_SECONDS, QUICK_UPDATES = (0.01, 0.05), 20.0, 2000
 PAPER: dict[str, Any] = {
@@ -79,7 +79,7 @@ def device_unit(
     quick: bool, *, system: str = "pendulum", preset: str = "default", noise: float = NOISE, reservoir: int = 2048,
     size: str | None = None, library: bool = True, seed: int = 0,
 ) -> Unit:  # fmt: skip
-    """One life of a learner on the board; `library` is that of the default preset."""
+    """One run of a learner on the board; `library` is that of the default preset."""
     config = {
         "system": system, "preset": preset, "noise": noise, "seed": seed, "size": size, "library": library,
         "reservoir": None if size else reservoir, "seconds": QUICK_SECONDS if quick else None,
@@ -113,7 +113,7 @@ def summarise(outcomes: list[Outcome], quick: bool) -> Summary:
 
 
 def _entry(results: list[Result]) -> dict[str, Any]:
-    """What the seeds of one row have in common."""
+    """One row, over its seeds."""
     hosts = [result["host"] for result in results]
     means = ("rejected", "update", "sample")
     return {
@@ -127,7 +127,7 @@ def _entry(results: list[Result]) -> dict[str, Any]:
 
 
 def _sizes(outcomes: list[Outcome]) -> dict[str, dict[str, Any]]:
-    """Learners by their memory, all at the noise of the paper's one run."""
+    """Learners by memory, all at the noise level of the paper's only run."""
     found = {}
     for system in SYSTEMS:
         for preset in PRESETS:
@@ -142,7 +142,7 @@ def _sizes(outcomes: list[Outcome]) -> dict[str, dict[str, Any]]:
 
 
 def _estimate(traced: Result) -> dict[str, Any]:
-    """An update in cycles, and what that means at a clock and a current."""
+    """Cycles of an update, and its time and energy at a given clock and current."""
     microjoule = traced["cycles"] * MICROJOULE_A_CYCLE
     return {
         **traced,
@@ -164,7 +164,7 @@ def _notes(summary: Summary) -> list[str]:
         f"{number(default['error']['mean'])}, damping {number(default['damping']['mean'], 4)}.",
         _against_host(summary),
         f"An update of v2 takes {v2['update']:,.0f} instructions under emulation and a sample {v2['sample']:,.0f} "
-        f"beside its updates; the default {default['update']:,.0f} and {default['sample']:,.0f}.",
+        f"without its updates; the default takes {default['update']:,.0f} and {default['sample']:,.0f}.",
         f"Estimated, not measured: Arm's cycle table times the instructions run gives {estimate['cycles']:,.0f} cycles "
         f"an update of v2, {estimate['milliseconds']:.1f} ms at {CLOCK / 1e6:g} MHz and "
         f"{estimate['microjoule']:.0f} uJ at {MICROAMPERE_A_MEGAHERTZ:g} uA/MHz and {VOLT:g} V (an STM32F411 by its "
@@ -174,7 +174,7 @@ def _notes(summary: Summary) -> list[str]:
     for size in SMALL:
         entry, alone = (summary["sizes"][f"pendulum, size {size}{words}"] for words in ("", ", network alone"))
         notes.append(
-            f"In {size_bytes(size):,} B, which the linker enforced: {entry['ram']:,} B of RAM all told (the paper's "
+            f"In {size_bytes(size):,} B, which the linker enforced: {entry['ram']:,} B of RAM in total (the paper's "
             f"arrays alone 61.3 kB), error {number(entry['error']['mean'])} at 1 % noise, and "
             f"{number(alone['error']['mean'])} by its network without a library (the paper's simulation 0.0022)."
         )
@@ -182,7 +182,7 @@ def _notes(summary: Summary) -> list[str]:
 
 
 def _against_host(summary: Summary) -> str:
-    """How far float32 on the board lies from float64 on the host; without noise, rounding may be all the error."""
+    """The error of float32 on the board over that of float64 on the host; without noise, it may be rounding alone."""
     ratios = [
         board / host
         for entries in summary["levels"].values()
@@ -225,7 +225,7 @@ def _figure(summary: Summary) -> Figure:
 
 
 def _draw_memory(axes: Axes, summary: Summary) -> None:
-    """RAM of the single pendulum's learners, with what they reach."""
+    """RAM of the single pendulum's learners, with their errors."""
     sizes = {name: entry for name, entry in summary["sizes"].items() if name.startswith("pendulum, ")}
     names = [f"paper, error {PAPER['error']:.2g}"]
     for name, entry in sizes.items():

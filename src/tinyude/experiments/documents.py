@@ -1,7 +1,7 @@
-"""Generated blocks of Markdown documents: figures that a command writes and nobody types.
+"""Generated blocks of Markdown documents, whose figures a command writes.
 
-A block stands between `<!-- begin: NAME -->` and `<!-- end: NAME -->`, each on a line of its own. The name is that of
-an experiment's table (`device#0`: the first of `tinyude reproduce device`) or of the example that prints it.
+A block lies between `<!-- begin: NAME -->` and `<!-- end: NAME -->`, each on a line of its own. NAME is an experiment's
+table (`device#0`: the first table of `tinyude reproduce device`), a benchmark or the example that prints it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def read_blocks(document: Path) -> dict[str, str]:
 
 
 def fill_blocks(document: Path, texts: Mapping[str, str]) -> list[str]:
-    """Replace the blocks that are named in `texts`; the names replaced. All else in the document stays as it is."""
+    """Replace the blocks that are named in `texts` and return their names; the rest of the document is not changed."""
     before = document.read_text(encoding="utf-8")
     filled: list[str] = []
 
@@ -40,12 +40,12 @@ def fill_blocks(document: Path, texts: Mapping[str, str]) -> list[str]:
 
 
 def fill_block(document: Path, name: str, text: str) -> None:
-    """Replace one block, which must be there."""
+    """Replace one block, which must exist."""
     if name not in fill_blocks(document, {name: text}):
         raise TinyUDEError(f"{document} has no block <!-- begin: {name} --> ... <!-- end: {name} -->; add it.")
 
 
 def table_header(markdown: str) -> list[str]:
-    """The column titles of the first table in a text: the form that a test compares with what the command writes."""
+    """The column titles of the first table in a text."""
     first = next((line for line in markdown.splitlines() if line.startswith("|")), "")
     return [cell.strip() for cell in re.split(r"(?<!\\)\|", first)[1:-1]]

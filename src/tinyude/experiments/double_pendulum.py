@@ -29,7 +29,7 @@ METHODS: dict[str, dict[str, Any]] = {
 
 
 def units(quick: bool) -> list[Unit]:
-    """Eight seeds of each jet method (the paper: four), and the paper's three of the solver."""
+    """Eight seeds of each jet method (the paper has four), and the paper's three seeds of the solver."""
     jets = [jet_unit(m, NOISE, s, "double pendulum") for m in METHODS if m != "k40" for s in range(2 if quick else 8)]
     return jets + [solver_unit(NOISE, s, quick, system="double pendulum") for s in range(1 if quick else 3)]
 

@@ -1,4 +1,4 @@
-"""How the experiments' pictures look: one colour and mark a method, everywhere the same."""
+"""Style of the experiments' figures: each method has the same colour and marker everywhere."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from matplotlib.figure import Figure
 from tinyude.experiments.experiment import percent
 from tinyude.report.figures import BLUE, GREEN, GREY, INK, ORANGE, WIDTH, styled
 
-SKY, PINK, YELLOW, PURPLE = "#56B4E9", "#CC79A7", "#E69F00", "#7b61a8"  # with the report's colours, Okabe and Ito's set
-SMALLEST = 1e-17  # error of a gradient that is drawn
+SKY, PINK, YELLOW, PURPLE = "#56B4E9", "#CC79A7", "#E69F00", "#7b61a8"  # with the report's, Okabe and Ito's palette
+SMALLEST = 1e-17  # smallest error of a gradient that is drawn
 CAPTION_WIDTH = 150  # characters
 
 LOOKS = {  # label, colour, marker
@@ -34,7 +34,7 @@ LOOKS = {  # label, colour, marker
 def panels(
     columns: int, height: float, summary: Mapping[str, Any], text: str, rows: int = 1
 ) -> tuple[Figure, list[Axes]]:
-    """Panels in a row (or several), and below them a caption with the seeds and what a quick run left out."""
+    """Panels in one or more rows, above a caption with the seeds and, of a quick run, its restrictions."""
     figure = Figure(figsize=(WIDTH, height), layout="constrained")
     axes = list(figure.subplots(rows, columns, squeeze=False).flat)
     figure.supxlabel(fill(_caption(summary, text), CAPTION_WIDTH), x=0.005, ha="left", fontsize=8.0, color="#5f6670")
@@ -48,7 +48,7 @@ def _caption(summary: Mapping[str, Any], text: str) -> str:
 
 
 def curve(axes: Axes, look: str, x: Sequence[float], entries: Sequence[Mapping[str, Any]]) -> None:
-    """Means over seeds joined by a line, single seeds as small dots."""
+    """Means over seeds connected by a line, single seeds as small dots."""
     name, colour, marker = LOOKS[look]
     means = [np.nan if entry["mean"] is None else entry["mean"] for entry in entries]
     axes.plot(x, means, color=colour, marker=marker, markersize=5.5, label=name)
@@ -64,14 +64,14 @@ def paper_marks(axes: Axes, look: str, x: Sequence[float], values: Sequence[floa
 
 
 def noise_ticks(axes: Axes, levels: Sequence[float]) -> list[float]:
-    """An even axis of noise levels (0 has no place on a logarithmic one); their positions."""
+    """An axis with evenly spaced noise levels (a logarithmic one has no 0); their positions."""
     axes.set_xticks(range(len(levels)), [percent(level) for level in levels])
     axes.set_xlabel("sensor noise (share of each channel's RMS)")
     return [float(i) for i in range(len(levels))]
 
 
 def bars(axes: Axes, names: Sequence[str], values: Sequence[float | None], colours: Sequence[str] | str) -> None:
-    """Horizontal bars, first on top, with their values written at the end."""
+    """Horizontal bars, the first on top, labelled with their values."""
     drawn = [np.nan if value is None else value for value in values]
     axes.barh(range(len(names)), drawn, color=colours, height=0.62)
     axes.set_yticks(range(len(names)), names)
@@ -85,7 +85,7 @@ def bars(axes: Axes, names: Sequence[str], values: Sequence[float | None], colou
 
 @styled
 def gradient_checks(summary: Mapping[str, Any]) -> Figure:
-    """The relative error of each check of a gradient against complex step."""
+    """The relative error of each gradient check against the complex step."""
     names = [row["name"] for row in summary["rows"]]
     figure, (axes,) = panels(1, 0.9 + 0.21 * len(names), summary, "Every parameter by complex step.")
     errors = [max(row["relative_error"], SMALLEST) for row in summary["rows"]]

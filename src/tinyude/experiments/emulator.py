@@ -1,7 +1,7 @@
 """Emulated boards: the C core and a plant's generated physics as firmware, run under QEMU.
 
-What comes back is what `NativeLearner.state()` shows on the host, and how many instructions it took: an emulator
-counts instructions, never cycles.
+A run returns the same arrays as `NativeLearner.state()` on the host, and instruction counts: an emulator counts
+instructions, not cycles.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ __all__ = [
     "symbols",
 ]  # fmt: skip
 
-ROOT = Path(__file__).parents[3]  # of a source tree: an installed package has no firmware
+ROOT = Path(__file__).parents[3]  # in a source tree only: an installed package has no firmware
 STACK_BYTES = 4096
 _COUNTED = ("_instructions", "_push", "_slice")  # figures that come from the instruction counter
 
 
 @dataclass(frozen=True)
 class CoreLibrary:
-    """The C core compiled for a board; many firmwares can be linked with it."""
+    """The C core compiled for a board; several firmware images can be linked with it."""
 
     core: str
     archive: Path
@@ -62,7 +62,7 @@ class CoreLibrary:
 
 @dataclass(frozen=True)
 class Firmware:
-    """A linked image and what the linker says of it."""
+    """A linked image and the sizes that the linker reports."""
 
     elf: Path
     core: str
@@ -73,14 +73,14 @@ class Firmware:
 
 @dataclass(frozen=True)
 class BoardRun:
-    """What a run of a firmware left behind; `figures` holds bytes and, where the board has them, instruction counts."""
+    """Result of a firmware run; `figures` holds bytes and, if the board provides them, instruction counts."""
 
     state: dict[str, Any]  # as NativeLearner.state()
     figures: dict[str, int]
 
 
 def missing(core: str = "cortex-m4") -> list[str]:
-    """What a run on that board needs and does not find here."""
+    """Requirements of that board that are not installed here."""
     found = missing_tools(core) + missing_emulator(core)
     if not (ROOT / "firmware" / "main.c").is_file():
         found.append("firmware/ and core/ of a source tree")
@@ -92,7 +92,7 @@ def available(core: str = "cortex-m4") -> bool:
 
 
 def compile_core(core: str, folder: Path, optimise: str = "-O3", hot: str | None = None) -> CoreLibrary:
-    """The core as a library for one of BOARDS, in the folder given; `hot` optimises the files of HOT otherwise."""
+    """Compile the core as a library for one of BOARDS; `hot` replaces the optimisation option for the files of HOT."""
     if lacking := missing(core):
         raise TinyUDEError(f"An emulated {core} needs {', '.join(lacking)}; run tools/install_emulators.sh.")
     folder = folder.resolve()  # tools run inside it
@@ -116,7 +116,7 @@ def build_firmware(
     ram_bytes: int | None = None,
     stack_bytes: int = STACK_BYTES,
 ) -> Firmware:
-    """Firmware that learns with this configuration; refused by the linker when it needs more than ram_bytes."""
+    """Firmware that learns with this configuration; linking fails if it needs more than ram_bytes."""
     folder = folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "plant.c").write_text(c_source(programs, "plant", config=config))
@@ -131,20 +131,20 @@ def build_firmware(
 
 
 def firmware_sources(core: str) -> list[Path]:
-    """The board's program: what all processors share, then what its kind brings."""
+    """The sources of a board's program: those of all processors, then those of its kind."""
     root = ROOT / "firmware"
     return [path for folder in (".", *board(core).toolchain.folders) for path in sorted((root / folder).glob("*.c"))]
 
 
 def includes() -> list[str | Path]:
-    """Where the headers of core and firmware are, as options of a compiler."""
+    """Compiler options for the include folders of core and firmware."""
     core = [ROOT / "core" / folder for folder in ("include", "src", "src/numeric")]
     firmware = [ROOT / "firmware", ROOT / "firmware" / "semihosting"]
     return [part for folder in (*core, *firmware) for part in ("-I", folder)]
 
 
 def symbols(firmware: Firmware) -> set[str]:
-    """Every name in a linked image."""
+    """All symbols in a linked image."""
     listing = call([f"{board(firmware.core).toolchain.prefix}nm", firmware.elf], firmware.elf.parent)
     return {line.split()[-1] for line in listing.splitlines()}
 
@@ -152,7 +152,7 @@ def symbols(firmware: Firmware) -> set[str]:
 def run(firmware: Firmware, rows: ArrayLike, seconds: float = 300.0, options: Sequence[str] = ()) -> BoardRun:
     """Push the rows (samples, channels + inputs) one by one on the emulated board, finish, and read the learner.
 
-    Further options are QEMU's.
+    Further options are passed to QEMU.
     """
     folder, chosen = firmware.elf.parent, board(firmware.core)
     np.ascontiguousarray(rows, np.float32).tofile(folder / "stream.bin")
@@ -179,7 +179,7 @@ def _arrays(config: Config, folder: Path) -> dict[str, NDArray[Any]]:
 
 
 def _printed(text: str) -> dict[str, int | float]:
-    """Lines "name 12", and "name 0x3f800000" for a real."""
+    """Parse lines "name 12", or "name 0x3f800000" for a float."""
     values = dict(line.split() for line in text.splitlines())
     return {name: _real(value) if value.startswith("0x") else int(value) for name, value in values.items()}
 

@@ -1,4 +1,4 @@
-"""Error of the derivative targets by time scale and noise, and the scale the rules choose (paper, appendix figure)."""
+"""Error of derivative targets by time scale and noise, and the scale that the rules choose (paper, appendix figure)."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def run_curves(config: Config) -> Result:
 
 
 def _between_kicks(window: Window, clean: Array) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-    """Centres of the windows that no kick lies in, and which of all windows these are."""
+    """Centres of the windows without a kick, and a mask that selects them among all windows."""
     at = centres(window, clean, STRIDE)
     kicks = make_system("pendulum").jump_times() * make_system("pendulum").rate
     good = np.min(np.abs(at[:, None] - kicks[None, :]), axis=1) > window.reach + 1
@@ -87,11 +87,12 @@ def summarise(outcomes: list[Outcome], quick: bool) -> Summary:
             + f". The best spacings within the range tried ({SPACINGS[0]} to {SPACINGS[-1]}) are "
             + ", ".join(str(r["best_spacing"]) for r in rows)
             + ".",
-            f"Dense windows with the known physics passed through are {number(min(gain), 2)} to "
+            f"Dense windows corrected by the known physics are {number(min(gain), 2)} to "
             f"{number(max(gain), 2)} times more accurate at their best (half widths up to {HALVES[-1]} ms). The "
             "default chose "
             + ", ".join(str(r["chosen_half"]) for r in rows)
-            + " ms: a single target would be better from a longer window, but longer windows are fewer and more alike.",
+            + " ms: a single target would be better from a longer window, but longer windows are fewer and more "
+            "correlated.",
         ],
     }
 

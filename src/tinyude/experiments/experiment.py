@@ -1,4 +1,4 @@
-"""What an experiment is: units of work, then numbers, then pictures and tables made from the numbers alone."""
+"""An experiment: units of work, their summary as numbers, and figures and tables made from the numbers alone."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ Summary = dict[str, Any]
 
 @dataclass(frozen=True)
 class Unit:
-    """A piece of work that is done once and kept: a module's function and its plain-data argument.
+    """A piece of work that is done once and cached: a module's function and its plain-data argument.
 
-    Experiments that ask for the same unit share its result. `cost` is a guess in seconds, for the progress bar.
-    `through` names the modules that do its work where that is not the whole package: a slow solver's result outlives
-    a change of the learner.
+    Experiments with the same unit share its result. `cost` is an estimate in seconds, for the progress bar.
+    `through` names the modules that the result depends on, if not the whole package: a slow solver's result stays valid
+    when the learner changes.
     """
 
     run: Callable[[Config], Result]
@@ -45,7 +45,7 @@ class Table:
 
 
 class Experiment(Protocol):
-    """A module of this package. `summarise` answers plain data with at least `notes`, a list of sentences."""
+    """A module of this package. `summarise` returns plain data with at least `notes`, a list of sentences."""
 
     NAME: str
     TITLE: str
@@ -57,7 +57,7 @@ class Experiment(Protocol):
 
 
 def plain(value: Any) -> Any:
-    """The value as JSON has it: lists, text keys, and None for a number that is not finite."""
+    """The value in JSON types: lists, string keys, and None for a number that is not finite."""
     if isinstance(value, dict):
         return {str(key): plain(entry) for key, entry in value.items()}
     if isinstance(value, np.ndarray | list | tuple):
@@ -72,7 +72,7 @@ def plain(value: Any) -> Any:
 
 
 def select(outcomes: list[Outcome], **wanted: Any) -> list[Result]:
-    """Results of the units whose configuration, or settings within it, hold the wanted values (None: not set)."""
+    """Results of the units whose configuration, or its settings, have the given values (None: not set)."""
     return [
         result
         for config, result in outcomes
@@ -81,7 +81,7 @@ def select(outcomes: list[Outcome], **wanted: Any) -> list[Result]:
 
 
 def stats(results: list[Result], key: str = "error") -> dict[str, Any]:
-    """Mean, sample standard deviation and single values over seeds; fits that failed are counted, not averaged."""
+    """Mean, sample standard deviation and single values over seeds; failed fits are counted, not averaged."""
     values = [result[key] for result in results if result.get(key) is not None]
     return {
         "mean": float(np.mean(values)) if values else None,
@@ -92,7 +92,7 @@ def stats(results: list[Result], key: str = "error") -> dict[str, Any]:
 
 
 def damping_stats(results: list[Result]) -> dict[str, Any]:
-    """The same of the first joint's damping."""
+    """The same for the first joint's damping."""
     return stats([{"damping": result["damping"][0] if "damping" in result else None} for result in results], "damping")
 
 
@@ -124,7 +124,7 @@ def geometric_mean(values: list[float | None]) -> float | None:
 
 
 def against_paper(what: str, ours: float | None, paper: float, within: float = 1.3) -> str:
-    """A sentence: does our figure agree with the paper's?"""
+    """A sentence that compares our figure with the paper's."""
     factor = ratio(ours, paper)
     if factor is None:
         return f"{what}: no figure here; the paper has {number(paper)}."

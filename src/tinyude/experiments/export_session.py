@@ -1,4 +1,4 @@
-"""The commands of docs/export.md as they run: a DC motor from its log to a board, each output a generated block."""
+"""Runs the commands of docs/export.md, a DC motor from its log to a board; each output is a generated block."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ SESSIONS = {
 
 
 def sessions() -> dict[str, str]:
-    """What the commands print, by block."""
+    """Output of the commands, by block."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         (folder / "motor.toml").write_text(MOTOR)
@@ -58,7 +58,7 @@ def sessions() -> dict[str, str]:
 
 
 def motor_log(seed: int = 0) -> pl.DataFrame:
-    """A motor under steps of voltage, with viscous and dry friction that its model leaves out."""
+    """A motor under voltage steps, with viscous and dry friction that its model lacks."""
     rng = np.random.default_rng(seed)
     rows, x, volt, parts = [], np.zeros(2), 0.0, 4
     for index in range(round(SECONDS / PERIOD)):
@@ -80,12 +80,12 @@ def _field(x: np.ndarray, volt: float) -> np.ndarray:
 
 
 def _said(line: str, folder: Path) -> str:
-    """The line behind a prompt, and what it prints."""
+    """The line after a prompt, and its output."""
     program, *arguments = line.split()
     command = [sys.executable, "-m", "tinyude", *arguments] if program == "tinyude" else [program, *arguments]
     environment = {**os.environ, "COLUMNS": "120", "NO_COLOR": "1"}
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=environment)
     if done.returncode not in (0, 1, 3):
         raise TinyUDEError(f"{line!r} failed: {done.stderr.strip()[-500:]}; install what it needs.")
-    printed = [] if arguments[0] == "fit" else done.stdout.rstrip().split("\n")  # the fit's report is another page's
+    printed = [] if arguments[0] == "fit" else done.stdout.rstrip().split("\n")  # the fit's report is shown elsewhere
     return "".join(f"{text.rstrip()}\n" for text in (f"$ {line}", *printed))

@@ -1,4 +1,4 @@
-"""High-velocity outliers of the double pendulum, and what the gates catch (paper, appendix on failures)."""
+"""High-velocity outliers of the double pendulum, and the gates that reject them (paper, appendix on failures)."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tinyude.report.figures import BLUE, INK, ORANGE, styled
 NAME = "failure"
 TITLE = "High-velocity outliers, and what the gates catch"
 NOISE = 0.01
-FIXED = {"adaptive": False, "spacing": 24, "second_order": 0.0}  # where the paper saw its failures
-VARIANTS = {  # words: method, settings, colour
+FIXED = {"adaptive": False, "spacing": 24, "second_order": 0.0}  # the paper's failures occur here
+VARIANTS = {  # description: method, settings, colour
     "m = 24, no gate": ("paper-v2", {**FIXED, "gated": False}, INK),
     "m = 24, gated": ("paper-v2", FIXED, PINK),
     "v2": ("paper-v2", {}, ORANGE),
@@ -57,8 +57,9 @@ def summarise(outcomes: list[Outcome], quick: bool) -> Summary:
             f"Without a gate at m = 24 the worst seed's error is {number(bare['worst'])} (the paper 0.135) and "
             f"{number(fast / slow, 2)} times larger at the highest speeds than at the lowest, while the training loss "
             f"ends at {number(bare['loss'])}: the network fits biased targets tightly.",
-            f"The gate brings the worst seed to {number(gated['worst'])} (the paper 0.025), v2's own choice of m to "
-            f"{number(found['v2']['worst'])}, and the default to {number(found['default']['worst'])}.",
+            f"The worst seed's error is {number(gated['worst'])} with the gate (the paper 0.025), "
+            f"{number(found['v2']['worst'])} with v2's own choice of m, and {number(found['default']['worst'])} with "
+            "the default.",
         ],
     }
 

@@ -1,4 +1,4 @@
-"""One fit as plain data: the configuration says plant, sensor and method, the result what tables and figures need."""
+"""One fit as plain data: the configuration gives plant, sensor and method; the result feeds tables and figures."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ Array = NDArray[np.float64]
 
 NOISES = (0.0, 0.001, 0.005, 0.01, 0.02, 0.05)  # the paper's six levels
 QUICK_ITERATIONS = 300  # of the solver, instead of 1,200
-SECONDS_A_STEP = 1.2e-3  # of one solver step in one iteration, forward and back, on one core
+SECONDS_A_STEP = 1.2e-3  # of one solver step in one iteration, forward and backward, on one core
 OUTLIER_SHARE, OUTLIER_SIZE = 0.01, 20.0  # of the samples; in standard deviations of the noise
 DROPOUT_SHARE = 0.01
-JITTER = 0.2  # of a sample period, either way
+JITTER = 0.2  # of a sample period, in either direction
 SENSORS = (
     "gaussian", "laplace", "outliers", "8 bits", "10 bits", "12 bits", "1 ms late", "5 ms late", "dropouts", "jitter",
 )  # fmt: skip
@@ -33,17 +33,17 @@ _SECONDS = {
     "skip": 2.5,
     "default": 2.5,
     "sindy": 1.5,
-}  # of a fit, about
+}  # of a fit, roughly
 _JET: dict[str, Config] = {
     "paper-v1": {"preset": "paper-v1"},
     "paper-v2": {"preset": "paper-v2"},
-    "network": {"library": None, "skip": False},  # nothing but the network that the solver trains, too
+    "network": {"library": None, "skip": False},  # only the network, which the solver trains too
     "skip": {"library": None, "network": "mlp"},
     "default": {},
 }
 
 PLANTS = ("tinyude.systems", "tinyude.systems.signals")
-_THROUGH = {  # methods without our learner
+_THROUGH = {  # methods that do not use our learner
     "adjoint": ("tinyude.baselines", *PLANTS),
     "sindy": ("tinyude.experiments.weak_sindy", *PLANTS),
 }
@@ -53,7 +53,7 @@ def jet_unit(
     method: str, noise: float, seed: int, system: str = "pendulum", *, case: str = "A", residual: str = "linear",
     sensor: str = "gaussian", seconds: float | None = None, settings: Config | None = None, cost: float | None = None,
 ) -> Unit:  # fmt: skip
-    """A fit; every choice is spelled out, so that the same fit is the same unit everywhere."""
+    """A fit with every choice explicit, so that equal fits are the same unit in all experiments."""
     config = {
         "method": method, "system": system, "case": case, "residual": residual, "sensor": sensor, "noise": noise,
         "seed": seed, "seconds": seconds, "settings": settings or {},
@@ -64,7 +64,7 @@ def jet_unit(
 
 
 def solver_unit(noise: float, seed: int, quick: bool, steps: int = 40, **choices: Any) -> Unit:
-    """A fit of the solver baseline; `settings` in choices are further arguments of MultipleShooting."""
+    """A fit of the solver baseline; `settings` are further arguments of MultipleShooting."""
     iterations = QUICK_ITERATIONS if quick else 1200
     settings = {"steps": steps, "iterations": iterations, **choices.pop("settings", {})}
     cost = SECONDS_A_STEP * settings["steps"] * iterations
@@ -72,7 +72,7 @@ def solver_unit(noise: float, seed: int, quick: bool, steps: int = 40, **choices
 
 
 def run_fit(config: Config) -> Result:
-    """Train and measure; a fit that fails says why instead."""
+    """Train and measure; a fit that fails returns its error message."""
     try:
         system, model = train(config)
         return measure(config, system, model)
@@ -89,10 +89,10 @@ def train(config: Config) -> tuple[System, Any]:
         chosen = {**_JET[config["method"]], **settings}
         own = {name: chosen.pop(name) for name in list(chosen) if name in tu.UDE._get_param_names()}
         ude = tu.UDE(system.physics, settings=chosen or None, random_state=config["seed"], **own)
-        if config["method"] == "paper-v1":  # it has no gate; the paper's figures say that no kick lay in its windows
+        if config["method"] == "paper-v1":  # it has no gate; by the paper's figures its windows contained no kick
             return system, ude.fit(np.split(samples, _kicks(system, samples)), t=1.0 / system.rate)
         return system, ude.fit(samples, t=times if config["sensor"] == "jitter" else 1.0 / system.rate)
-    samples = bridged(samples)  # the others know neither lost samples nor uneven time
+    samples = bridged(samples)  # the other methods support neither lost samples nor irregular time stamps
     if config["method"] == "sindy":
         return system, WeakSindy(system.physics, **settings).fit(samples, 1.0 / system.rate, _kicks(system, samples))
     shooting = tu.MultipleShooting(system.physics, random_state=config["seed"], **settings)
@@ -100,7 +100,7 @@ def train(config: Config) -> tuple[System, Any]:
 
 
 def _kicks(system: System, samples: Array) -> list[int]:
-    """First samples after a kick."""
+    """Indices of the first sample after each kick."""
     return [round(time * system.rate) for time in system.jump_times(len(samples) / system.rate)]
 
 
@@ -110,7 +110,7 @@ def make_system(name: str, case: str = "A", residual: str = "linear") -> System:
 
 
 def observe(system: System, sensor: str, noise: float, seed: int, seconds: float | None) -> tuple[Array, Array]:
-    """Time stamps and samples of one run through a good or a bad sensor."""
+    """Time stamps and samples of one run, with the given sensor fault."""
     if sensor == "gaussian":
         return system.stream(noise, seed, seconds)
     rng = default_rng([seed, SENSORS.index(sensor)])
@@ -132,7 +132,7 @@ def observe(system: System, sensor: str, noise: float, seed: int, seconds: float
 
 
 def bridged(samples: Array) -> Array:
-    """Lost samples on a straight line between their neighbours."""
+    """Interpolate lost samples linearly."""
     filled = samples.copy()
     index = np.arange(len(samples))
     for column in filled.T:
@@ -142,7 +142,7 @@ def bridged(samples: Array) -> Array:
 
 
 def measure(config: Config, system: System, model: Any) -> Result:
-    """Errors against the truth, the damping read out, what the method says of itself."""
+    """Errors against the truth, the learned damping, and what the method reports."""
     seed = config["seed"]
     states = system.grid(seed)
     visited = system.clean(seed, config["seconds"])[1][::10]
@@ -162,7 +162,7 @@ def measure(config: Config, system: System, model: Any) -> Result:
 
 
 def error_by_speed(system: System, model: Any, visited: Array) -> Result:
-    """RMS of the field's error over the RMS of the field on all visited states, by eighths of rising speed."""
+    """RMS of the field's error over the RMS of the field on all visited states, in eight bins of increasing speed."""
     speed = np.linalg.norm(visited[:, list(system.velocities)], axis=1)
     truth = system.truth(visited)
     miss = np.sum((model.predict(visited) - truth) ** 2, axis=1)
@@ -175,7 +175,7 @@ def error_by_speed(system: System, model: Any, visited: Array) -> Result:
 
 
 def slices(system: System, model: Any, points: int = 41) -> list[Result]:
-    """The residual of the acceleration along each axis of the grid, the other state at 0."""
+    """The residual of the acceleration along each axis of the grid, with the other state at 0."""
     assert system.box is not None
     found = []
     for axis, (low, high) in enumerate(system.box):

@@ -1,8 +1,8 @@
-"""What a fleet costs on this computer: CPU time a unit, what Dask adds to a loop, two workers against one, memory.
+"""Cost of a fleet on this computer: CPU time per unit, Dask's overhead over a loop, two workers against one, memory.
 
-Times are CPU times, which a loaded computer changes less than those of the clock. What is compared is measured in turns
-within one run: the plain loop, in a process that knows nothing of Dask, one worker, and two. Only threads and processes
-are compared by the clock. Memory is what the worker's process holds.
+Times are CPU times, which depend less on the load than wall-clock times. Alternatives are measured in turns within one
+run: a plain loop in a process without Dask, one worker, and two workers. Only threads and processes are compared by
+wall-clock time. Memory is the resident memory of the worker's process.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ TERMS = ("omega", "tanh(20*omega)")
 FLEET = SimulatedFleet(machines=6, weeks=2, seconds=30.0)
 RUNS = 4  # logs of FLEET's length in a unit: two thirds of a second, refined
 LONG = SimulatedFleet(machines=4 * RUNS, weeks=1, seconds=30.0, spread=0.0)
-IDLE = 5.0  # seconds that an idle cluster is watched
+IDLE = 5.0  # seconds for which an idle cluster is measured
 SMALL = SimulatedFleet(machines=10, weeks=1, seconds=8.0)
-MANY = 1000  # units over which memory must stay flat
-LOOKS = (0.1, 0.25, 0.5, 1.0)  # shares of them after which it is looked at
+MANY = 1000  # units over which memory must stay constant
+LOOKS = (0.1, 0.25, 0.5, 1.0)  # shares of them after which it is measured
 PLANNED = 10_000
-REFINED = 4  # units that are refined, too
+REFINED = 4  # units that are also refined
 ROUNDS = 4  # of loop, one worker and two
 TURNS = 3  # of threads and processes
 
 
 def measure(progress: Progress | None = None, many: int = MANY, rounds: int = ROUNDS) -> dict[str, Any]:
-    """All figures; `many` units for the memory, `rounds` of loop, one worker and two."""
+    """All figures, with `many` units for the memory and `rounds` of loop, one worker and two workers."""
     moved = progress or (lambda done, total: None)
     figures: dict[str, Any] = {}
     with tempfile.TemporaryDirectory(prefix="tinyude-") as folder:
@@ -54,7 +54,7 @@ def measure(progress: Progress | None = None, many: int = MANY, rounds: int = RO
         refined = replace(recipe, options={})
         long = [_joined(logs[start : start + RUNS]) for start in range(0, len(logs), RUNS)]
         small, quick = _written(SMALL, Path(folder) / "small")
-        seconds = 30 * rounds  # roughly, of the comparison
+        seconds = 30 * rounds  # of the comparison, roughly
         total = seconds + many
         figures |= _fits(units, recipe, "fit")
         figures |= _fits(units[:REFINED], refined, "refined fit")
@@ -71,7 +71,7 @@ def measure(progress: Progress | None = None, many: int = MANY, rounds: int = RO
 def table(figures: dict[str, Any]) -> str:
     """The figures as Markdown, with a fleet of ten thousand planned from them."""
     loop, two, usual = figures["loop, CPU s"], figures["2 workers, CPU s"], figures["fit, CPU s"]
-    unit = usual + figures["Dask, CPU s"]  # which does not depend on the fit
+    unit = usual + figures["Dask, CPU s"]  # independent of the fit
     refined = figures["refined fit, CPU s"] + figures["Dask, CPU s"]
     rows = [
         (
@@ -131,7 +131,7 @@ def _written(fleet: SimulatedFleet, folder: Path) -> tuple[list[Unit], Recipe]:
 
 
 def _joined(logs: Sequence[Unit]) -> Unit:
-    """One unit of several logs."""
+    """One unit that consists of several logs."""
     return Unit(logs[0].machine, files=tuple(file for log in logs for file in log.files))
 
 
@@ -175,7 +175,7 @@ def _compared(units: Sequence[Unit], recipe: Recipe, rounds: int) -> Iterator[di
 
 
 def _idle(client: Any, count: int) -> float:
-    """CPU seconds that client, scheduler and workers take a second while there is nothing to do."""
+    """CPU seconds per second of an idle client, scheduler and workers."""
     workers = sorted(client.scheduler_info()["workers"])[:count]
     started, before = time.perf_counter(), _cpu_seconds(client, workers)
     time.sleep(IDLE)
@@ -195,7 +195,7 @@ def _ratio(above: Any, below: Any, more: float = 0.0) -> tuple[float, float]:
 
 @contextmanager
 def _plain_process() -> Iterator[ProcessPoolExecutor]:
-    """A process of its own, started before Dask changes what processes inherit."""
+    """A separate process, started before Dask changes what processes inherit."""
     with one_thread_each(), ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
         pool.submit(time.process_time).result()
         yield pool
@@ -212,8 +212,8 @@ def _loop(units: Sequence[Unit], recipe: Recipe, store: Store) -> float:
 def _on_workers(
     client: Any, units: Sequence[Unit], recipe: Recipe, store: Store, count: int
 ) -> tuple[float, float, float]:
-    """CPU seconds of client, scheduler and the workers that are used; what of them is no fit; and the seconds beyond
-    those that the fits would take with a core for each worker: others had the cores, and Dask went on ticking.
+    """CPU seconds of client, scheduler and the workers used; the part of them that is not fitting; and the wall-clock
+    seconds beyond those of the fits with one core per worker, when other processes had the cores and Dask kept polling.
     """
     workers = sorted(client.scheduler_info()["workers"])[:count]
     started, before = time.perf_counter(), _cpu_seconds(client, workers)
@@ -224,14 +224,14 @@ def _on_workers(
 
 
 def _timed(unit: Unit, recipe: Recipe, store: Store) -> float:
-    """CPU seconds of a fit in its thread, which the worker's own loop is no part of."""
+    """CPU seconds of a fit in its thread, without the worker's event loop."""
     before = time.thread_time()
     fit_unit(unit, recipe, store)
     return time.thread_time() - before
 
 
 def _threads_over_processes(units: Sequence[Unit], recipe: Recipe) -> list[float]:
-    """Time that two threads of one process take, over that of two processes, in turns: least, median and most."""
+    """Time of two threads in one process over that of two processes, in turns: minimum, median and maximum."""
     distributed: Any = import_module("distributed")
     ratios = []
     with (
@@ -241,7 +241,7 @@ def _threads_over_processes(units: Sequence[Unit], recipe: Recipe) -> list[float
     ):
         for turn in range(1 + TURNS):
             took = [_elapsed(client, units, recipe) for client in (threads, processes)]
-            ratios += [took[0] / took[1]] if turn else []  # the first is imports
+            ratios += [took[0] / took[1]] if turn else []  # the first includes imports
     return [float(np.quantile(ratios, share)) for share in (0.0, 0.5, 1.0)]
 
 
@@ -252,7 +252,7 @@ def _elapsed(client: Any, units: Sequence[Unit], recipe: Recipe) -> float:
 
 
 def _memory(units: Sequence[Unit], recipe: Recipe, many: int, moved: Callable[[int], None]) -> dict[int, float]:
-    """Resident memory of one worker by units done; nothing is kept, so that every unit is fitted anew."""
+    """Resident memory of one worker by number of units; results are not cached, so every unit is fitted."""
     looks = [round(share * many) for share in LOOKS]
     held = {}
     with connected(workers=1) as client:

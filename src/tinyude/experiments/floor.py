@@ -1,4 +1,4 @@
-"""The Cramer-Rao bound: how well any unbiased method could know the damping from the same noisy samples."""
+"""The Cramer-Rao bound: the smallest error of the damping that an unbiased estimator can reach on the same samples."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Array = NDArray[np.float64]
 
 
 def run_floor(config: Config) -> Result:
-    """Standard deviation of the damping at 1 % noise (it scales with the noise), and the field error it makes.
+    """Standard deviation of the damping at 1 % noise (proportional to the noise), and the resulting field error.
 
-    Structure and noise are taken as known; the state after every kick is not, so each stretch has its own start.
+    Structure and noise are assumed known. The state after every kick is not, so each segment has its own initial state.
     """
     system = make_system("pendulum")
     times, clean = system.clean(config["seed"])
@@ -33,12 +33,12 @@ def run_floor(config: Config) -> Result:
 
 
 def _information(system: System, times: Array, start: Array, sigma: Array) -> float:
-    """Fisher information about the damping in one stretch, its unknown start eliminated (Schur complement)."""
+    """Fisher information about the damping in one segment, its initial state eliminated (Schur complement)."""
     rate = system.velocities[0]
     step = 1e-6
 
     def variations(_: float, packed: Array) -> Array:
-        """The state, and its derivatives by the start and by the damping."""
+        """The state, and its derivatives with respect to the initial state and the damping."""
         x, tangents = packed[:2], packed[2:].reshape(2, 3)
         nudges = x + step * np.concatenate([np.eye(2), -np.eye(2)])
         forward = system.truth(nudges)

@@ -1,6 +1,6 @@
 """The jet-matching gradients against complex-step differentiation, in 32 checks (paper, appendix plots).
 
-First- and second-order loss, both plants, all cases, several batches, activations from nearly linear to saturated.
+First- and second-order loss, both plants, all cases, several batches, from nearly linear to saturated activations.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def units(quick: bool) -> list[Unit]:
 
 
 def run_check(config: Config) -> Result:
-    """The relative error of the gradient over every parameter, or a spread of them when quick."""
+    """The relative error of the gradient over all parameters, or over a subset in a quick run."""
     fields = {key: value for key, value in config.items() if key not in ("quick", "problem")}
     check = Check(**{**fields, "hidden": tuple(fields["hidden"])})
     params, evaluate = problem(check, config["problem"])

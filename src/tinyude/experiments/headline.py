@@ -56,7 +56,7 @@ def units(quick: bool) -> list[Unit]:
 
 
 def units_at(noise: float, quick: bool) -> list[Unit]:
-    """The paper's three seeds; the solver's slower variants with the first alone (the paper ran K = 80 with 1 to 3)."""
+    """The paper's three seeds; the solver's slower variants with the first only (the paper ran K = 80 with 1 to 3)."""
     seeds = SEEDS[:1] if quick else SEEDS
     return [
         *(jet_unit(method, noise, seed) for method in ("paper-v2", "network", "default") for seed in seeds),
@@ -108,17 +108,17 @@ def notes(summary: Summary) -> list[str]:
         "board).",
         against_paper("v2 against the K = 40 solver, geometric mean of ratios", geometric["paper-v2/k40"], 0.65),
         against_paper("v2 against the K = 80 solver, geometric mean of ratios", geometric["paper-v2/k80"], 0.82),
-        f"The default's network alone, the same network as the solver's, stands at {number(geometric['network/k40'])} "
-        f"of the K = 40 solver and at most {number(worst['network/k40'])} at any level (the paper's method: 0.65 and "
-        "1.81); against windows drawn afresh in every iteration, a stronger opponent, at "
+        f"The default's network alone, the same network as the solver's, has {number(geometric['network/k40'])} times "
+        f"the error of the K = 40 solver, at most {number(worst['network/k40'])} times at any level (the paper's "
+        "method: 0.65 and 1.81); against the stronger solver with new windows in every iteration "
         f"{number(geometric['network/fresh'])} and {number(worst['network/fresh'])}.",
-        f"The default with its library stands at {number(geometric['default/k40'])} of the K = 40 solver. This is not "
-        "a like-for-like comparison: linear damping is one of its terms, and the network is not needed.",
+        f"The default with its library has {number(geometric['default/k40'])} times the error of the K = 40 solver. "
+        "This is not a like-for-like comparison: linear damping is one of its terms, and the network is not needed.",
     ]
 
 
 def against_levels(entries: list[dict[str, Any]]) -> str:
-    """Where v2 lies within two of the paper's standard deviations, and by how much it is off elsewhere."""
+    """Where v2 is within two of the paper's standard deviations, and its ratio to the paper's error elsewhere."""
     inside, outside = [], []
     for noise, entry, paper, std in zip(NOISES, entries, PAPER["paper-v2"], PAPER["v2_std"], strict=True):
         if entry["mean"] is not None and abs(entry["mean"] - paper) <= 2.0 * std:
@@ -132,7 +132,7 @@ def against_levels(entries: list[dict[str, Any]]) -> str:
 def solver_caution() -> str:
     return (
         f"Quick run: the solver stopped after {QUICK_ITERATIONS} of 1,200 iterations, before it had converged. Ratios "
-        "to it flatter the other methods; only those of a full run mean anything."
+        "to it favour the other methods; only those of a full run are meaningful."
     )
 
 

@@ -1,4 +1,4 @@
-"""What the residual is found to be in the three cases (paper, figure of system identification)."""
+"""The residual identified in the three cases (paper, figure of system identification)."""
 
 from __future__ import annotations
 
@@ -44,19 +44,20 @@ def summarise(outcomes: list[Outcome], quick: bool) -> Summary:
         "quick_words": "one seed",
     }
     notes = [
-        f"Case {case} ({WORDS[case]}): v2 reads a damping of {number(found[f'paper-v2 {case}']['damping']['mean'])} "
+        f"Case {case} ({WORDS[case]}): v2 finds a damping of {number(found[f'paper-v2 {case}']['damping']['mean'])} "
         f"and the default {_tidy(found[f'default {case}']['damping']['mean'], 4)}, against a true {_tidy(true[case])} "
         f"(the paper {PAPER[case]:g})."
         for case in CASES
     ]
     notes.append(
-        f"The default says the residual of case C as: {', '.join(found['default C']['terms']) or 'the network alone'}."
+        "The default identifies the residual of case C as "
+        f"{', '.join(found['default C']['terms']) or 'the network alone'}."
     )
     return {**summary, "notes": notes}
 
 
 def _tidy(value: float | None, digits: int = 3) -> str:
-    """A number as text, rounding errors as 0."""
+    """A number as text; rounding errors become 0."""
     return number(0.0 if value is not None and abs(value) < 1e-12 else value, digits)
 
 

@@ -37,7 +37,7 @@ def units(quick: bool) -> list[Unit]:
 def run_training(config: Config) -> Result:
     """Train v2 with its second-order term forced on or off, measuring both terms on the whole reservoir as it goes.
 
-    A gate that always or never opens, rather than a weight of 0, keeps second derivatives stored either way.
+    A gate that is always open or always closed, rather than a weight of 0, stores second derivatives in both cases.
     """
     system = make_system("pendulum")
     _, samples = system.stream(config["noise"], config["seed"], config["seconds"])
@@ -120,8 +120,8 @@ def summarise(outcomes: list[Outcome], quick: bool) -> Summary:
         "notes": [
             against_paper("The first-order term ends at", found["without"]["first"], PAPER["first"], 2.0),
             against_paper("The second-order term ends at", found["with"]["second"], PAPER["second"], 2.0),
-            f"The second derivative's noise variance goes with the tap spacing to the power of -4: m = {spacing:.0f} "
-            f"here and 39 in the paper account for a factor of {number((39.0 / spacing) ** 4, 2)}.",
+            "The second derivative's noise variance is proportional to the tap spacing to the power of -4: "
+            f"m = {spacing:.0f} here and 39 in the paper account for a factor of {number((39.0 / spacing) ** 4, 2)}.",
             f"With the term the field error is {number(gain)} times that without it (the paper: equivalent).",
         ],
     }

@@ -1,4 +1,4 @@
-"""Does every mechanism of the streaming learner pay its way? Each one off against on, over records of many kinds."""
+"""The benefit of every mechanism of the streaming learner: each one off against on, over many kinds of records."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ TITLE = "What each mechanism of the streaming learner is worth"
 SEEDS, UPDATES, LEVEL = 6, 400, 0.01
 WORSE = 5.0  # times the noise
 ON = "on"
-# Off: fields of the configuration; the network alone where a library would hide what the network does.
+# Off: fields of the configuration; the network alone where a library would hide the network's effect.
 OFF: dict[str, dict[str, Any]] = {
     "repair": {"repair": False},
     "angle/rate fusion": {"rate_channel": ()},
@@ -66,7 +66,7 @@ def _dropouts(rows: Array, rng: np.random.Generator) -> Array:
 
 
 def _worse(rows: Array, rng: np.random.Generator) -> Array:
-    """After a third of the record the sensors have WORSE times their noise."""
+    """After a third of the record the sensor noise is multiplied by WORSE."""
     later = rows[len(rows) // 3 :]
     later += rng.normal(size=later.shape) * np.sqrt(WORSE**2 - 1.0) * LEVEL * rows.std(axis=0)
     return rows
@@ -76,7 +76,7 @@ def _as_it_is(rows: Array, rng: np.random.Generator) -> Array:
     return rows
 
 
-# name: the plant, seconds, every so many of its samples, what the sensors do
+# name: plant, seconds, decimation factor, sensor fault
 RECORDS: dict[str, tuple[Callable[[], System], float, int, Callable[[Array, np.random.Generator], Array]]] = {
     "kicked": (lambda: pendulum("A"), 24.0, 2, _as_it_is),
     "smooth": (lambda: pendulum("A"), 3.9, 1, _as_it_is),
@@ -104,7 +104,7 @@ def units(quick: bool) -> list[Unit]:
 
 
 def run(config: Config) -> Result:
-    """One stream through one learner, judged at the exact states that it visited."""
+    """One stream through one learner, evaluated at the true states that it visited."""
     make, longest, every, sensors = RECORDS[config["record"]]
     seconds = min(longest, config.get("seconds", longest))
     plant = make()
@@ -156,7 +156,7 @@ def summarise(outcomes: list[Outcome], quick: bool) -> Summary:
 
 
 def _rms(results: list[Result]) -> float:
-    """Over seeds. A seed's error alone is chance: that of one coefficient may be 0, and its logarithm anything."""
+    """RMS over seeds: the error of one coefficient with one seed may be near 0, with an arbitrary logarithm."""
     return float(np.sqrt(np.mean([result["error"] ** 2 for result in results])))
 
 

@@ -1,4 +1,4 @@
-"""What an update of a network and a whole image take on an emulated Cortex-M4F, by how the core is compiled."""
+"""Cost of a network update, and image size, on an emulated Cortex-M4F, by how the core is compiled."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tinyude.export import chip_of_physics
 from tinyude.physics.file import load_physics_file
 
 SAMPLES = 6000  # of a stream, enough for a batch of windows
-# How the core is compiled, and its two files in which training spends its time.
+# Optimisation of the core, and of the two files in which training spends most time.
 OPTIONS = {
     "all at -O3 (PlatformIO, `c`)": ("-O3", "-O3"),
     "`dense.c` and `dense_gradient.c` at -O3, the rest at -O2 (`cortex-m`, ESP-IDF, Zephyr)": ("-O2", "-O3"),

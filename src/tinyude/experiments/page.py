@@ -1,4 +1,4 @@
-"""From the numbers of experiments to one page to scroll, pictures as files, and the tables of the documentation."""
+"""Writes the experiments' results as one HTML page, figures as files, and the tables of the documentation."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PART = re.compile(r"^## [^\n]*\n.*?^`tinyude reproduce ([\w-]+)`,[^\n]*$", re.M
 
 
 def write_pages(folder: Path, docs: Path | None = None) -> Path:
-    """The page (and, asked for, the documentation) of every experiment whose numbers lie in the folder."""
+    """Write the page (and optionally the documentation) of all experiments with results in the folder."""
     summaries = [
         json.loads(path.read_text(encoding="utf-8")) for name in NAMES if (path := folder / f"{name}.json").exists()
     ]
@@ -36,7 +36,7 @@ def write_pages(folder: Path, docs: Path | None = None) -> Path:
     if docs is not None:
         if any(summary["provenance"]["quick"] for summary in summaries):
             raise TinyUDEError(
-                "The documentation holds full runs only; run without --quick, or into a fresh --out folder."
+                "The documentation holds full runs only; run without --quick, or into a new --out folder."
             )
         text = _render("reproduction.md.jinja", parts=parts, escape=False)
         write_whole(docs, with_other_parts(text, docs.read_text(encoding="utf-8") if docs.exists() else ""))
@@ -47,14 +47,14 @@ def write_pages(folder: Path, docs: Path | None = None) -> Path:
 
 
 def with_other_parts(text: str, before: str) -> str:
-    """The documentation's page, with the parts of an earlier one that were not computed this time."""
+    """The documentation's page, with the parts of its previous version that were not computed this time."""
     parts = {match[1]: match[0] for page in (before, text) for match in _PART.finditer(page)}
     head = text.partition("\n## ")[0].rstrip()
     return "\n\n".join([head, *(parts[name] for name in NAMES if name in parts)]) + "\n"
 
 
 def _part(summary: Summary, pictures: Path) -> dict[str, Any]:
-    """What the templates need of one experiment."""
+    """Template variables of one experiment."""
     experiment = load(summary["name"])
     drawn = experiment.figure(summary)
     return {
@@ -68,7 +68,7 @@ def _part(summary: Summary, pictures: Path) -> dict[str, Any]:
 
 
 def _save(drawn: Figure, folder: Path, name: str) -> Markup:
-    """Write the picture as SVG and PNG; return it as the source of an image that carries its own data."""
+    """Write the figure as SVG and PNG; return it as a data URI."""
     folder.mkdir(parents=True, exist_ok=True)
     vector = folder / f"{name}.svg"
     with rc_context(STYLE):

@@ -65,8 +65,8 @@ def summarise(outcomes: list[Outcome], quick: bool) -> Summary:
         f"{solver[80]['tape_bytes'] / 1e6:.1f} MB at K = 80, as in the paper; its heap peaks at "
         f"{solver[40]['peak_heap_bytes'] / 1e6:.1f} MB here (the paper 9.1 MB).",
         f"An update with the second-order term takes {work(2):,} multiply-accumulates here (the paper counts 184,960) "
-        f"and {work(1):,} without, which is what runs at every noise level where the gate is shut, and always in the "
-        "default.",
+        f"and {work(1):,} without it; the latter holds at every noise level where the gate is closed, and always in "
+        "the default.",
     ]
     if chip:
         small = arenas["v2, B = 2048"]
@@ -79,7 +79,7 @@ def summarise(outcomes: list[Outcome], quick: bool) -> Summary:
             f"{solver[40]['tape_bytes'] / chip:.0f} times less than the solver's tape."
         )
     else:
-        notes.append("The compiled core is not there, so its arena could not be measured.")
+        notes.append("The compiled core is not available, so its arena could not be measured.")
     return {
         "paper": PAPER,
         "paper_arrays": paper,

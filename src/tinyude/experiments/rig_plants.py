@@ -1,7 +1,7 @@
-"""Plants behind the simulated rigs: the true right-hand sides, and those that a user writes down.
+"""Plants of the simulated rigs: the true right-hand sides, and those that a user states.
 
-`PLANTS` are those on whose tuning seeds thresholds were set. `UNSEEN` are of other fields: tried blind once (seed
-5000), and two rules were changed after that.
+Thresholds were set on the tuning seeds of `PLANTS`. `UNSEEN` are from other fields: tried blind once (seed 5000), after
+which two rules were changed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class Plant:
-    """A plant: its true right-hand sides, and those that a user writes down."""
+    """A plant: its true right-hand sides, and those that a user states."""
 
     states: tuple[str, ...]
     truth: tuple[str, ...]
@@ -29,8 +29,8 @@ class Plant:
     seconds: float
     drive: Callable[[Array, np.random.Generator], Array] | None = None  # values of the one input u
     measured: tuple[str, ...] | None = None
-    undriven: tuple[str, ...] | None = None  # the known part of one who forgot the input
-    flipped: tuple[str, ...] | None = None  # with a sign wrong
+    undriven: tuple[str, ...] | None = None  # the known part without the input
+    flipped: tuple[str, ...] | None = None  # the known part with a wrong sign
     angle: tuple[str, ...] = ()  # states in radians
     length: tuple[str, ...] = ()  # states in metres
     mass: str = ""  # a parameter in kilograms
@@ -38,7 +38,7 @@ class Plant:
 
 
 def steps(seconds: float, size: float, offset: float = 0.0) -> Callable[[Array, np.random.Generator], Array]:
-    """Random levels around an offset that change every `seconds` or so."""
+    """Random levels around an offset that change about every `seconds`."""
 
     def drive(t: Array, rng: np.random.Generator) -> Array:
         count = int(t[-1] / seconds) + 2
@@ -107,7 +107,7 @@ PLANTS: dict[str, Plant] = {
 NOISY = (0.001, 0.05)
 
 UNSEEN: dict[str, Plant] = {
-    "two rooms": Plant(  # thermal: Celsius, watts; the wall between the rooms is forgotten in part
+    "two rooms": Plant(  # thermal: Celsius, watts; room b's heat loss to the outside is missing
         ("Ta", "Tb"), ("(u - 25*(Ta - 5) - 40*(Ta - Tb))/Ca", "(40*(Ta - Tb) - 15*(Tb - 5))/Cb"),
         ("(u - 25*(Ta - 5) - 40*(Ta - Tb))/Ca", "40*(Ta - Tb)/Cb"), {"Ca": 9e4, "Cb": 1.4e5}, (18.0, 15.0), 30.0,
         40000.0, steps(2500.0, 900.0, 900.0), None, ("(-25*(Ta - 5) - 40*(Ta - Tb))/Ca", "40*(Ta - Tb)/Cb"),

@@ -1,4 +1,4 @@
-"""More plants for the simulated rigs: `TUNING` are those on which rules were set, `BLIND` those that only report."""
+"""More plants for the simulated rigs: rules were set on `TUNING`; `BLIND` are for reporting only."""
 
 from __future__ import annotations
 

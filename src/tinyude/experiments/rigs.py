@@ -1,4 +1,4 @@
-"""Simulated rigs to calibrate the verdict on: plants whose known part lacks something, sound or with one fault."""
+"""Simulated rigs for calibrating the verdict: plants with an incomplete known part, without a fault or with one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class Rig:
-    """What a user has: physics, samples, sample period, inputs, and what he says of inputs between samples."""
+    """What a user provides: physics, samples, sample period, inputs, and how inputs behave between samples."""
 
     physics: Physics
     Y: Array
@@ -38,7 +38,7 @@ FAULTS = (
 
 
 def able(plant: Plant, fault: str) -> bool:
-    """Whether the fault can happen to the plant."""
+    """Whether the fault can occur in the plant."""
     needs: dict[str, Any] = {
         "missing input": plant.undriven,
         "flipped sign": plant.flipped,
@@ -128,7 +128,7 @@ def _drive(plant: Plant, fault: str, t: Array, rng: np.random.Generator) -> tupl
     if fault == "no excitation":
         steady = np.full(len(t), float(np.mean(plant.drive(t, rng))))
         return steady, steady, t
-    if fault == "wrong hold":  # a smooth input, logged as its samples a few steps apart
+    if fault == "wrong hold":  # a smooth input, sampled at the plant's period
         fine = np.arange(0.0, t[-1] + 0.5 * plant.period, plant.period / 16)
         smooth = plant.drive(fine, rng)
         width = 33
@@ -150,5 +150,5 @@ def _drive(plant: Plant, fault: str, t: Array, rng: np.random.Generator) -> tupl
 
 
 def _slowest(plant: Plant) -> float:
-    """About one period of the motion, seconds."""
+    """Approximate period of the motion in seconds."""
     return plant.seconds / 20.0

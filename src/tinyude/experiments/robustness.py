@@ -1,6 +1,6 @@
-"""Residuals, noise levels and bad sensors that the paper did not try, against solver, pysindy and physical limit.
+"""Residuals, noise levels and bad sensors beyond the paper's, compared with solver, pysindy and Cramer-Rao bound.
 
-The solver trains the same network on the same states as the network-only learner that it is compared with.
+The solver trains the same network on the same states as the network-only learner it is compared with.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _plan(quick: bool) -> tuple[tuple[float, ...], range, range]:
 
 
 def units(quick: bool) -> list[Unit]:
-    """Everything with five seeds; the slow solver with three on the linear residual and one elsewhere."""
+    """Five seeds for everything but the slow solver, which has three on the linear residual and one elsewhere."""
     noises, seeds, solver_seeds = _plan(quick)
     quickly = (*JETS, "sindy") if available() else JETS
     made = [jet_unit(m, noise, s, residual=r) for m in quickly for r in RESIDUALS for noise in noises for s in seeds]
@@ -124,7 +124,7 @@ def summarise(outcomes: list[Outcome], quick: bool) -> Summary:
 
 
 def notes(summary: Summary) -> list[str]:
-    """What the numbers say; with few seeds, ratios of errors this small are mostly luck, and are told so."""
+    """Summary sentences; with few seeds, ratios of such small errors are mostly chance, and the text says so."""
     sensors = summary["sensors"]
     clean = sensors["gaussian"]["default"]["mean"]
     costs = ", ".join(f"{s} {number(ratio(sensors[s]['default']['mean'], clean), 2)}" for s in SENSORS[1:])
@@ -133,7 +133,7 @@ def notes(summary: Summary) -> list[str]:
     above = ", ".join(f"{number(ratio(_rms(entry), floor), 2)} at {percent(n)}" for n, entry, floor in default if floor)
     failed = sum(e["failed"] for part in summary["curves"].values() for entries in part.values() for e in entries)
     seeds = len(summary["seeds"])
-    luck = f"(RMS over {seeds} seeds)" if seeds > 1 else "(one seed: mostly luck, a factor of several either way)"
+    luck = f"(RMS over {seeds} seeds)" if seeds > 1 else "(one seed: mostly chance, within a factor of several)"
     said = [
         *([solver_caution()] if summary["quick"] else []),
         "Network only against the K = 40 solver with the same network on the same seeds, linear damping: "

@@ -43,19 +43,19 @@ def units(quick: bool) -> list[Unit]:
 
 
 def run_known(config: Config) -> Result:
-    """The known physics alone from every start."""
+    """The known physics alone from every initial state."""
     system = make_system("pendulum")
     return _paths(lambda start: rollout(system.physics.field, start, TIMES, np.ones(2)))
 
 
 def run_free(config: Config) -> Result:
-    """Fit, then let the model run from every start."""
+    """Fit, then simulate from every initial state."""
     _, model = train(config)
     return _paths(lambda start: model.simulate(start, TIMES))
 
 
 def _paths(simulate: Any) -> Result:
-    """The model's paths beside the true ones, and their relative errors; a run that diverges has none."""
+    """The model's trajectories, the true ones, and relative errors; a run that diverges has none."""
     system = make_system("pendulum")
     paths: list[NDArray[np.float64] | None] = []
     truths = [rollout(system.truth, start, TIMES, np.ones(2)) for start in STARTS]

@@ -1,4 +1,4 @@
-"""Units done once and kept as JSON: an interrupted run goes on where it was, and experiments share what they share."""
+"""Runs units once and caches them as JSON: an interrupted run resumes, and experiments share results."""
 
 from __future__ import annotations
 
@@ -29,9 +29,10 @@ def reproduce(
     progress: Progress | None = None,
     scheduler: str | None = None,
 ) -> dict[str, Summary]:
-    """Do what is not yet done of the named experiments, and return the numbers of each, with their provenance.
+    """Run the missing units of the named experiments, and return the numbers of each, with their provenance.
 
-    With the address of a Dask scheduler its workers do the units (the folder must be shared), else `jobs` processes.
+    With the address of a Dask scheduler, units run on its workers (the folder must be shared), otherwise in `jobs`
+    processes.
     """
     experiments = {name: load(name) for name in names}
     units = {name: experiment.units(quick) for name, experiment in experiments.items()}
@@ -53,7 +54,7 @@ def reproduce(
 
 
 def unit_key(unit: Unit) -> str:
-    """What a result depends on, as a short name: function, configuration, version and sources."""
+    """A short hash of all that a result depends on: function, configuration, version and sources."""
     function = f"{unit.run.__module__}.{unit.run.__qualname__}"
     package = modules_hash(unit.through) if unit.through else package_hash()
     said = [function, plain(unit.config), tinyude.__version__, package, module_hash(unit.run.__module__)]
@@ -77,7 +78,7 @@ def _do(units: list[Unit], store: Path, jobs: int, progress: Progress | None, sc
 
 
 def _done(units: dict[str, Unit], todo: list[str], store: Path, jobs: int, scheduler: str | None) -> Iterator[str]:
-    """Keys of the units as they are done."""
+    """Keys of the units, in order of completion."""
     if scheduler is None:
         work = (delayed(_do_one)(units[key], key, store) for key in todo)
         yield from Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)(work)

@@ -19,8 +19,8 @@ NOISE = 0.01
 SPACING = 39  # v2's choice at 1 % noise in the paper
 STRIDE = 5
 TAPS = 5
-LAGS = 2 * TAPS * SPACING + 10  # ticks: beyond it two windows share no sample
-KINDS = {  # half width in taps, tap spacing, ticks between windows
+LAGS = 2 * TAPS * SPACING + 10  # samples; beyond this distance two windows share no sample
+KINDS = {  # half width in taps, tap spacing, samples between windows
     "decimated": (TAPS, SPACING, SPACING),
     "full rate": (TAPS, SPACING, STRIDE),
     "dense": (TAPS * SPACING, 1, STRIDE),
@@ -37,13 +37,13 @@ def units(quick: bool) -> list[Unit]:
 
 
 def run_targets(config: Config) -> Result:
-    """The noise of the derivative targets of omega, isolated by subtracting those of the clean stream."""
+    """The noise of omega's derivative targets, isolated by subtracting the targets of the clean stream."""
     half, spacing, stride = KINDS[config["kind"]]
     system = make_system("pendulum")
     _, clean = system.clean(config["seed"])
     _, noisy = system.stream(config["noise"], config["seed"])
     window = window_make(half, spacing, 4, 1.0 / system.rate)
-    noise = _derivative(window, noisy - clean)  # linear filters: the noise passes through by itself
+    noise = _derivative(window, noisy - clean)  # the filters are linear, so noise and signal superpose
     lags = np.arange(0, LAGS, stride)
     series = noise[::stride]
     correlation = [

@@ -1,4 +1,4 @@
-"""The second-order term against none, over noise and tap spacing (paper, figure of second-order contributions)."""
+"""With and without the second-order term, by noise and tap spacing (paper, figure of second-order contributions)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NAME = "second-order"
 TITLE = "When the second-order term helps"
 WEIGHTS = (0.1, 0.0)
 THRESHOLD = 12.0
-FIXED = {"adaptive": False, "snr_gate": 0.0}  # no rule chooses the spacing or the weight
+FIXED = {"adaptive": False, "snr_gate": 0.0}  # spacing and weight are fixed, not chosen by a rule
 
 
 def _plan(quick: bool) -> tuple[tuple[float, ...], tuple[int, ...], tuple[int, ...]]:

@@ -31,7 +31,7 @@ PAPER_SINGLE_STEP = 0.82
 
 
 def units(quick: bool) -> list[Unit]:
-    """Noise at K = 40 and K = 80 as in the headline; shorter windows with one seed."""
+    """Noise levels at K = 40 and K = 80 as in the headline; shorter windows with one seed."""
     shared = [
         unit
         for unit in headline.units(quick)

@@ -1,4 +1,4 @@
-"""A fleet of motor arms with known coefficients, written as Parquet logs: what fleets are tested and measured on."""
+"""A fleet of motor arms with known coefficients, written as Parquet logs, for tests and benchmarks of fleets."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ FIRST_DAY = date(2026, 1, 5)
 
 @dataclass(frozen=True)
 class SimulatedFleet:
-    """Arms with viscous friction and dry friction that differ from machine to machine; some may change.
+    """Arms whose viscous and dry friction differ between machines; that of some may change.
 
     d(omega)/dt = -(g/L) sin(theta) + tau/J - viscous * omega - dry * tanh(20 * omega), theta measured with noise.
 
     Parameters
     ----------
     machines, weeks
-        Size of the fleet, and logs of each.
+        Number of machines, and of logs per machine.
     seconds, period, noise
         Length and sample period of a log in seconds, sensor noise in radians.
     spread
         Relative standard deviation of the coefficients over the fleet.
     steps
-        Machine number: (first week, factor on the dry friction).
+        (First week, factor on the dry friction) by machine number.
     seed
         Of coefficients, torques and noise.
     """
@@ -71,7 +71,7 @@ class SimulatedFleet:
         return (FIRST_DAY + timedelta(weeks=week)).isoformat()
 
     def coefficients(self) -> tuple[Array, Array]:
-        """(machines, weeks) of viscous and of dry friction."""
+        """Viscous and dry friction, each (machines, weeks)."""
         rng = np.random.default_rng(self.seed)
         factors = 1.0 + self.spread * rng.standard_normal((2, self.machines, 1))
         viscous, dry = np.repeat(factors, self.weeks, axis=2) * np.array([self.viscous, self.dry])[:, None, None]
@@ -105,7 +105,7 @@ class SimulatedFleet:
         return t, torque, positions + self.noise * rng.standard_normal(positions.shape)
 
     def write(self, folder: Path) -> Path:
-        """Logs as `folder/machine/date.parquet` and the physics file; the physics file's path."""
+        """Write logs as `folder/machine/date.parquet` and the physics file, whose path is returned."""
         for week in range(self.weeks):
             t, torque, positions = self.logs(week)
             for machine in range(self.machines):

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import tinyude
 
-# Parts of the package that no result depends on; experiments count by the one module that does the work.
+# Parts of the package that no result depends on; of the experiments, only the unit's own module is hashed.
 PRESENTATION = ("cli", "experiments", "export", "report")
 
 
 @cache
 def package_hash() -> str:
-    """Of everything a fit runs through: Python sources, and the compiled core where there is one."""
+    """Hash of everything a fit depends on: Python sources, and the compiled core if there is one."""
     root = Path(tinyude.__file__).parent
     sources = [path for path in root.rglob("*.py") if path.relative_to(root).parts[0] not in PRESENTATION]
     return _hash_files([*sources, *root.glob("native/_core*")])
@@ -25,7 +25,7 @@ def package_hash() -> str:
 
 @cache
 def modules_hash(names: tuple[str, ...]) -> str:
-    """Of these modules of the package and all that they import from it."""
+    """Hash of these modules and all that they import from the package."""
     found: dict[str, Path] = {}
     todo = list(names)
     while todo:
@@ -48,7 +48,7 @@ def _source(name: str) -> Path | None:
 
 
 def _imported(path: Path) -> Iterator[str]:
-    """Modules of the package that a source file names in its imports."""
+    """Modules of the package that a source file imports."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tinyude."):
             yield node.module or ""

@@ -28,7 +28,7 @@ def units(quick: bool) -> list[Unit]:
     made = []
     for rate in RATES:
         for steps in sorted({rule(rate) for rule in KINDS.values()}):
-            chosen = {"rate": rate} if rate != 50.0 else {}  # 50 Hz is the headline's own fit
+            chosen = {"rate": rate} if rate != 50.0 else {}  # 50 Hz is the same unit as in the headline
             made += [solver_unit(NOISE, seed, quick, steps, settings=chosen) for seed in range(1 if quick else 2)]
     return made
 

@@ -1,4 +1,4 @@
-"""Derivative targets of a whole record at once, as the learner makes them one by one."""
+"""Derivative targets of a whole record at once; the learner computes the same ones sample by sample."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def plain_targets(window: Window, samples: Array, stride: int = 1) -> tuple[Arra
 
 
 def corrected_targets(physics: Physics, window: Window, samples: Array, stride: int = 1) -> Array:
-    """dx_hat less the known physics as the filter sees it: what is left for the residual."""
+    """dx_hat minus the filtered known physics: the regression target of the residual."""
     coefficients = _coefficients(window, samples, stride)
     rule = nodes_gauss(window, Config.physics_nodes, (0,) * samples.shape[1])
     states = np.einsum("wcp,qp->wqc", coefficients, rule.values[0])
@@ -31,11 +31,11 @@ def corrected_targets(physics: Physics, window: Window, samples: Array, stride: 
 
 
 def centres(window: Window, samples: Array, stride: int = 1) -> NDArray[np.intp]:
-    """The rows at which these windows are centred."""
+    """The centre rows of these windows."""
     return np.arange(window.reach, len(samples) - window.reach, stride)
 
 
 def _coefficients(window: Window, samples: Array, stride: int) -> Array:
-    """Of the local polynomials: (windows, channels, poly + 1)."""
+    """Coefficients of the local polynomials: (windows, channels, poly + 1)."""
     views = sliding_window_view(samples, 2 * window.reach + 1, axis=0)[::stride, :, :: window.spacing]
     return np.asarray(views @ window.rows.T)

@@ -26,8 +26,7 @@ def summarise(outcomes: list[Outcome], quick: bool) -> Summary:
         "static": {"v2": v2, "default": chip},
         "quick": quick,
         "notes": [
-            "The rows on other frameworks are the paper's words; the memory of the solver and of the jets is "
-            "measured here."
+            "The rows on other frameworks quote the paper; the memory of the solver and of the jets is measured here."
         ],
     }
 

@@ -1,4 +1,4 @@
-"""How often the verdict is wrong: simulated rigs, half of them broken, of seeds apart from those of the thresholds."""
+"""How often the verdict is wrong: simulated rigs, half of them broken, with seeds not used for setting thresholds."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ REPORTED = 1000  # rules: seeds 0 to 2 of PLANTS, 5000 of UNSEEN, 7 and 8 of TUN
 
 
 def units(quick: bool) -> list[Unit]:
-    """Every plant but those of TUNING, sound; for each fault one that rules were set on, and one of BLIND."""
+    """All plants except TUNING without a fault; each fault on one plant that rules were set on and on one of BLIND."""
     groups = (PLANTS,) if quick else (PLANTS | UNSEEN, BLIND)
     sound = [(name, "", REPORTED) for plants in groups for name in plants]
     rng = np.random.default_rng(REPORTED)
@@ -36,7 +36,7 @@ def units(quick: bool) -> list[Unit]:
 
 
 def run_rig(config: Config) -> Result:
-    """Fit one rig and say what the verdict was; a record that cannot be fitted at all is told by an error."""
+    """Fit one rig and return the verdict; an error in fitting counts as bad."""
     rig = make_rig(config["plant"], config["fault"], config["seed"])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -72,8 +72,8 @@ def summarise(outcomes: list[Outcome], quick: bool) -> Summary:
         "broken": faulty,
         "quick": quick,
         "notes": [
-            f"Of {sound} sound rigs {alarms} were not called good; of {faulty} broken ones {misses} were.",
-            f"On the {len(blind)} rigs of plants apart from tuning (one rule was changed after a look at them): "
+            f"Of {sound} sound rigs {alarms} were not rated good; of {faulty} broken ones {misses} were rated good.",
+            f"On the {len(blind)} rigs of plants apart from tuning (one rule was changed after seeing their results): "
             f"{len(wrong)} wrong" + (f" ({', '.join(wrong)})." if wrong else "."),
         ],
     }

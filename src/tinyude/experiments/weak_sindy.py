@@ -1,8 +1,8 @@
-"""The strongest peer found: pysindy's weak form, with the known physics taken out first. pysindy is optional.
+"""The strongest other method found: pysindy's weak form, with the known physics subtracted. pysindy is optional.
 
-It is told when the kicks are, and takes each stretch between them as a run of its own. Its library is fixed here, so
-that changes to TinyUDE's own library cannot make the peer better or worse: terms as alike as several smooth signs,
-or all harmonics of an angle, are too much for its thresholds.
+It is given the times of the kicks and treats each segment between them as a separate run. Its library is fixed here, so
+that changes to TinyUDE's library do not affect it: its thresholds cannot separate terms as similar as several smooth
+signs, or all harmonics of an angle.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ class WeakSindy:
 
     def __init__(self, physics: Physics, half_width: float = 0.2, domains: int = 100, threshold: float = 0.05) -> None:
         self.physics = physics
-        self.half_width = half_width  # seconds of each domain, either side
+        self.half_width = half_width  # seconds of each domain, on either side
         self.domains = domains  # in each run
-        self.threshold = threshold  # smaller coefficients are dropped
+        self.threshold = threshold  # smaller coefficients are removed
 
     def fit(self, samples: Array, period: float, kicks: list[int]) -> WeakSindy:
-        """Learn from a record that was kicked just before the samples given."""
+        """Learn from a record with a kick just before each of the given samples."""
         if not available():
             raise TinyUDEError("pysindy is not installed; pip install 'tinyude[compare]' brings it.")
         import pysindy
@@ -53,7 +53,7 @@ class WeakSindy:
         edges = [0, *kicks, len(samples)]
         runs = [samples[a:b] for a, b in pairwise(edges) if (b - a) * period > 3.0 * self.half_width]
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of pysindy about its own dependencies
+            warnings.simplefilter("ignore")  # pysindy's, about its dependencies
             parts = [self._integrals(run, period) for run in runs]
             design, target = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
             fitted = pysindy.STLSQ(threshold=self.threshold, alpha=1e-9).fit(design, target)
@@ -77,7 +77,7 @@ class WeakSindy:
         return np.asarray(self.physics.field(X) + self.residual(X))
 
     def _integrals(self, run: Array, period: float) -> tuple[Array, Array]:
-        """Over the domains of one run: of the library, and of the derivative less the known physics."""
+        """Integrals over the domains of one run: the library, and the derivative minus the known physics."""
         weak = domains(len(run), period, self.half_width, self.domains)
         columns = np.concatenate([self.library(run), self.physics.field(run)[:, self.on]], axis=1)
         integrals = np.asarray(weak.fit_transform(columns))
@@ -88,7 +88,7 @@ class WeakSindy:
 
 @lru_cache(maxsize=4)
 def domains(samples: int, period: float, half_width: float, count: int) -> Any:
-    """pysindy's weak library that integrates given columns; its domains are drawn from NumPy's global generator."""
+    """pysindy's weak library that integrates given columns; it draws domains from NumPy's global generator."""
     import pysindy
 
     before = np.random.get_state()  # noqa: NPY002

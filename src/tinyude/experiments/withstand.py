@@ -1,4 +1,4 @@
-"""What failing sensors do to a learner on a board: a fitted model, good minutes, a fault, ten good minutes."""
+"""The effect of failing sensors on a learner on a board: a fitted model, good minutes, a fault, ten good minutes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NAME = "withstand"
 TITLE = "Failing sensors on a board"
 GOOD, AFTER = 2.0, 10.0  # minutes before and after a fault
 LIMIT = 0.1  # of the true residual, RMS, ten good minutes after a fault
-NAMED = 0.1  # share of the windows above the share in a sound stream by which a reason names a fault
+NAMED = 0.1  # excess over the share of windows rejected in a sound stream from which a reason names a fault
 COUNTERS = ("no_signal", "recalibrations", "changes", "returned")
 
 
@@ -41,11 +41,11 @@ class Plant:
     terms: tuple[str, ...]
     start: tuple[float, ...]
     period: float
-    minute: float  # seconds of this plant that count as one: a slow plant's minutes are longer
-    levels: tuple[float, float, float]  # of the input u: lowest, highest, seconds for which it stays
-    box: tuple[tuple[float, float], ...]  # where the residual is compared
+    minute: float  # its length in seconds; longer for a slow plant
+    levels: tuple[float, float, float]  # of the input u: lowest, highest, hold time in seconds
+    box: tuple[tuple[float, float], ...]  # range of states over which the residual is compared
     noise: tuple[float, ...]  # of each channel
-    stuck: tuple[float, ...]  # where the channels freeze
+    stuck: tuple[float, ...]  # values at which the channels freeze
     unplugged: float  # noise of an open input
     measured: tuple[str, ...] | None = None
 
@@ -55,7 +55,7 @@ class Plant:
         return [self.states.index(name) for name in self.measured or self.states]
 
 
-# A bump that no term offered can be: the deployed model has a kernel network, frozen beside the terms.
+# A bump that no library term has: the deployed model has a frozen kernel network in addition to its terms.
 _BUMP = ("w", "8*u - 1.5*w - 1.6*exp(-(w - 1)**2/0.2)")
 _MOTOR: dict[str, Any] = {
     "states": ("theta", "w"), "truth": ("w", "8*u - 1.5*w - 0.8*tanh(2*w)"), "known": ("w", "8*u"),
@@ -84,7 +84,7 @@ PLANTS = {
     ),
 }  # fmt: skip
 
-Rows = Callable[[Plant, Array, Array, Array], Array]  # of the plant, clean rows, their noise, and a ramp from 0 to 1
+Rows = Callable[[Plant, Array, Array, Array], Array]  # of plant, clean rows, noise, and a ramp from 0 to 1
 
 
 def _last(rows: Array, values: Array) -> Array:
@@ -108,7 +108,7 @@ FAULTS: dict[str, Rows] = {
     ),
     "swapped": lambda plant, rows, noise, ramp: (rows + noise)[:, ::-1],
 }
-BOTH = ("one frozen, with dither", "swapped")  # what takes two channels
+BOTH = ("one frozen, with dither", "swapped")  # faults of two channels
 
 
 def units(quick: bool) -> list[Unit]:
@@ -120,14 +120,14 @@ def units(quick: bool) -> list[Unit]:
 
 
 def run_plant(config: Config) -> Result:
-    """Every fault of one plant, each met by a fresh learner that starts from the same fitted model."""
+    """Every fault of one plant, each with a new learner that starts from the same fitted model."""
     plant = PLANTS[config["plant"]]
     chip = fitted(plant, config["network"])
     return {fault: _meet(plant, chip, FAULTS[fault], config["minutes"]) for fault in faults_of(plant)}
 
 
 def faults_of(plant: Plant) -> list[str]:
-    """Those that its sensors can have."""
+    """The faults that its sensors can have."""
     return [fault for fault in FAULTS if len(plant.noise) > 1 or fault not in BOTH]
 
 
@@ -156,9 +156,9 @@ def _physics(plant: Plant, rhs: tuple[str, ...]) -> Physics:
 
 
 def fitted(plant: Plant, network: bool) -> Chip:
-    """A board's model of three good minutes, with a network beside its terms or without.
+    """A board's model, fitted to three good minutes, with or without a network in addition to its terms.
 
-    The fit is told what the board will have: a model that stands on a perceptron is none without it.
+    The fit is restricted to what the board has: without its perceptron, a model would be incomplete.
     """
     states, noise, u = _simulated(plant, 3.0, seed=1)
     with warnings.catch_warnings():
@@ -205,7 +205,7 @@ def _error(plant: Plant, chip: Chip, learner: native.NativeLearner) -> float:
 
 
 def told_by(result: Result, sound: Result) -> list[str]:
-    """Reasons and counters that a fault raises above those of the sound stream."""
+    """Reasons and counters that a fault raises above their values in the sound stream."""
     reasons = [r for r in REASONS if result["rejected at its end"][r] > sound["rejected at its end"][r] + NAMED]
     return [*reasons, *(name for name in COUNTERS if result["counters"][name] > sound["counters"][name])]
 
@@ -224,8 +224,8 @@ def summarise(outcomes: list[Outcome], quick: bool) -> Summary:
         "rows": rows,
         "notes": [
             f"Ten good minutes after a fault the residual is within 10 % of the truth: {kept} of {len(faulty)} cases.",
-            f"{told} of {len(faulty)} faults are named in the counters; an angle's offset that drifts slowly is, to a "
-            "motor without gravity, a slow motion.",
+            f"{told} of {len(faulty)} faults are named in the counters; for a motor without gravity, a slow drift of "
+            "the angle's offset cannot be distinguished from a slow motion.",
         ],
     }
 

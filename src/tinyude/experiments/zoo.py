@@ -1,4 +1,4 @@
-"""Plants from many fields with a term or two missing: what the default, other settings and pysindy's weak form find."""
+"""Plants from many fields with one or two missing terms: the default, other settings and pysindy's weak form."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NAME = "zoo"
 TITLE = "A zoo of plants"
 NOISES = (0.001, 0.01, 0.05)
 SOLVED = 0.05  # relative RMS error of the missing terms over the visited states
-METHODS: dict[str, dict[str, Any] | None] = {  # settings of a UDE; None: the peer
+METHODS: dict[str, dict[str, Any] | None] = {  # settings of a UDE; None: pysindy
     "default": {},
     "solver-free": {"refine": False},
     "network": {"library": None, "refine": False},
@@ -46,7 +46,7 @@ def units(quick: bool) -> list[Unit]:
 
 
 def run(config: Config) -> Result:
-    """One fit, judged on the exact states that the record visited."""
+    """One fit, evaluated on the true states that the record visited."""
     plant = plant_named(config["plant"])
     samples, inputs = plant.record(config["noise"])
     settings = METHODS[config["method"]]
@@ -67,7 +67,7 @@ def run(config: Config) -> Result:
 
 
 def plant_named(name: str) -> Plant:
-    """The plant of that name."""
+    """The plant with that name."""
     return next(plant for plant in PLANTS if plant.name == name)
 
 
@@ -105,12 +105,12 @@ def summarise(outcomes: list[Outcome], quick: bool) -> Summary:
 
 
 def _error(results: list[Result]) -> float | None:
-    """None where the fit failed, or where there is none because the peer is not installed."""
+    """None if the fit failed, or if pysindy is not installed."""
     return results[0].get("error") if results else None
 
 
 def _shares(summary: Summary, noise: float, half: str) -> list[str]:
-    """Plants of a half that each method solves, of so many."""
+    """Number of plants of a half that each method solves."""
     told = []
     for method in METHODS:
         of_all = zip(summary["errors"][f"{method} {noise}"], summary["reporting"], strict=True)

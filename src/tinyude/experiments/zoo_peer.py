@@ -1,7 +1,7 @@
-"""pysindy's weak form on the zoo: known physics taken out, width and threshold chosen by validation. Optional.
+"""pysindy's weak form on the zoo: known physics subtracted, width and threshold chosen by validation. Optional.
 
-It is given what a careful user would: polynomials up to degree 3 of states and inputs, waves of the angles, columns
-scaled to their RMS, and the last quarter of every run to choose the width of its domains and its threshold by.
+It is set up as a careful user would: polynomials up to degree 3 of states and inputs, sines and cosines of angles,
+columns scaled to their RMS; domain width and threshold are chosen on the last quarter of every run.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from tinyude.physics.kinematics import measured_map, residual_states
 
 Array = NDArray[Any]
 
-WIDTHS = (5, 15, 45, 135)  # samples either side of a domain's middle
+WIDTHS = (5, 15, 45, 135)  # samples on either side of a domain's centre
 THRESHOLDS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)  # of a scaled coefficient
 DEGREE, DOMAINS, TRAINING = 3, 200, 0.75
 
 
 class TunedWeakSindy:
-    """Sparse regression of what the known rates leave; `residual` as a UDE has it."""
+    """Sparse regression of the rates minus the known ones; `residual` is that of a UDE."""
 
     def __init__(self, physics: Physics, measured: Sequence[str] | None = None) -> None:
         self.physics, self.measured = physics, measured
@@ -46,7 +46,7 @@ class TunedWeakSindy:
         late = [(x[int(TRAINING * len(x)) :], v[int(TRAINING * len(x)) :]) for x, v in pairs]
         widths = [w for w in WIDTHS if 4 * w < min(len(x) for x, _ in late)] or [WIDTHS[0]]
         with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")  # of pysindy about its own dependencies, and of regressions without a term
+            warnings.simplefilter("ignore")  # pysindy's, about its dependencies and regressions without a term
             judges = self._integrals(late, t, widths[len(widths) // 2])
             best = min(
                 (self._error(self._regress(self._integrals(early, t, width), threshold), judges), width, threshold)
@@ -86,7 +86,7 @@ class TunedWeakSindy:
         return np.stack(columns, axis=-1)
 
     def _integrals(self, pairs: Sequence[tuple[Array, Array]], period: float, width: int) -> tuple[Array, Array]:
-        """Over the domains of all runs: of the library, and of the derivative less the known physics."""
+        """Integrals over the domains of all runs: the library, and the derivative minus the known physics."""
         designs, targets = [], []
         for x, u in pairs:
             held = u if self.physics.n_inputs else None
