@@ -1,4 +1,4 @@
-"""What the examples share: a simulated plant, its sensors, the score of a free run, and the picture."""
+"""Common parts of the examples: a simulated plant, its sensors, the score of a free run, and the figure."""
 
 import sys
 from itertools import pairwise
@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from scipy.integrate import solve_ivp
 
-BLUE, ORANGE, INK = "#0072B2", "#D55E00", "#1b1f24"  # of Okabe and Ito's colours, which colour-blind readers tell apart
+BLUE, ORANGE, INK = "#0072B2", "#D55E00", "#1b1f24"  # from Okabe and Ito's palette for colour-blind readers
 
 
 def run(field, start, times, u=None):
@@ -30,19 +30,19 @@ def _solve(field, start, times):
 
 
 def sensors(states, noise, seed=0):
-    """What sensors give: the states with white noise, `noise` in the units of each."""
+    """Sensor readings: the states with white noise, `noise` in the units of each state."""
     return states + noise * np.random.default_rng(seed).standard_normal(states.shape)
 
 
 def free_run_error(model, truth):
-    """RMSE over the standard deviation, over all states."""
+    """RMSE / standard deviation, over all states."""
     return float(np.sqrt(np.mean(((model - truth) / truth.std(axis=0)) ** 2)))
 
 
 def picture(name, *panels):
     """Panels side by side, each (title, x label, y label, x, truth, known physics alone, learned), the last one wider.
 
-    Goes to the path given on the command line, or to NAME.png in the current folder.
+    Written to the path given on the command line, or to NAME.png in the current folder.
     """
     widths = [1.0] * (len(panels) - 1) + [1.6]
     figure = Figure(figsize=(11, 3.6), layout="constrained")
@@ -53,7 +53,7 @@ def picture(name, *panels):
         axis.plot(x, known, color=ORANGE, lw=1.2, label="known physics alone")
         axis.plot(x, learned, color=BLUE, lw=1.6, dashes=(5, 1.5), label="learned")
         low, high, span = np.min(truth), np.max(truth), np.ptp(truth)
-        shown = np.clip(known, low - span, high + span)  # a model without its missing part may run far away
+        shown = np.clip(known, low - span, high + span)  # an incomplete model may diverge
         axis.set_ylim(min(low, shown.min()) - 0.08 * span, max(high, shown.max()) + 0.08 * span)
         axis.set(title=title, xlabel=x_label, ylabel=y_label)
         axis.spines[["top", "right"]].set_visible(False)

@@ -3,8 +3,8 @@ A cart with a pole: four states, two of them measured
 =====================================================
 
 Known: the frictionless equations of motion. Measured: the cart's position and the pole's angle, 200 Hz, and the force.
-Missing: friction of the wheels and of the pivot. It reaches both accelerations through the mass matrix. Which shapes it
-can have there is physics, so they are given as the library; which are there, and how strong, is learned.
+Missing: friction of the wheels and of the pivot, which acts on both accelerations through the mass matrix. The possible
+terms follow from physics, so they are given as the library; which of them act, and their coefficients, are learned.
 
 .. code-block:: sh
 

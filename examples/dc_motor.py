@@ -49,7 +49,7 @@ physics = tu.Physics(
     rhs=["omega", "K*(V - K*omega)/(R*J)"],
     inputs=["V"],
     parameters={"K": TORQUE, "R": RESISTANCE, "J": INERTIA},
-    angles=["theta"],  # the same after a turn: the load may depend on sin and cos of it
+    angles=["theta"],  # periodic: the load may depend on its sine and cosine
 )
 ude = tu.UDE(physics, measured=["theta"]).fit(angle, t=PERIOD, u=voltage)
 print(ude)

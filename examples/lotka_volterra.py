@@ -3,9 +3,9 @@ Predators that get full
 =======================
 
 Known: growth, death, and predation in proportion to prey and predators. Measured: both in a tank, counted every half
-hour in four experiments. Missing: where there is plenty, a predator eats less than in proportion. No simple term has
-that form, so the first fit takes the nearest ones and a network. Its picture suggests a form, and the second fit learns
-the constant in it.
+hour in four experiments. Missing: with plenty of prey, a predator eats less than in proportion. No simple term has that
+form, so the first fit uses the nearest terms and a network. Its plot suggests a form, and the second fit learns the
+constant in it.
 
 .. code-block:: sh
 
@@ -21,8 +21,8 @@ from _plant import free_run_error, picture, run, sensors
 
 import tinyude as tu
 
-FULL = 0.25  # ml/thousand: how soon predators get full; the truth that the first model lacks
-KNOWN = {"a": 1.0, "b": 0.9, "c": 0.5, "d": 0.45, "K": 8.0}  # rates a day, densities in thousands/ml
+FULL = 0.25  # ml/thousand: saturation constant, which the first model lacks
+KNOWN = {"a": 1.0, "b": 0.9, "c": 0.5, "d": 0.45, "K": 8.0}  # rates per day, densities in thousands/ml
 
 
 def plant(x):

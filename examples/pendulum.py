@@ -26,12 +26,12 @@ def plant(x):
     return [omega, -GRAVITY / LENGTH * np.sin(theta) - DAMPING * omega]
 
 
-# What the sensors give: two swings, each let go from its own angle.
+# Sensor data: two swings from different initial states.
 t = np.arange(0.0, 10.0, 0.005)
 swings = [run(plant, start, t) for start in ([2.5, 0.0], [-1.2, 4.0])]
 samples = [sensors(swing, noise=[0.01, 0.03], seed=k) for k, swing in enumerate(swings)]
 
-# What you know, and the fit: a list of records, and their time stamps or sample period.
+# The known physics, and the fit to a list of records with their time stamps or sample period.
 physics = tu.Physics(
     states=["theta", "omega"],
     rhs=["omega", "-(g/L)*sin(theta)"],
@@ -40,7 +40,7 @@ physics = tu.Physics(
 ude = tu.UDE(physics).fit(samples, t=0.005)
 print(ude)
 
-# A motion that was not in the record, predicted from its start alone.
+# A motion that is not in the record, predicted from its initial state alone.
 fresh = run(plant, [1.8, -2.0], t)
 model = ude.simulate(fresh[0], t)
 print(f"free run of 10 s: RMSE / std = {free_run_error(model, fresh):.4f}")

@@ -3,7 +3,7 @@ A quadrotor's drag and mass
 ===========================
 
 Known: gravity and thrust. Measured: the altitude alone, 100 Hz, 2 cm of noise, and the thrust commanded. Missing: the
-drag. The mass is written down as 1 kg and learned along with it; the report gives its interval.
+drag. The mass is also learned, starting from 1 kg; the report gives its interval.
 
 .. code-block:: sh
 
@@ -29,7 +29,7 @@ def plant(x, thrust):
 
 
 def flight(t, *tones):
-    """Hovering thrust, with sines of the given (newtons, rad/s) on top."""
+    """Hovering thrust plus sines of the given (newtons, rad/s)."""
     held = t - t % (4 * PERIOD)
     return MASS * GRAVITY + sum(newtons * np.sin(rate * held + rate) for newtons, rate in tones)
 

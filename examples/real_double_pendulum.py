@@ -1,6 +1,6 @@
-"""A real chaotic double pendulum, angles only: what its authors' model leaves out, learned from 69 s of swinging.
+"""A real chaotic double pendulum, angles only: what its authors' model lacks, learned from 69 s of swinging.
 
-    python examples/real_double_pendulum.py [FOLDER]     the record is fetched unless FOLDER or TINYUDE_DATA holds it
+    python examples/real_double_pendulum.py [FOLDER]     the record is downloaded unless FOLDER or TINYUDE_DATA has it
     python examples/real_double_pendulum.py --table      three seeds, with noise added (a few minutes)
 
 The record and the parameters are MultiArm-Pendulum's (Kaheman et al., arXiv:2205.06231; MIT licence).
@@ -21,7 +21,7 @@ PERIOD = 1e-3
 
 
 def physics(record: Dataset, friction: bool) -> tu.Physics:
-    """The authors' equations, angles from upright; without friction they are what the learner is told."""
+    """The authors' equations, angles from upright; without friction they are the learner's known physics."""
     states = theta1, theta2, omega1, omega2 = sp.symbols("theta1 theta2 omega1 omega2")
     m1, m2, a1, a2, L1, I1, I2, k1, k2, g = sp.symbols("m1 m2 a1 a2 L1 I1 I2 k1 k2 g")
     coupling = m2 * L1 * a2 * sp.cos(theta1 - theta2)
@@ -45,7 +45,7 @@ def fit(record: Dataset, training: list[Log], seed: int = 0, **options: object) 
 
 
 def errors(record: Dataset, share: float, seed: int, **options: object) -> np.ndarray:
-    """RMSE / std of free runs over the held-out stretches: those of the learned model, then the white box's."""
+    """RMSE / std of free runs over the held-out segments: of the learned model, then of the white box."""
     ude = fit(record, noisy(record.runs, share, seed), seed, **options)
     seen = noisy(record.held_out, share, seed + 100)
     models = (ude.simulate, white_box(physics(record, friction=True)))

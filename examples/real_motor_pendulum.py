@@ -1,7 +1,7 @@
 """A real pendulum on a motor, coarse encoder, angle only: the friction of the gear, from one swing-up of five seconds.
 
-    python examples/real_motor_pendulum.py [FOLDER]     the record is fetched unless FOLDER or TINYUDE_DATA holds it
-    python examples/real_motor_pendulum.py --table      three draws of noise added (a minute)
+    python examples/real_motor_pendulum.py [FOLDER]     the record is downloaded unless FOLDER or TINYUDE_DATA has it
+    python examples/real_motor_pendulum.py --table      three draws of added noise (a minute)
 
 The records and the identified friction are those of the torque-limited simple pendulum of the DFKI RIC
 Underactuated Robotics Lab (BSD-3-Clause).
@@ -19,10 +19,10 @@ from real_runs import Log, command_line, error_table, free_run, learned_rows, no
 import tinyude as tu
 from tinyude.data.datasets import Dataset
 
-MASS, LENGTH = 0.6755, 0.5  # kg, m: as the authors' controllers were set in these records
-SWING_UP = (0.0, 4.8)  # s; later the pendulum is pushed off its upright rest by hand, and
-FALLS = ((8.0, 9.2), (12.6, 13.8), (16.4, 17.5))  # falls through and is caught again: held out
-COASTING = ((4.85, 5.4), (9.65, 10.4), (13.75, 14.4))  # s, gravity compensation: it slows down after a push
+MASS, LENGTH = 0.6755, 0.5  # kg, m: as in the authors' controllers of these records
+SWING_UP = (0.0, 4.8)  # s; later the pendulum is pushed from upright by hand,
+FALLS = ((8.0, 9.2), (12.6, 13.8), (16.4, 17.5))  # falls and is caught again: held out
+COASTING = ((4.85, 5.4), (9.65, 10.4), (13.75, 14.4))  # s, gravity compensation: slows down after a push
 FRICTION_TERMS = ["omega", "omega*abs(omega)", "tanh(10*omega)"]
 
 
@@ -51,12 +51,12 @@ def fit_swing_up(run: Log) -> tu.UDE:
 
 
 def every_fifth(run: Log) -> Log:
-    """200 Hz instead of 1 kHz, at which the encoder mostly repeats itself."""
+    """200 Hz instead of 1 kHz, at which most encoder readings are repeated."""
     return Log(run.t[::5], run.Y[::5], run.u[::5])
 
 
 def authors(record: Dataset, friction: bool) -> tu.Physics:
-    """This rig with the friction that the authors identified with a lighter pendulum, or without."""
+    """This rig with or without the friction that the authors identified with a lighter pendulum."""
     identified = {name: record.parameters[name] if friction else 0.0 for name in ("Fv", "Fc", "offset")}
     return tu.Physics(
         states=["theta", "omega"],
@@ -75,7 +75,7 @@ def errors(record: Dataset, share: float, seed: int) -> np.ndarray:
 
 
 def friction_torque(ude: tu.UDE, speeds: np.ndarray) -> np.ndarray:
-    """What the learned residual amounts to at the motor's shaft, in N m."""
+    """The learned residual as a torque at the motor's shaft, in N m."""
     states = np.column_stack([np.zeros_like(speeds), speeds])
     return -ude.model_.physics.parameters["J"].value * ude.residual(states, np.zeros((len(speeds), 1)))[:, 1]
 

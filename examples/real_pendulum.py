@@ -1,6 +1,6 @@
-"""A real pendulum, angle only: gravity's strength and the friction of its bearing, from four swings.
+"""A real pendulum, angle only: its gravity parameter and the friction of its bearing, from four swings.
 
-    python examples/real_pendulum.py [FOLDER]     the record is fetched unless FOLDER or TINYUDE_DATA holds it
+    python examples/real_pendulum.py [FOLDER]     the record is downloaded unless FOLDER or TINYUDE_DATA has it
     python examples/real_pendulum.py --table      three seeds, with noise added (a minute or two)
 
 The record is MultiArm-Pendulum's (Kaheman et al., arXiv:2205.06231; MIT licence).
@@ -20,16 +20,16 @@ PERIOD = 1e-3
 def fit(training: list[Log], seed: int = 0, **options: object) -> tu.UDE:
     physics = tu.Physics(
         states=["theta", "omega"],
-        rhs=["omega", "k*sin(theta)"],  # theta = pi hangs down
+        rhs=["omega", "k*sin(theta)"],  # hangs down at theta = pi
         parameters={"k": tu.Parameter(60.0, learn=True, min=10.0, max=200.0)},
     )
-    # with updates given, training goes on to the end: what the network adds here is small, but it is there
+    # with a given number of updates, training does not stop early: the network's contribution is small, but real
     ude = tu.UDE(physics, measured=["theta"], **{"updates": 8000, "random_state": seed, **options})
     return ude.fit([run.Y for run in training], t=PERIOD)
 
 
 def errors(record: tu.datasets.Dataset, share: float, seed: int, **options: object) -> list[float]:
-    """RMSE / std of the free runs over the held-out swings, with so much noise on everything the model sees."""
+    """RMSE / std of the free runs over the held-out swings, with noise added to all data that the model uses."""
     training = noisy(record.runs, share, seed)
     ude = fit(training, seed, **options)
     seen = noisy(record.held_out, share, seed + 100)

@@ -1,7 +1,7 @@
-"""A real double pendulum with a motor in each joint, 500 Hz, angles only: friction, and what the motors really deliver.
+"""A real double pendulum with a motor in each joint, 500 Hz, angles only: friction and the motors' real torque.
 
-    python examples/real_torque_double_pendulum.py [FOLDER]     fetched unless FOLDER or TINYUDE_DATA holds the record
-    python examples/real_torque_double_pendulum.py --table      three draws of noise added (two minutes)
+    python examples/real_torque_double_pendulum.py [FOLDER]     downloaded unless FOLDER or TINYUDE_DATA has the record
+    python examples/real_torque_double_pendulum.py --table      three draws of added noise (two minutes)
 
 The record and the identified parameters are those of the double pendulum of the DFKI RIC Underactuated Robotics Lab
 (design C.1, model 1.0; BSD-3-Clause).
@@ -29,7 +29,7 @@ def angles_and_commands(record: Dataset) -> Log:
 
 
 def physics(parameters: dict[str, float | tu.Parameter]) -> tu.Physics:
-    """The authors' equations, the second angle relative to the first arm, with the motors' effectiveness e beside."""
+    """The authors' equations, with the second angle relative to the first arm, and the motors' effectiveness e."""
     states = q1, q2, w1, w2 = sp.symbols("q1 q2 w1 w2")
     tau1, tau2 = sp.symbols("tau1 tau2")
     m1, m2, l1, r1, r2, I1, I2, Ir, gr, g = sp.symbols("m1 m2 l1 r1 r2 I1 I2 Ir gr g")

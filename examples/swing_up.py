@@ -3,8 +3,8 @@ Swing-up with the learned friction
 ==================================
 
 Model predictive control, once with the fitted model, once with the known physics alone. Known: gravity, inertia and the
-torque, too weak to lift the pendulum at once. Missing: friction, -1.5 omega.
-The model goes to do-mpc as a CasADi function. Needs ``pip install tinyude[casadi] do-mpc``.
+torque, which is too small to lift the pendulum directly. Missing: friction, -1.5 omega.
+do-mpc gets the model as a CasADi function. Requires ``pip install tinyude[casadi] do-mpc``.
 
 .. code-block:: sh
 
@@ -27,12 +27,12 @@ from matplotlib.figure import Figure
 import tinyude as tu
 
 with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # do-mpc tells of features that are not installed
+    warnings.simplefilter("ignore")  # about features of do-mpc that are not installed
     import do_mpc
-warnings.filterwarnings("ignore", "\ncasadi", FutureWarning)  # and calls NumPy functions on CasADi's numbers
+warnings.filterwarnings("ignore", "\ncasadi", FutureWarning)  # from do-mpc's NumPy calls on CasADi numbers
 
 GRAVITY, LENGTH, INERTIA, FRICTION = 9.81, 0.5, 0.05, 1.5
-TORQUE = 0.6  # N m at most; gravity takes up to 0.98
+TORQUE = 0.6  # limit in N m; gravity needs up to 0.98
 STEP, SECONDS, HORIZON = 0.05, 5.0, 40  # s, s, steps
 
 
@@ -41,7 +41,7 @@ def plant(x, torque):
     return [omega, -GRAVITY / LENGTH * np.sin(theta) + torque / INERTIA - FRICTION * omega]
 
 
-# A log: the pendulum moved about by two tones, 20 s at 100 Hz.
+# A log: the pendulum driven by two sines, 20 s at 100 Hz.
 t = 0.01 * np.arange(2000)
 torque = 0.5 * np.sin(2.1 * t) + 0.5 * np.sin(4.3 * t)
 samples = sensors(run(plant, [0.3, 0.0], t, torque), noise=[0.002, 0.02])
@@ -60,7 +60,7 @@ def known_alone(x, u):
 
 
 def controller(field):
-    """The same controller for any model: upright is best, torque is limited."""
+    """The same controller for any model: the cost is lowest upright, the torque is limited."""
     model = do_mpc.model.Model("continuous")
     x, u = model.set_variable("_x", "x", (2, 1)), model.set_variable("_u", "u", (1, 1))
     model.set_rhs("x", field(x, u))
@@ -77,7 +77,7 @@ def controller(field):
 
 
 def swing_up(field):
-    """States of the real pendulum, step by step."""
+    """States of the plant at every control step."""
     mpc, states = controller(field), [np.array([0.2, 0.0])]
     mpc.x0, mpc.u0 = states[0], np.array([0.2])
     mpc.set_initial_guess()
@@ -88,7 +88,7 @@ def swing_up(field):
 
 
 def settled(states):
-    """When it came within 8 degrees of upright to stay, in seconds."""
+    """Time in seconds from which it stays within 8 degrees of upright."""
     away = np.flatnonzero(1.0 + np.cos(states[:, 0]) > 0.01)
     return STEP * (away[-1] + 1)
 
@@ -102,7 +102,7 @@ for name, field, colour in (
 ):
     states = swing_up(field)
     print(f"{name}: upright after {settled(states):.2f} s")
-    angle = np.degrees(states[:, 0] * np.sign(states[-1, 0]))  # either way up is up
+    angle = np.degrees(states[:, 0] * np.sign(states[-1, 0]))  # both directions of rotation count
     axis.plot(STEP * np.arange(len(states)), angle, color=colour, label=name)
 axis.set(title="swing-up by model predictive control", xlabel="time [s]", ylabel="angle [degrees]")
 axis.spines[["top", "right"]].set_visible(False)

@@ -1,7 +1,7 @@
-"""Long runs of exported boards on this computer, read by their telemetry: good minutes, a failing sensor, good minutes.
+"""Long runs of exported boards on this computer, evaluated by telemetry: good minutes, a failing sensor, good minutes.
 
-The plants and faults of `tinyude reproduce withstand`. The export is compiled with the core of the package that is
-imported, so that another value of a constant of core/src/service is seen.
+Plants and faults are those of `tinyude reproduce withstand`. The export is compiled with the core of the imported
+package, so that a changed constant of core/src/service takes effect.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ BEFORE, DURING, AFTER = 3.0, 1.0, 3.0  # minutes
 END = BEFORE + DURING + AFTER
 SOON = 1.0 / 6.0  # minutes
 LATEST = 5  # samples between the observer's last step and a report
-WORN = 0.8  # of the plant's terms: what the board starts from
+WORN = 0.8  # factor on the plant's terms that the board starts from
 MAIN = r"""
 #include "model.h"
 #include <stdio.h>
@@ -63,9 +63,9 @@ int main(void)
 
 @dataclass(frozen=True)
 class Life:
-    """Status reports: when in minutes, health of the worst channel, whether a sensor is flagged, the state's error.
+    """Status reports: time in minutes, health of the worst channel, whether a sensor is flagged, the state's error.
 
-    The error is RMS over the states, each in standard deviations of its motion.
+    The error is the RMS over the states, each in units of its standard deviation.
     """
 
     minutes: Array
@@ -78,7 +78,7 @@ class Life:
 
 
 def lives(name: str) -> dict[str, Life]:
-    """Of one plant, by fault: a board that starts from a model of the plant before it was worn."""
+    """Runs of one plant by fault; the board starts from a model whose coefficients are too small."""
     plant = withstand.PLANTS[name]
     chip = withstand.fitted(plant, network=False)
     assert chip.start is not None
@@ -89,11 +89,11 @@ def lives(name: str) -> dict[str, Life]:
 
 
 def figures() -> Iterator[tuple[str, float]]:
-    """For each plant, the lower the better.
+    """Figures of each plant; lower is better.
 
-    The state's error in the first minute, of a wrong model; then; and after faults; how far the health of a sound
-    board is from 1; and reports misjudged, with one: an alarm while all is sound or three minutes after a fault, none
-    in the last ten seconds of a fault.
+    The state's error in the first minute, with a wrong model; at the end; and after faults; how far the health of a
+    sound board is from 1; and 1 plus the number of wrong reports: an alarm without a fault or three minutes after one,
+    or no alarm in the last ten seconds of a fault.
     """
     alarm = threshold("WATCH")
     for name in PLANTS:
@@ -150,7 +150,7 @@ def _lived(plant: withstand.Plant, program: Path, fault: withstand.Rows) -> Life
     minutes, told = ticks * plant.period / plant.minute, np.array([each.state for each in reports])
     good, spread = minutes <= BEFORE, states.std(axis=0)
     late = [_rms((told - states[ticks - 1 - back])[good] / spread) for back in range(LATEST)]
-    off = (told - states[ticks - 1 - int(np.argmin(late))]) / spread  # the observer's last step may be samples ago
+    off = (told - states[ticks - 1 - int(np.argmin(late))]) / spread  # the observer's last step may be some samples old
     return Life(
         minutes,
         np.array([each.worst for each in reports]),

@@ -1,4 +1,4 @@
-"""Every link inside a built site leads to a page, and to an anchor there: python tools/check_links.py FOLDER."""
+"""Checks that every internal link of a built site has a target: python tools/check_links.py FOLDER."""
 
 import sys
 from html.parser import HTMLParser
@@ -24,7 +24,7 @@ class Page(HTMLParser):
 
 
 def broken(folder: Path) -> list[str]:
-    """Links that lead nowhere, each as "page: link"."""
+    """Links without a target, each as "page: link"."""
     pages = {path.resolve(): Page(path) for path in folder.rglob("*.html") if "_static" not in path.parts}
     found = []
     for path, page in pages.items():
@@ -41,5 +41,5 @@ def broken(folder: Path) -> list[str]:
 
 if __name__ == "__main__":
     wrong = broken(Path(sys.argv[1]))
-    print("\n".join(wrong) or "every link inside leads somewhere")
+    print("\n".join(wrong) or "all internal links have a target")
     sys.exit(bool(wrong))

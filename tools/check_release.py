@@ -1,6 +1,6 @@
-"""Whether a tag may be published: python tools/check_release.py vX.Y.Z.
+"""Checks that a tag may be published: python tools/check_release.py vX.Y.Z.
 
-The tag is the package's version, and the changelog's newest entry is that version with its date.
+The tag must be the package's version, and the changelog's newest entry must be that version with its date.
 """
 
 import re
@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def wrong(tag: str, package: str, changelog: str) -> list[str]:
-    """What forbids the release, given the texts of the package's `__init__.py` and of the changelog."""
+    """Reasons against the release, given the texts of the package's `__init__.py` and of the changelog."""
     version = re.search(r'^__version__ = "(.+)"$', package, re.MULTILINE)[1]
     newest, date = re.search(r"^## \[(.+?)\] - (.+)$", changelog, re.MULTILINE).groups()
     found = []

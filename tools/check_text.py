@@ -1,6 +1,6 @@
-"""Checks that tracked text files are as .editorconfig says: `python tools/check_text.py`, a part of `make lint`.
+"""Checks tracked text files against .editorconfig: `python tools/check_text.py`, part of `make lint`.
 
-UTF-8, line feeds, a final newline, no white space at a line's end, tabs only where the section of a file says so.
+UTF-8, line feeds, a final newline, no trailing white space, tabs only where .editorconfig sets them.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ ROOT = Path(__file__).parents[1]
 
 
 def sections(key: str, value: str) -> list[str]:
-    """Patterns of files for which .editorconfig says so."""
+    """File patterns for which .editorconfig sets this value."""
     rules = configparser.ConfigParser()
     rules.read_string("[top]\n" + (ROOT / ".editorconfig").read_text(encoding="utf-8"))
     return [name for name in rules.sections() if rules[name].get(key) == value]
 
 
 def faults(content: bytes, tabs: bool) -> list[str]:
-    """What is wrong with a file, with the first line of each fault; nothing for a file that is no text."""
+    """Faults of a file, each with its first line; none for a binary file."""
     if b"\0" in content:
         return []
     try:

@@ -1,4 +1,4 @@
-"""The records that tools/vary_constants.py fits: prints their errors, with the package as it is imported, as JSON."""
+"""The records that tools/vary_constants.py fits: prints their errors, with the imported package, as JSON."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tinyude.experiments import choice
 from tinyude.experiments.choice_plants import TUNING
 from tinyude.experiments.zoo import plant_named
 
-# Of the zoo's tuning half: plant, noise, settings.
+# From the zoo's tuning half: plant, noise, settings.
 PLANTS: tuple[tuple[str, float, dict[str, Any]], ...] = (
     ("spring, cubic stiffening", 0.01, {}),
     ("mass on a magnet", 0.01, {}),
@@ -35,7 +35,7 @@ SEED, SECONDS = 3, 20.0
 
 
 def residuals(refine: bool) -> Iterator[tuple[str, float]]:
-    """Of plants: the relative error of what was missing."""
+    """Relative error of the missing terms, by plant."""
     for name, noise, settings in PLANTS:
         plant = plant_named(name)
         samples, inputs = plant.record(noise)
@@ -45,7 +45,7 @@ def residuals(refine: bool) -> Iterator[tuple[str, float]]:
 
 
 def free_runs(refine: bool) -> Iterator[tuple[str, float]]:
-    """Of plants that no model explains in full: the error over motions that no fit has seen."""
+    """Free-run error over motions not used for fitting, of plants that no model explains in full."""
     for name in MOTIONS:
         plant, rng = TUNING[name], np.random.default_rng(0)
         t, Y, u, _ = zip(*(choice.record(plant, motion, rng) for motion in plant.training), strict=True)
@@ -55,7 +55,7 @@ def free_runs(refine: bool) -> Iterator[tuple[str, float]]:
 
 
 def streamed() -> Iterator[tuple[str, float]]:
-    """The streaming learner's own results, by its NumPy engine: that of the core needs no compiler then."""
+    """Results of the streaming learner by its NumPy engine, which needs no compiler."""
     for name in STREAMED:
         plant = plant_named(name)
         samples, inputs = plant.record(0.01)
@@ -66,7 +66,7 @@ def streamed() -> Iterator[tuple[str, float]]:
 
 
 def pendulums(**settings: Any) -> Iterator[tuple[str, float]]:
-    """Sampled in several ways: the relative error of the friction."""
+    """Relative error of the friction of pendulums that are sampled in several ways."""
     plant = tu.systems.pendulum("A")
     t, samples = plant.stream(noise=0.01, seed=SEED, seconds=SECONDS)
     visited = plant.clean(SEED, SECONDS)[1][::20]

@@ -1,14 +1,14 @@
-"""Studies of constants that the records of constant_records.py do not show. Figures: the lower, the better.
+"""Studies of constants without effect on the records of constant_records.py. Lower figures are better.
 
-noise          sensor noise that is known, estimated by the batch estimator and by the stream
-feedback       open and closed loops, told apart
-jumps          plants whose friction jumps, and plants whose does not
+noise          known sensor noise, estimated by the batch estimator and by the stream
+feedback       detection of closed loops
+jumps          plants whose friction jumps, and plants without a jump
 intervals      the streaming learner's standard errors against its true errors
-network        the streaming learner's network alone, and a board's beside its terms
+network        the streaming learner's network alone, and a board's network in addition to terms
 window_order   the streaming learner on slow plants that are sampled fast
-unidentified   a parameter that the record says nothing of, and the others
+unidentified   a parameter that the record does not determine, and the others
 switches       free runs of a field that switches, against a fine solution
-extrapolation  whether motions that a model predicts badly are told to leave the visited range
+extrapolation  whether badly predicted motions are reported as outside the visited range
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ Array = NDArray[Any]
 Figures = Iterator[tuple[str, float]]
 SIGNALS = ("spring, cubic stiffening", "mass on a magnet", "two masses, soft coupling", "van der Pol", "Lorenz, coarse")
 NOISES = (0.001, 0.01, 0.05)  # of a signal's standard deviation
-CLOSE = 0.02  # relative error of a noise estimate that is as good as none
+CLOSE = 0.02  # relative error of a noise estimate that is negligible
 BURST = 5.0  # times the noise, a tenth of the time
 
 
 def noise() -> Figures:
-    """The estimates' relative errors: over even noise, and over noise that comes in bursts."""
+    """Relative errors of the estimates, for uniform noise and for noise in bursts."""
     for name in SIGNALS:
         clean = plant_named(name).clean()[0][0]
         for level in NOISES:
@@ -57,7 +57,7 @@ def noise() -> Figures:
 
 
 def stream_noise() -> Figures:
-    """The same of the stream's own estimate; bursts are not what it is made for."""
+    """The same for the stream's estimate, which is not designed for bursts."""
     for name in SIGNALS:
         clean = plant_named(name).clean()[0][0]
         for level in NOISES:
@@ -83,7 +83,7 @@ def _off(found: Array, truth: Array) -> float:
 
 
 def feedback() -> Figures:
-    """Records misjudged, and one: of three motions of each tuning plant of `reproduce choice`."""
+    """1 + number of wrongly classified records, by tuning plant of `reproduce choice`, three seeds each."""
     for name, plant in TUNING.items():
         wrong = 0
         for seed in range(3):
@@ -96,7 +96,7 @@ def feedback() -> Figures:
 
 
 def jumps() -> Figures:
-    """One, and seconds by which the jump is told wrongly; a miss or a false alarm is a quarter of the record."""
+    """1 + error of the jump's time in seconds; a miss or a false alarm counts as a quarter of the record."""
     physics = tu.Physics(["th", "w"], ["w", "-9.81*sin(th) + tau"], inputs=["tau"])
     for dry in (False, True):
         for after, when in ((0.6, 30.0), (0.6, 14.0), (0.45, 20.0), (0.15, 30.0), (0.3, 30.0)):
@@ -124,7 +124,7 @@ def _driven(after: float, when: float, dry: bool) -> tuple[Array, Array]:
 
 
 def intervals() -> Figures:
-    """RMS of true over standard error of the residual, or its inverse where errors are too large: 1 is exact."""
+    """RMS of true error / standard error of the residual, or its inverse if that is larger: 1 is exact."""
     for name, stride, measured, options in (
         ("terms, angle and rate", 4, 2, {"hidden": ()}),
         ("terms, angle only, 1 kHz", 1, 1, {"hidden": ()}),
@@ -146,7 +146,7 @@ def intervals() -> Figures:
 
 
 def network() -> Figures:
-    """Relative error of the residual: a network without any term, and boards whose library lacks a bump."""
+    """Relative error of the residual: a network without terms, and boards whose library lacks a bump."""
     for name in SIGNALS[:4]:
         plant = plant_named(name)
         samples, inputs = plant.record(0.01)
@@ -159,7 +159,7 @@ def network() -> Figures:
 
 
 def _board(seed: int, fitted: bool) -> float:
-    """After two minutes."""
+    """Relative error of a board's residual after two minutes."""
     plant = tu.systems.pendulum("A", lambda theta, omega: -0.4 * omega - 0.8 * np.exp(-2.0 * (theta - 0.3) ** 2))
     t, samples = plant.stream(noise=0.01, seed=200 + seed, seconds=140.0)
     rows = samples[::5].astype(np.float32)
@@ -176,7 +176,7 @@ def _board(seed: int, fitted: bool) -> float:
 
 
 def window_order() -> Figures:
-    """Relative error of the residual by the streaming learner: slow plants that are sampled fast, long and short."""
+    """Relative error of the streaming learner's residual: slow plants that are sampled fast, long and short."""
     for name, seconds in (("cooling", 200.0), ("cooling, short", 20.0), ("spring", 20.0)):
         t, rng = 0.005 * np.arange(round(seconds / 0.005)), np.random.default_rng(5)
         cooling = name.startswith("cooling")
@@ -192,7 +192,7 @@ def window_order() -> Figures:
 
 
 def unidentified() -> Figures:
-    """Errors of what the record tells (k, or k + a where both act alike; and c) beside a parameter that it does not."""
+    """Errors of the determined parameters (k, or k + a if both act alike; and c), next to an undetermined one."""
     for name, term, reach in (
         ("no effect", "a*x**9", 0.2),
         ("hardly any effect", "a*x**5", 0.5),
@@ -223,7 +223,7 @@ def switches() -> Figures:
 
 
 def extrapolation() -> Figures:
-    """Motions misjudged, and one: told to leave the visited range although predicted well, or not told and not well."""
+    """1 + number of wrong reports: outside the visited range but predicted well, or inside but predicted badly."""
     for name, plant in TUNING.items():
         rng = np.random.default_rng(0)
         t, Y, u, _ = zip(*(choice.record(plant, motion, rng) for motion in plant.training), strict=True)

@@ -1,4 +1,4 @@
-"""The README's moving picture: data arrives, the equation sharpens, the free run follows.
+"""The README's animation: samples arrive, the coefficient's interval shrinks, the free run follows the truth.
 
 python tools/demo_animation.py docs/images/demo.gif
 """
@@ -47,7 +47,7 @@ def free_run(field, times):
 
 
 def frame(t, samples, last, found, ude, times, truth):
-    """One picture: the samples so far, the damping found from them with its interval, the free run so far."""
+    """One frame: the samples so far, the damping estimated from them with its interval, the free run so far."""
     figure = Figure(figsize=(9.2, 2.9), dpi=80, layout="constrained")
     data, law, run = figure.subplots(1, 3, width_ratios=(1.2, 1.0, 1.2))
     data.plot(t, samples[:, 0], ".", color=BLUE, ms=1.5)

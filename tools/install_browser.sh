@@ -1,5 +1,5 @@
 #!/bin/sh
-# Chromium for the tests of the pages, from Debian's archive; they are skipped where it cannot be had.
+# Installs Debian's Chromium for the tests of the pages; without it they are skipped.
 command -v chromium > /dev/null && exit 0
 if command -v apt-get > /dev/null; then
     root=""

@@ -1,9 +1,9 @@
 #!/bin/sh
-# The Debian packages that the tests of the C core use; tests that miss their tool are skipped, and say so.
+# Installs the Debian packages that the tests of the C core use; tests whose tool is missing are skipped.
 set -eu
 
 missing=""
-need() { # command, packages that bring it
+need() { # command, packages that provide it
     command -v "$1" >/dev/null 2>&1 || missing="$missing $2"
 }
 need arm-none-eabi-gcc "gcc-arm-none-eabi libnewlib-arm-none-eabi"
@@ -20,13 +20,13 @@ need gcovr gcovr
 
 [ -n "$missing" ] || exit 0
 if ! command -v apt-get >/dev/null 2>&1; then
-    echo "Not installed, and there is no apt-get to do it:$missing. The tests that need them will be skipped." >&2
+    echo "Not installed, and apt-get is not available:$missing. The tests that need them will be skipped." >&2
     exit 0
 fi
 root=""
 if [ "$(id -u)" -ne 0 ]; then
     if ! command -v sudo >/dev/null 2>&1; then
-        echo "Not installed, and only root may do it:$missing. The tests that need them will be skipped." >&2
+        echo "Not installed, and root is required:$missing. The tests that need them will be skipped." >&2
         exit 0
     fi
     root=sudo

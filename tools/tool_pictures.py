@@ -1,6 +1,6 @@
-"""The pictures of docs/tools.md: one fitted pendulum in SymPy, python-control, JAX and an FMU.
+"""The figures of docs/tools.md: one fitted pendulum in SymPy, python-control, JAX and an FMU.
 
-python tools/tool_pictures.py    (needs tinyude[control,jax] and fmpy)
+python tools/tool_pictures.py    (requires tinyude[control,jax] and fmpy)
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def main() -> None:
 
 
 def phase_portrait(ude: tu.UDE, axes: plt.Axes) -> None:
-    """The field of `to_sympy`, compiled by `sympy.lambdify`, and one run of the model in it."""
+    """The field of `to_sympy`, compiled by `sympy.lambdify`, and one trajectory of the model."""
     field = ude.to_sympy()
     compiled = sp.lambdify(sp.symbols("theta omega", real=True), list(field.values()))
     theta, omega = np.meshgrid(np.linspace(-3.0, 3.0, 60), np.linspace(-7.0, 7.0, 60))
@@ -52,7 +52,7 @@ def phase_portrait(ude: tu.UDE, axes: plt.Axes) -> None:
 
 
 def linear_response(ude: tu.UDE, axes: plt.Axes) -> None:
-    """The linear system of `to_control` at the lower rest, beside the model."""
+    """The linear system of `to_control` at the lower equilibrium, and the model."""
     times = np.arange(0.0, 8.0, 0.01)
     linear = control.initial_response(ude.to_control(at=[0.0, 0.0]), times, START)
     axes.plot(times, ude.simulate(START, times)[:, 0], color=LEARNED, label="the model")
@@ -61,7 +61,7 @@ def linear_response(ude: tu.UDE, axes: plt.Axes) -> None:
 
 
 def slopes(ude: tu.UDE, axes: plt.Axes) -> None:
-    """A loss over the learned coefficient, with the slope that `jax.grad` finds at each point."""
+    """A loss over the learned coefficient, with the slope of `jax.grad` at each point."""
     jax.config.update("jax_enable_x64", True)
     model = ude.to_jax()
     states = np.random.default_rng(0).normal(size=(200, 2)) * [1.0, 3.0]
@@ -80,7 +80,7 @@ def slopes(ude: tu.UDE, axes: plt.Axes) -> None:
 
 
 def fmu_run(ude: tu.UDE, axes: plt.Axes) -> None:
-    """Co-simulation of the exported FMU in fmpy, beside `simulate`."""
+    """Co-simulation of the exported FMU in fmpy, and `simulate`."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "pendulum.fmu"
         write_fmu(ude.model_, str(path), "pendulum")

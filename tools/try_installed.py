@@ -1,6 +1,6 @@
-"""What an installed package must be able to do: fit, simulate, save, load, its command; with the compiled core, export.
+"""Checks an installed package: fit, simulate, save, load, the command; with the compiled core, export.
 
-Run it where nothing else is installed, from any folder: python tools/try_installed.py
+Run it from any folder, in an environment with nothing else installed: python tools/try_installed.py
 """
 
 import os

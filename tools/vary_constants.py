@@ -1,12 +1,12 @@
-"""Halves and doubles constants, one at a time, and writes what that does to docs/constants_varied.json.
+"""Halves and doubles constants, one at a time, and writes the effects to docs/constants_varied.json.
 
-    python tools/vary_constants.py                                   all that docs/constants.toml calls "varied"
-    python tools/vary_constants.py training/batch/regression.py:TWO_WAY     some; the others' figures stay
+    python tools/vary_constants.py                                   all that are "varied" in docs/constants.toml
+    python tools/vary_constants.py training/batch/regression.py:TWO_WAY     some; other figures are kept
 
-Each value is written into a copy of the sources, from which another process makes the figures anew, so that every use
-of the constant sees it. Figures are over those with the value that stands, from the same run; constants of the windows
-are judged by the windows' own result, those of refinement by the refined one, those of the stream by its own, those of
-the board's service by exports that are compiled with them, some by a study of their own.
+Each value is written into a copy of the sources, with which another process computes the figures, so that every use of
+the constant is affected. Figures are ratios to those with the current value, from the same run. Constants of the
+windows are evaluated without refinement, those of refinement with it, those of the stream by the streaming learner,
+those of the board's service by exports compiled with them, some by a separate study.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def main(wanted: list[str]) -> None:
 
 
 def write(found: dict[str, Any]) -> None:
-    """A line for each constant."""
+    """Write one line per constant."""
     lines = [f"{json.dumps(name)}: {json.dumps(ratios)}" for name, ratios in sorted(found.items())]
     VARIED.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 
@@ -58,14 +58,14 @@ def key(constant: Constant) -> str:
 
 
 def judged_by(constant: Constant) -> str:
-    """Whose result shows what a constant does."""
+    """The set of records that shows a constant's effect."""
     first = constant.file.partition("/")[0]
     own = next((study for study, keys in STUDIES.items() if key(constant) in keys), None)
     return own or {"refinement": "refinement", "reference": "streaming", "core": "board"}.get(first, "windows")
 
 
 def neighbours(value: Any) -> list[Any]:
-    """A value below and one above: half and double; the next whole numbers of few; of a share above 0.5 its rest."""
+    """A lower and a higher value: half and double; for small integers the next ones; for x in [0.5, 1) by 1 - x."""
     if isinstance(value, tuple):
         pairs = [neighbours(each) if each else [each, each] for each in value]
         return [tuple(pair[side] for pair in pairs) for side in (0, 1)]
@@ -77,7 +77,7 @@ def neighbours(value: Any) -> list[Any]:
 
 
 def varied(copy: Path, constant: Constant, value: Any, room: str) -> dict[str, float]:
-    """The records' errors with another value."""
+    """Errors of the records with another value."""
     inner = constant.file.removeprefix("core/")
     in_c = inner != constant.file
     path = copy / "core" / "src" / inner if in_c else copy / "src" / "tinyude" / inner
@@ -90,7 +90,7 @@ def varied(copy: Path, constant: Constant, value: Any, room: str) -> dict[str, f
 
 
 def with_value(text: str, name: str, value: Any) -> str:
-    """A module's text in which the constant has another value."""
+    """A module's text with another value of the constant."""
     for node in ast.parse(text).body:
         if not isinstance(node, ast.Assign):
             continue
@@ -107,16 +107,16 @@ def with_value(text: str, name: str, value: Any) -> str:
 
 
 def with_c_value(text: str, name: str, value: Any) -> str:
-    """A C source's text in which the constant has another value."""
+    """A C source's text with another value of the constant."""
     new = str(value) if isinstance(value, int) else f"TU_R({value!r})"
     changed, count = re.subn(rf"\b{name} = (TU_R\([^)]*\)|\d+)", f"{name} = {new}", text, count=1)
     if not count:
-        raise ValueError(f"{name} is no named number")
+        raise ValueError(f"{name} is not a named number")
     return changed
 
 
 def errors(copy: Path, room: str) -> dict[str, float]:
-    """Those of every record, fitted by another process with the package that stands in `copy`; none if that fails."""
+    """Errors of all records, fitted by another process with the package in `copy`; empty if that fails."""
     done = subprocess.run(
         [sys.executable, RECORDS, room],
         capture_output=True, text=True, check=False, env=os.environ | {"PYTHONPATH": str(copy / "src")},

@@ -50,7 +50,7 @@ constants that only `core/src` has are listed last.
 
 @dataclass(frozen=True)
 class Constant:
-    """A number that a module names."""
+    """A named number of a module."""
 
     file: str
     name: str
@@ -59,7 +59,7 @@ class Constant:
 
 
 def constants(path: Path, file: str) -> list[Constant]:
-    """Upper-case names of a module that are numbers, or rows of numbers, with the comment beside them."""
+    """Upper-case names of a module whose values are numbers or tuples of numbers, with the comment on their line."""
     text = path.read_text(encoding="utf-8")
     lines, found = text.splitlines(), []
     for node in ast.parse(text).body:
@@ -76,7 +76,7 @@ def constants(path: Path, file: str) -> list[Constant]:
 
 
 def all_constants() -> list[Constant]:
-    """Those of every room, in the order of files; then those of the core that its NumPy twin does not have."""
+    """Constants of all rooms in the order of files, then those of the core that its NumPy twin does not have."""
     paths = [path for room in ROOMS for path in sorted((PACKAGE / room).rglob("*.py"))]
     found = [each for path in paths for each in constants(path, path.relative_to(PACKAGE).as_posix())]
     for path in sorted(CORE.rglob("*.c")):
@@ -88,7 +88,7 @@ def all_constants() -> list[Constant]:
 
 
 def evidence() -> tuple[dict[str, str], dict[tuple[str, str], str], dict[str, str]]:
-    """What each kind means, the kind of each constant by file and name, and notes by "file:name"."""
+    """The meaning of each kind, the kind of each constant by file and name, and notes by "file:name"."""
     content = tomllib.loads(EVIDENCE.read_text(encoding="utf-8"))
     kinds, notes = content.pop("kinds"), content.pop("notes")
     entries = [((file, name), kind) for file, rows in content.items() for kind, names in rows.items() for name in names]
@@ -111,7 +111,7 @@ def c_constants(path: Path, file: str) -> list[Constant]:
 
 
 def effect(constant: Constant) -> str:
-    """What other values do to the error, where they were tried: mean of the ratios, and the largest with its record."""
+    """The effect of other values on the error, if they were tried: mean ratio, and the largest with its record."""
     tried = json.loads(VARIED.read_text(encoding="utf-8")).get(f"{constant.file}:{constant.name}", {})
     return "".join(f"; {value}: {_summary(ratios)}" for value, ratios in tried.items())
 
@@ -127,7 +127,7 @@ def _summary(ratios: dict[str, float]) -> str:
 
 
 def page() -> str:
-    """The page as it should be."""
+    """The text of the page."""
     kinds, kind_of, notes = evidence()
     rows = all_constants()
     counts = {kind: sum(kind_of[c.file, c.name] == kind for c in rows) for kind in kinds}

@@ -1,4 +1,4 @@
-"""Run the examples and write what they print, and their pictures, into docs/examples.md and docs/images.
+"""Runs the examples and writes their output and figures into docs/examples.md and docs/images.
 
 python tools/write_examples_page.py [NAME...]
 """
