@@ -2,8 +2,8 @@
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const byId = (id) => document.getElementById(id);
-  const STATES = [["act", "Act now", "need a visit"], ["watch", "Watch", "drifting or unlike the fleet"],
-    ["healthy", "Healthy", "inside the fleet"], ["silent", "Silent", "no usable log of late"]];
+  const STATES = [["act", "Act now", "need inspection"], ["watch", "Watch", "drifting or different from the fleet"],
+    ["healthy", "Healthy", "within the fleet's range"], ["silent", "Silent", "no usable recent log"]];
   const WORD = Object.fromEntries(STATES.map(([key, word]) => [key, word]));
   const MARK = {
     act: '<circle cx="7" cy="7" r="7" fill="currentColor"/><path d="M4.4 4.4l5.2 5.2M9.6 4.4l-5.2 5.2" stroke="var(--card)" stroke-width="1.8"/>',
@@ -12,7 +12,7 @@
     silent: '<circle cx="7" cy="7" r="6" fill="none" stroke="currentColor" stroke-width="1.6" stroke-dasharray="2.4 2.2"/>',
   };
   const ROWS = 25, CARDS = 12, BINS = 40;
-  const FAR = 8; // spreads from the mean beyond which a machine is drawn at the border
+  const FAR = 8; // standard deviations from the mean beyond which a machine is drawn at the border
   const view = { quantity: data.shown, state: "", find: "", labels: {}, sort: "rank", down: false, page: 0 };
 
   const safe = (text) => String(text).replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
@@ -28,7 +28,7 @@
 
   const shownValue = (q, value) => value === null ? null : data.quantities[q].log ? Math.exp(value) : value;
 
-  // Deviation from the fleet's median of the same period, in per cent (or in spreads where the median is about 0).
+  // Deviation from the fleet's median of the same period, in per cent (of the spread if the median is about 0).
   function deviations(q, values) {
     const { median, scale, log } = data.quantities[q];
     return values.map((value, t) => value === null ? null : log ? 100 * Math.expm1(value - median[t]) : 100 * (value - median[t]) / scale);
@@ -89,7 +89,7 @@
       : flagged.length ? "" : "No machine is flagged.";
   }
 
-  // One quantity as a scale: the fleet's mean and spread, and ends that a machine far out does not stretch.
+  // Axis of one quantity: the fleet's mean and spread, and limits that ignore machines far outside.
   function scale(n, values) {
     const f = data.quantities[n], [middle, spread] = f.log ? [Math.exp(f.mean), Math.exp(f.mean) * f.spread] : [f.mean, f.spread];
     const reach = spread > 0 ? FAR * spread : Infinity, inside = values.filter((v) => Math.abs(v - middle) <= reach);
@@ -110,8 +110,8 @@
     const W = 420, H = 410, L = 58, B = 40, T = 80, R = 14, host = byId("plane");
     const points = found.filter((m) => m.levels && m.levels[q] !== null && (alone || m.levels[other] !== null))
       .map((m) => ({ m, a: shownValue(q, m.levels[q]), b: alone ? 0 : shownValue(other, m.levels[other]) }));
-    byId("plane-note").textContent = alone ? "How many machines have which value, mean over their periods."
-      : "One dot a machine, mean over its periods; the ellipse holds 90 % of a healthy fleet. Above: how many machines lie where.";
+    byId("plane-note").textContent = alone ? "Histogram of the machines' values, mean over their periods."
+      : "One dot per machine, mean over its periods; the ellipse contains 90 % of a healthy fleet. Above: histogram.";
     if (!points.length) return void (host.innerHTML = "");
     const across = scale(q, points.map((p) => p.a)), up = alone ? null : scale(other, points.map((p) => p.b));
     const x = (v) => L + (v - across.low) / (across.high - across.low) * (W - L - R);
@@ -150,7 +150,7 @@
   };
   const last = (m, q) => { const known = m.values[q].filter((v) => v !== null); return known.length ? shownValue(q, known[known.length - 1]) : null; };
 
-  // Unexplained rate against the largest of the fleet; coloured where the machine is flagged for it.
+  // Unexplained rate relative to the largest of the fleet; coloured if the machine is flagged for it.
   const largest = Math.max(...data.machines.map((m) => m.health || 0), 1e-12);
   const bar = (m) => m.health === null ? "" : `<span class="health${m.unexplained ? ` s-${m.state}` : ""}"><i style="width:${(100 * m.health / largest).toFixed(1)}%"></i></span>`;
 
@@ -174,12 +174,12 @@
       <td class="n" data-name="now">${m.levels ? number(last(m, q)) : "–"}</td><td class="n" data-name="drift">${m.drift ? signed(m.drift[q]) : "–"}</td>
       <td class="n" data-name="σ from the fleet">${m.against ? signed(m.against[q]) : "–"}</td><td class="n" data-name="unexplained rate">${bar(m)}<span class="digits">${number(m.health, 2)}</span></td>
       <td class="spark">${m.values.length ? trend(q, m.values[q], { width: 120, height: 30, axis: false }) : ""}</td><td class="why">${safe(m.reasons.join("; ") || "–")}</td></tr>`).join("");
-    byId("range").textContent = sorted.length ? `${first + 1}–${first + shown.length} of ${sorted.length.toLocaleString("en")}` : "no machine fits";
+    byId("range").textContent = sorted.length ? `${first + 1}–${first + shown.length} of ${sorted.length.toLocaleString("en")}` : "no machine matches";
     byId("previous").disabled = !first; byId("next").disabled = first + ROWS >= sorted.length;
     byId("count").textContent = `${found.length.toLocaleString("en")} of ${data.machines.length.toLocaleString("en")} machines shown`;
   }
 
-  // A path as a shell takes it.
+  // A path quoted for a shell.
   const quoted = (path) => /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replace(/'/g, "'\\''")}'`;
 
   function detail(name) {

@@ -42,7 +42,7 @@
     return { hooks: { draw: [place] } };
   }
   function draw(place, title, x, columns, series, options) {
-    const live = (u) => u.root.classList.toggle("live", u.cursor.idx != null); // values stand beside the title while one points
+    const live = (u) => u.root.classList.toggle("live", u.cursor.idx != null); // values are shown next to the title while the cursor is on the plot
     const chart = new uPlot({
       title, width: place.clientWidth, height: options.height, series: [{ label: "t", value: (u, v) => v == null ? "–" : Number(v.toPrecision(5)) + " s" }, ...series],
       scales: { x: { time: false }, y: options.log ? { distr: 3 } : {} }, axes: axes(options.log, options.gutter), plugins: [shade(options.spans || []), { hooks: { setCursor: [live] } }, ...(options.plugins || [])],

@@ -1,5 +1,5 @@
 "use strict";
-/* Draws what the monitor's stream says: rows as they come, how things stand, trends. */
+/* Draws the monitor's stream: samples, current state, trends. */
 const SECONDS = 20, WORDS = {good: "✓", watch: "▲", bad: "✖", note: "•"};
 const token = new URLSearchParams(location.search).get("token") || "";
 const $ = (id) => document.getElementById(id);
@@ -8,7 +8,7 @@ let facts = {channels: [], inputs: [], watch: 1.3, wrong: 2}, rows = [], plots =
 
 function size(host, height) { return {width: Math.max(host.clientWidth, 200), height}; }
 
-const CLOCK_STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21600, 86400]; // s, what a label can tell
+const CLOCK_STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21600, 86400]; // s, steps that a label can show
 const CLOCK_SPACE = 80; // px, wider than a label
 
 function clock(seconds) { return new Date(1e3 * seconds).toTimeString().slice(0, 8); }
@@ -77,7 +77,7 @@ function takeRows(message) {
 function number(value, digits = 3) { return value == null ? "–" : Number(value).toPrecision(digits); }
 function chip(node, level, text) { node.className = `chip ${level}`; node.textContent = `${WORDS[level] || "•"} ${text}`; }
 
-/* Where a health stands on its scale, from 0.5 to 4. */
+/* Position of a health value on its scale, from 0.5 to 4. */
 function place(health) { return `${100 / 3 * Math.log2(Math.min(Math.max(health, 0.5), 4) / 0.5)}%`; }
 
 function makeScale() {
@@ -135,7 +135,7 @@ function takeHello(message) {
   rows = [];
   $("board").textContent = message.board;
   document.title = `${message.board} live - TinyUDE`;
-  $("facts").textContent = `${message.source} · states ${message.states.join(", ") || "not told yet"}`;
+  $("facts").textContent = `${message.source} · states ${message.states.join(", ") || "not received yet"}`;
   $("rate").textContent = message.rate ? `${+message.rate.toPrecision(4)} Hz, drawn at ${+message.row_rate.toPrecision(3)} Hz · pause by hovering` : "";
   makeScale();
   remake();
@@ -172,7 +172,7 @@ $("fetch").onclick = () => command("/model", {}, (model) => {
 });
 $("file").onchange = async () => {
   const file = $("file").files[0];
-  if (file) await command("/model", {method: "POST", body: await file.arrayBuffer()}, (told) => say(`Model sent: ${told.sent} numbers; the board goes on from it.`, "good"));
+  if (file) await command("/model", {method: "POST", body: await file.arrayBuffer()}, (told) => say(`Model sent: ${told.sent} numbers; the board continues from it.`, "good"));
   $("file").value = "";
 };
 $("streams").onmouseenter = () => { paused = true; };
