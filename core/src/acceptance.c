@@ -1,14 +1,13 @@
-/* The whole acceptance test of a window: gates, sensors that contradict each other, a stream that stands still.
- */
+/* Acceptance test of a window: noise gates, contradicting sensors, a stream without motion. */
 #include "state.h"
 
-enum { STILL_WINDOWS = 64, MOVED = 4 };      /* windows without motion, half of which are used; a moving one undoes 4 */
-enum { SUSPECT = 16, MOST_SUSPICION = 256 }; /* windows that must agree after one that does not, and at most */
-enum { CHECKED = 256, AGREED = 192 };        /* windows that tell whether angles agree with rates, and how many must */
-static const tu_real QUIET = TU_R(0.1);      /* of the misfit that the noise explains: it has fallen to a third */
+enum { STILL_WINDOWS = 64, MOVED = 4 }; /* still windows counted at most; rejected from half on; motion subtracts 4 */
+enum { SUSPECT = 16, MOST_SUSPICION = 256 }; /* agreeing windows required after a contradiction; upper limit */
+enum { CHECKED = 256, AGREED = 192 };        /* windows that decide whether angles agree with rates; minimum */
+static const tu_real QUIET = TU_R(0.1);      /* share of the expected squared misfit: the noise has fallen to a third */
 
-/* Whether angles agree with their rates. Sensors that never did (another gain, a delay) are not held to it: the first
- * windows tell.
+/* Whether angles agree with their rates. Not enforced if the first windows show that the sensors never agree (different
+ * gain, delay).
  */
 static int is_consistent(tu_learner *l)
 {
@@ -29,7 +28,7 @@ static int is_consistent(tu_learner *l)
     return agree && l->suspicion < 4 * SUSPECT;
 }
 
-/* Whether the stream has stood still for so long that its windows say nothing new. */
+/* Whether the stream has been still for so long that its windows add no information. */
 static int is_still(tu_learner *l)
 {
     l->still += tu_gates_still(&l->setup.window, &l->targets.fit, &l->noise, l->setup.sigma_scale) ? 1 : -MOVED;

@@ -1,11 +1,11 @@
-/* How a stretch that calibrates begins anew and ends, and what follows from the window and scales that it found. */
+/* Start and end of a calibration, and the setup derived from the window and scales that it found. */
 #include "config.h"
 #include "paper/paper_part.h"
 #include "state.h"
 
 #include <float.h>
 
-enum { RECALIBRATION_SHARE = 4 }; /* of the first calibration's length that a later one takes: 1 / this */
+enum { RECALIBRATION_SHARE = 4 }; /* a recalibration takes 1 / this of the first one's length */
 
 void tu_learner_recalibrate(tu_learner *l)
 {
@@ -28,7 +28,7 @@ static void set_entry_scale(tu_learner *l)
     l->entry_scale[width] = 1; /* the tag */
 }
 
-/* A slice of the nodes of the physics, or of the network. 0: it was the last. */
+/* One slice of the physics nodes or of the network nodes. Returns 0 after the last. */
 static int place_nodes(tu_learner *l, tu_nodes *nodes, int count, int intervals)
 {
     const tu_config *config = l->config;
@@ -51,7 +51,7 @@ static void go_on(tu_learner *l, int stage)
     l->job.nodes.output = l->job.nodes.done = 0;
 }
 
-/* Takes the candidate that nearly always passed. */
+/* Selects the longest candidate that nearly always passed. */
 static void choose_window(tu_learner *l)
 {
     int index = tu_calibrate_choose(&l->calibration, l->config, &l->setup.sigma_scale);
@@ -59,8 +59,7 @@ static void choose_window(tu_learner *l)
     go_on(l, TU_MAKE_WINDOW);
 }
 
-/* The longest candidate tells whether there is a signal at all: where a window is at hand, it stays if there is none.
- */
+/* Tests with the longest candidate whether there is a signal. If there is none, an existing window is kept. */
 static void look_for_signal(tu_learner *l)
 {
     if (tu_calibrate_signal(l->config, &l->noise, &l->setup.scales, &l->targets.candidate->window)) {
@@ -72,7 +71,7 @@ static void look_for_signal(tu_learner *l)
     go_on(l, TU_PLACE_PHYSICS);
 }
 
-/* Noise variance of the states' channels, in units of the scales of their rates, now over that before. */
+/* Ratio of the channels' noise variance, new to old, in units of the scales of the states' rates. */
 static tu_real noise_growth(const tu_learner *l)
 {
     tu_real now = (tu_real)FLT_MIN, before = now;
@@ -85,8 +84,8 @@ static tu_real noise_growth(const tu_learner *l)
     return now / before;
 }
 
-/* Scales the first time only, because the model is in units of them. Later, windows under more noise must not count as
- * much as those before: a sum's noise is that of the samples, whatever the window's length.
+/* Sets the scales the first time only, because the model is in units of them. Later, windows with more noise get less
+ * weight than those before: the noise of a sum is that of its samples, for any window length.
  */
 static void take_window(tu_learner *l)
 {
@@ -101,7 +100,7 @@ static void take_window(tu_learner *l)
     go_on(l, TU_PLACE_PHYSICS);
 }
 
-/* A slice of the window that a calibration ends with. */
+/* One slice of making the window that the calibration selected. */
 static void window_slice(tu_learner *l)
 {
     tu_candidate *candidate = l->targets.candidate;

@@ -2,11 +2,11 @@
 
 #include "numeric/finite.h"
 
-/* Bounds that keep every size within 32 bits, far above what any plant needs. */
+/* Bounds that keep every size within 32 bits; far above what any plant needs. */
 enum { MAX_UNITS = 1024, MAX_COLUMNS = 512, MAX_ENTRIES = 1000000, MAX_HALF = 8192, MAX_COUNT = 1000000000 };
 enum { SMALLEST_HALF = 5, MIN_GROUPS = 6, MAX_GROUPS = 64, MAX_BATCH = 65536 };
 
-/* s: windows divide by powers of their length, which float32 must hold. */
+/* In seconds: powers of a window's length must fit in float32. */
 static const tu_real SHORTEST_PERIOD = TU_R(1e-7), LONGEST_PERIOD = TU_R(1e6);
 
 tu_mlp tu_config_net(const tu_config *config)
@@ -65,7 +65,7 @@ static int all_within(const int32_t *values, int count, int32_t low, int32_t hig
     return 1;
 }
 
-/* A rate, weight or threshold: NaN fails too. */
+/* Range check of a rate, weight or threshold; NaN fails. */
 static int fraction(tu_real value, tu_real high) { return value >= 0 && value <= high; }
 
 static int system_valid(const tu_config *c)
@@ -96,13 +96,14 @@ static int windows_valid(const tu_config *c)
 {
     int taps = c->dense || (within(c->taps, 1, MAX_HALF) && within(c->spacing, 1, MAX_HALF) && 2 * c->taps > c->poly &&
                             c->taps * c->spacing <= c->max_half);
-    int spread = c->dense || c->inputs == 0 || c->physics_nodes == 1; /* input nodes sit in every sampling interval */
+    int spread =
+        c->dense || c->inputs == 0 || c->physics_nodes == 1; /* with inputs, nodes lie in every sampling interval */
     return taps && spread && within(c->max_half, c->dense ? SMALLEST_HALF : 1, MAX_HALF) &&
            within(c->stride, 1, MAX_COUNT) && within(c->physics_nodes, 1, TU_MAX_NODES) &&
            within(c->network_nodes, 1, TU_MAX_NODES) && within(c->calibration, 1, MAX_COUNT);
 }
 
-/* The second-order term knows the centre of a window only, and a network from all states to all states. */
+/* The second-order term requires matching at the window's centre and a network from all states to all states. */
 static int second_order_valid(const tu_config *c)
 {
     if (!fraction(c->second_order, TU_LIMIT)) {

@@ -1,4 +1,4 @@
-/* What follows from a configuration alone. */
+/* Quantities derived from a configuration alone. */
 #ifndef TU_CONFIG_H
 #define TU_CONFIG_H
 
@@ -13,16 +13,16 @@ int tu_config_columns(const tu_config *config);
 /* Samples the ring must hold: the longest window. */
 int tu_config_span(const tu_config *config);
 
-/* Nodes at which the known physics may be evaluated in a window: every sampling interval when there are inputs. */
+/* Maximum number of nodes for the known physics in a window: every sampling interval if there are inputs. */
 int tu_config_physics_nodes(const tu_config *config);
 
-/* Whether the network is judged in the stream. */
+/* Whether the network is tested on held-out windows while streaming. */
 int tu_config_watched(const tu_config *config);
 
-/* Whether the last good model is kept in the stream: not with a network that sees a window at several nodes. */
+/* Whether the last good model is kept while streaming: not with a network that sees a window at several nodes. */
 int tu_config_keeps_good(const tu_config *config);
 
-/* Columns of a reservoir entry: node states and inputs, what is left of the derivatives, second derivatives. */
+/* Columns of a reservoir entry: node states and inputs, remainders of the derivatives, second derivatives. */
 int tu_config_width(const tu_config *config);
 
 /* Whether a channel senses another's rate. */

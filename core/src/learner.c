@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* Puts the last sample in the place of what cannot be used. 0: there was something. */
+/* Replaces unusable values by those of the last sample. Returns 0 if there were any. */
 static int hold_last(tu_learner *l)
 {
     int usable = 1;
@@ -21,7 +21,7 @@ static int hold_last(tu_learner *l)
     return usable;
 }
 
-/* Whether a channel repeats itself where its noise should have moved it. */
+/* Whether a channel repeats a value although its noise should have changed it. */
 static int is_stuck(tu_learner *l)
 {
     int stuck = 0;
@@ -39,7 +39,7 @@ static int is_stuck(tu_learner *l)
     return stuck;
 }
 
-/* What a sample asks for beyond its window. */
+/* Work that a sample triggers besides its window. */
 static void end_sample(tu_learner *l)
 {
     uint32_t every = (uint32_t)l->config->train_every;
@@ -51,7 +51,7 @@ static void end_sample(tu_learner *l)
     }
 }
 
-/* Counts what became of a window. */
+/* Counts the outcome of a window. */
 static void end_window(tu_learner *l, int reason)
 {
     if (reason == TU_ACCEPTED) {
@@ -60,7 +60,7 @@ static void end_window(tu_learner *l, int reason)
         tu_count(&l->counters.rejected[reason]);
     }
     l->doubted = l->config->dense && reason >= TU_MISFIT;
-    if (reason == TU_MISFIT || reason == TU_JUMP) { /* a kick: the angle carried so far is of another motion */
+    if (reason == TU_MISFIT || reason == TU_JUMP) { /* a jump: the carried angle belongs to the motion before it */
         tu_kinematics_clear(&l->kinematics, l->config);
     }
     if (tu_calibrate_watch(&l->calibration, reason, l->job.quiet) && l->config->dense && l->config->recalibrate) {
@@ -69,7 +69,7 @@ static void end_window(tu_learner *l, int reason)
     end_sample(l);
 }
 
-/* Fits the newest window; where it passes, its physics is to be filtered. */
+/* Fits the newest window. If it is accepted, filtering its physics is next. */
 static void fit_slice(tu_learner *l)
 {
     const tu_config *config = l->config;
@@ -91,7 +91,7 @@ static void fit_slice(tu_learner *l)
     l->job.sample = TU_FILTERING;
 }
 
-/* Begins with the newest window: one that is tried in a calibration, or one to learn from. */
+/* Starts work on the newest window: a calibration candidate, or a window to learn from. */
 static void begin_window(tu_learner *l)
 {
     int reach = 2 * tu_window_reach(&l->setup.window);
@@ -113,7 +113,7 @@ static void begin_window(tu_learner *l)
     l->job.sample = TU_FITTING;
 }
 
-/* Carries angles on to the newest sample, or starts anew where samples are missing since the last window. */
+/* Propagates the angles to the newest sample; restarts them if samples are missing since the last window. */
 static void carry_angles(tu_learner *l)
 {
     int fresh = l->clean < l->config->stride ? l->clean : l->config->stride;
@@ -125,7 +125,7 @@ static void carry_angles(tu_learner *l)
     }
 }
 
-/* Algorithm 1, lines 3 to 14, for a repaired sample, learner->row, as far as its window. */
+/* Algorithm 1, lines 3 to 14, for a repaired sample, learner->row, up to its window. */
 static void process_sample(tu_learner *l)
 {
     int usable = hold_last(l), stuck = is_stuck(l);
@@ -151,7 +151,7 @@ void tu_learner_begin(tu_learner *l, const tu_real *row)
     l->job.sample = TU_TAKEN;
 }
 
-/* Repair holds a sample back for some ticks. */
+/* Repair delays each sample by some ticks. */
 static void take_sample(tu_learner *l)
 {
     l->job.sample = TU_SAMPLED;
@@ -212,8 +212,8 @@ int tu_learner_advance(tu_learner *l)
            job->update;
 }
 
-/* By what dominates a slice: instructions on an emulated Cortex-M4F, counted by kind of slice with 2 and 26 columns,
- * windows of 14 to 250 samples either side, with and without a network.
+/* Counts the dominant work of a slice. Fitted to instruction counts on an emulated Cortex-M4F, by kind of slice, with 2
+ * and 26 columns, half widths of 14 to 250 samples, with and without a network.
  */
 int32_t tu_learner_cost(const tu_learner *l)
 {

@@ -1,4 +1,4 @@
-/* A learner that starts from a fitted model instead of from nothing, or goes back to its last good one. */
+/* Starts a learner from a fitted model, or returns it to its last good one. */
 #include "network/network_part.h"
 #include "numeric/finite.h"
 #include "regression/last_good.h"
@@ -46,14 +46,14 @@ static void copy(tu_real *to, const tu_real *from, int count)
     }
 }
 
-enum { PRIOR_A_SLICE = 8 }; /* windows */
+enum { PRIOR_A_SLICE = 8 }; /* windows per slice */
 
-/* Windows of the prior: half a block a group as the model predicts it, in the range it was fitted in. Without them the
- * first still stretch of a stream would wipe the model out.
+/* Windows of the prior: half a block per group, as the model predicts them, in the range it was fitted in. Without
+ * them, a stream that starts without motion would erase the model.
  */
 void tu_learner_prior_begin(tu_learner *l)
 {
-    uint32_t blocks = l->library.blocks; /* which stored windows are tagged with */
+    uint32_t blocks = l->library.blocks; /* stored windows are tagged with it */
     tu_library_clear(&l->library);
     l->library.blocks = blocks;
     l->job.prior = l->library.columns ? (uint32_t)(l->library.groups * (l->config->block / 2)) : 0;

@@ -9,7 +9,8 @@
 
 #include <string.h>
 
-/* What the learner's struct takes on a 32-bit chip: the size of an arena is the same wherever it is asked for. */
+/* Size of the learner's struct on a 32-bit chip, used on every machine, so that the arena size is the same everywhere.
+ */
 #ifdef TU_REAL_DOUBLE
 enum { STATE_BYTES = 1472 };
 #else
@@ -38,7 +39,7 @@ static void carve_targets(tu_targets *targets, tu_arena *arena, const tu_config 
 
 static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
 
-/* Where the loss works on blocks of this many samples. */
+/* Working memory of the loss for blocks of this many samples. */
 static void carve_loss(tu_learner *l, tu_arena *arena, int block)
 {
     size_t count =
@@ -51,7 +52,7 @@ static void carve_indices(tu_learner *l, tu_arena *arena, int block)
     l->indices = tu_arena_take(arena, (size_t)block * sizeof(uint32_t));
 }
 
-/* What a machine with vector units takes beyond a chip: longer blocks, and weights transposed. */
+/* Additional memory with vector units: longer blocks and transposed weights. */
 static void carve_host(tu_learner *l, tu_arena *arena)
 {
     if (l->config->hidden_count && TU_BLOCK > TU_CHIP_BLOCK) {
@@ -61,7 +62,7 @@ static void carve_host(tu_learner *l, tu_arena *arena)
     l->net.transposed = tu_arena_reals(arena, l->config->hidden_count ? (int)tu_mlp_transposed(&l->net) : 0);
 }
 
-/* One stretch of memory that targets, updates and library solutions share. */
+/* Memory shared by targets, updates and library solutions. */
 static void carve_scratch(tu_learner *l, tu_arena *arena)
 {
     const tu_config *config = l->config;
@@ -126,7 +127,7 @@ static void carve_state(tu_learner *l, tu_arena *arena)
     tu_nodes_carve(&l->network_nodes, arena, config, config->network_nodes);
 }
 
-/* The one place that knows the layout. A pass over an arena without memory counts its bytes. */
+/* Defines the memory layout. A pass over an arena without memory counts its bytes. */
 static void carve(tu_learner *l, const tu_config *config, tu_arena *arena, tu_memory *memory)
 {
     int width = tu_config_width(config);
@@ -203,7 +204,8 @@ static void start(tu_learner *l, const tu_known *known)
     memcpy(l->average, l->params, (size_t)l->adam.count * sizeof(tu_real));
     memcpy(l->good, l->params, (size_t)l->adam.count * sizeof(tu_real));
     for (int i = 0; i < l->config->on_count; i++) {
-        l->network_on[i] = !tu_config_watched(l->config) || !l->library.columns; /* off until held-out errors fall */
+        l->network_on[i] =
+            !tu_config_watched(l->config) || !l->library.columns; /* off until the hold-out error drops */
     }
 }
 

@@ -25,7 +25,7 @@ typedef struct {
     tu_real *row;            /* parameters + terms: one row of the design at one node */
     tu_real *design;         /* residual states x (parameters + terms): the rows of the window */
     tu_real *target;         /* residual states */
-    tu_real *left;           /* the same without the model's network, where it is on: what the library learns from */
+    tu_real *left;           /* the same minus the model's network, where it is on: the library's target */
     tu_real *acts;           /* activations of one sample */
     tu_real *entry;          /* for the reservoir, and a tag for the holdout */
 } tu_targets;
@@ -48,7 +48,7 @@ typedef struct {
 
 enum tu_solving { TU_SOLVED = 0, TU_SOLVING = 1, TU_REMOVING = 2 };
 
-/* What becomes of a sample: a window in a calibration is tried, any other is fitted, then its physics is filtered. */
+/* Stage of a sample: a window in a calibration is tried; any other is fitted, then its physics is filtered. */
 enum tu_sampling { TU_SAMPLED = 0, TU_TAKEN = 1, TU_TRYING = 2, TU_FITTING = 3, TU_FILTERING = 4 };
 
 enum tu_setting_up {
@@ -60,56 +60,56 @@ enum tu_setting_up {
     TU_PLACE_NETWORK = 5
 };
 
-/* What a sample has brought that is not done yet, in this order. */
+/* Pending work of a sample, in this order. */
 typedef struct {
     int sample;  /* tu_sampling */
-    int quiet;   /* the window's fit leaves far less than the noise explains */
-    int node;    /* of its physics, the one next */
-    int compare; /* in a trial: the window with its stored neighbour */
+    int quiet;   /* the window's misfit is far below what the noise explains */
+    int node;    /* next node of its physics */
+    int compare; /* in a trial: compare the window with its stored neighbour */
     tu_search search;
-    int astray;     /* the last good model predicts better */
-    uint32_t prior; /* windows of the prior that are still to be added */
+    int astray;     /* the last good model predicts better: return to it */
+    uint32_t prior; /* windows of the prior still to add */
     int setup;      /* of windows, when a calibration ends: tu_setting_up */
     int solve;      /* of the library: tu_solving */
-    uint32_t index; /* of the stored target next */
-    int update;     /* of the network: 1: it is due */
-    int judge;      /* the network is to be judged */
-    int first;      /* of the minibatch, the window next */
+    uint32_t index; /* of the next stored target */
+    int update;     /* of the network; 1: due */
+    int judge;      /* the network's hold-out test is due */
+    int first;      /* next window of the minibatch */
     tu_real loss;   /* summed so far */
     tu_nodes_work nodes;
 } tu_job;
 
-/* A solution of the network's last layer that is under way; all 0 at first. */
+/* State of a solution of the network's last layer; all 0 at the start. */
 typedef struct {
-    uint32_t next;   /* stored window, or weight to be held */
-    int output;      /* whose weights they are */
+    uint32_t next;   /* next stored window, or next weight of the penalty */
+    int output;      /* output whose weights are solved */
     tu_real squares; /* of the targets so far */
 } tu_layer;
 
-/* A judgement of the network in the stream that is under way. */
+/* State of the network's hold-out test in the stream. */
 typedef struct {
-    tu_layer layer;       /* which comes first, after a change */
-    uint32_t first;       /* held-out entry whose part is looked at, */
-    uint32_t index;       /* and the one next */
+    tu_layer layer;       /* solved first after a change */
+    uint32_t first;       /* held-out entry whose part is evaluated */
+    uint32_t index;       /* next entry */
     tu_real entries;      /* of that part so far */
     int moves;            /* the library's terms move with the averaged weights */
-    tu_real *gain;        /* gains of that part: on, with the averaged weights; on, with the last good ones; and by how
-                           * much what the averaged ones leave is less, squared */
-    tu_statistics left;   /* over entries: what the last good ones leave, squared */
+    tu_real *gain;        /* gains of that part: [on] with the averaged weights, [on] with the last good ones; then the
+                             difference of their squared remainders */
+    tu_statistics left;   /* over entries: squared remainder of the last good ones */
     tu_statistics *gains; /* over parts: the same */
 } tu_watch;
 
-/* The last good model, beside the one that learns on. */
+/* The last good model, besides the current one. */
 typedef struct {
     tu_real *coefficients;
     tu_real *errors;
     tu_real *weights;
     int32_t *network_on;
-    int credit;           /* blocks for which it must be contradicted to be given up; 0: there is none yet */
-    int given;            /* it is the one that the learner was started from */
-    tu_real gain;         /* squared remainders of the model now minus its own, over the block */
-    tu_real block_energy; /* its squared residual over the block, */
-    tu_real energy;       /* and over the blocks so far */
+    int credit;           /* blocks of contradiction after which it is dropped; 0: there is none yet */
+    int given;            /* it is the model that the learner started from */
+    tu_real gain;         /* squared remainders of the current model minus its own, over the block */
+    tu_real block_energy; /* its squared residual over the block */
+    tu_real energy;       /* the same over the blocks so far */
     tu_statistics gains;  /* of those blocks */
 } tu_last_good;
 
@@ -123,7 +123,7 @@ TU_INLINE int tu_any(const int32_t *flags, int count)
     return any;
 }
 
-/* Counts up to UINT32_MAX and stays there. */
+/* Increments; saturates at UINT32_MAX. */
 TU_INLINE void tu_count(uint32_t *counter) { *counter += *counter + 1u > 0; }
 
 struct tu_learner {
@@ -154,24 +154,24 @@ struct tu_learner {
     tu_real *entry_scale; /* of compact entries, by column */
     tu_real *params;
     tu_real *average;
-    tu_real *good; /* the model's weights: the average, or its last good state where it is judged in the stream */
-    tu_real *grad; /* of a minibatch; the last layer is solved there, too */
+    tu_real *good; /* the model's weights: the average, or its last good state if it is tested in the stream */
+    tu_real *grad; /* of a minibatch; also working memory of the last layer's solution */
     tu_real *loss_scratch;
     uint32_t *indices;     /* of a block of the minibatch */
-    tu_real *row;          /* the sample at hand */
+    tu_real *row;          /* the current sample */
     int32_t *run;          /* identical samples in a row, by channel */
     int32_t *network_on;   /* by residual state */
-    int calibrated;        /* once */
+    int calibrated;        /* at least once */
     int calibrating;       /* now */
-    uint32_t until;        /* tick at which that ends */
+    uint32_t until;        /* tick at which the calibration ends */
     int still;             /* windows in a row without motion */
-    int doubted;           /* the last window was rejected for what its samples are: they say nothing of the noise */
+    int doubted;           /* the last window was rejected for its samples: they are not used for the noise */
     int suspicion;         /* grows with windows whose angles contradict their rates */
-    int checked;           /* windows whose angles were checked against their rates, up to CHECKED, */
-    int agreed;            /* those of them that agreed */
-    int clean;             /* newest samples among which none is bad, up to the ring's span */
-    int bad_reason;        /* what the last bad one was */
-    uint32_t tick;         /* samples taken in */
+    int checked;           /* windows whose angles were checked against their rates, up to CHECKED */
+    int agreed;            /* windows among them that agreed */
+    int clean;             /* number of newest samples without a bad one, up to the ring's span */
+    int bad_reason;        /* reason of the last bad sample */
+    uint32_t tick;         /* samples processed */
     uint32_t since_change; /* updates */
     tu_real rate;          /* learning rate at the start of the schedule */
     tu_real loss;
@@ -179,43 +179,43 @@ struct tu_learner {
     uint32_t loss_count;
 };
 
-/* tu_learner_push in slices: begin takes the sample, advance does a slice of the work that it brings until it returns
- * 0. cost: about what the next slice takes, in thousands of a Cortex-M4F's instructions.
+/* tu_learner_push in slices: begin takes the sample; advance does one slice of its work and returns 0 when done. cost:
+ * approximate cost of the next slice, in thousands of Cortex-M4F instructions.
  */
 void tu_learner_begin(tu_learner *learner, const tu_real *row);
 int tu_learner_advance(tu_learner *learner);
 int32_t tu_learner_cost(const tu_learner *learner);
 
-/* One update in slices: while they return 1. train: the network's own share. */
+/* One update in slices: call again while it returns 1. train: the network's part. */
 int tu_learner_update_slice(tu_learner *learner);
 int tu_learner_train_slice(tu_learner *learner);
 
-/* Whether a model can be started from: its window fits the configuration, scales are positive, numbers finite. */
+/* Whether a learner can start from a model: its window fits the configuration, scales are positive, numbers finite. */
 int tu_learner_fits(const tu_learner *learner, const tu_model *model);
 
-/* tu_learner_start, but for what tu_learner_advance then does. */
+/* tu_learner_start without the work that tu_learner_advance then does. */
 int tu_learner_start_begin(tu_learner *learner, const tu_model *model);
 
-/* Back to the last good model: what came since is forgotten. */
+/* Returns to the last good model; discards later data. */
 void tu_learner_go_back(tu_learner *learner);
 
-/* Begins the library's sums anew, with windows as the model predicts them, in slices: while learner->job.prior. */
+/* Restarts the library's sums with windows predicted by the model, in slices: while learner->job.prior > 0. */
 void tu_learner_prior_begin(tu_learner *learner);
 void tu_learner_prior_slice(tu_learner *learner);
 
-/* Finds noise and window once more; the model stays. */
+/* Estimates noise and window again; keeps the model. */
 void tu_learner_recalibrate(tu_learner *learner);
 
-/* Whether the window that was fitted passes the acceptance test (TU_ACCEPTED); else the reason. */
+/* Acceptance test of the fitted window: TU_ACCEPTED or the reason of rejection. */
 int tu_learner_accept_window(tu_learner *learner);
 
-/* Whether its fit leaves far less than the noise explains. */
+/* Whether its misfit is far below what the noise explains. */
 int tu_learner_is_quiet(const tu_learner *learner);
 
-/* The end of a calibration in slices: while they return 1. */
+/* The end of a calibration in slices: call again while it returns 1. */
 int tu_learner_setup_slice(tu_learner *learner);
 
-/* From here on windows are used: what follows from the window and scales found, all at once or in slices of setup. */
+/* Applies the window and scales found; from here on windows are used. All at once, or in slices of setup. */
 void tu_learner_apply_setup(tu_learner *learner);
 void tu_learner_apply_setup_begin(tu_learner *learner);
 

@@ -1,4 +1,4 @@
-/* Algorithm 1 of the paper, second half: tu_learner_step makes updates; and how training ends. */
+/* Algorithm 1 of the paper, second half: tu_learner_step makes updates; and the end of training. */
 #include "config.h"
 #include "network/loss.h"
 #include "network/network_part.h"
@@ -8,7 +8,8 @@
 
 #include <string.h>
 
-/* A slice of the loss of a minibatch and its gradient, to learner->job.loss and learner->grad. 1: there are more. */
+/* One slice of a minibatch's loss and gradient, to learner->job.loss and learner->grad. Returns 1 while there are more.
+ */
 static int loss_slice(tu_learner *l)
 {
     const tu_config *config = l->config;
@@ -32,7 +33,7 @@ static int loss_slice(tu_learner *l)
     return 0;
 }
 
-/* Clip, Adam, average, from a minibatch's gradient. */
+/* Applies a minibatch's gradient: clip, Adam, average. */
 static void apply_gradient(tu_learner *l)
 {
     const tu_config *config = l->config;
@@ -60,7 +61,7 @@ static void apply_gradient(tu_learner *l)
     l->loss_count++;
 }
 
-/* Whether the network has had its chance: in the stream it learns for its schedule, and again after a change. */
+/* Whether the network's schedule is over: in the stream it trains for one schedule, and again after a change. */
 static int is_settled(const tu_learner *l)
 {
     return tu_config_watched(l->config) && l->library.columns && tu_learner_updates_left(l) == 0;
@@ -82,7 +83,7 @@ int tu_learner_train_slice(tu_learner *l)
     return 1;
 }
 
-/* Skipped while there is too little data, or no need. */
+/* Skipped while there is too little data, or nothing to train. */
 int tu_learner_update_slice(tu_learner *l)
 {
     if (l->job.first == BEGIN) {

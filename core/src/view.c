@@ -1,4 +1,4 @@
-/* What a learner has learned: its residual at a state, and a look inside. */
+/* Access to a learner's results: its residual at a state, and its internal data. */
 #include "network/network_part.h"
 #include "regression/targets.h"
 #include "signal/angle.h"

@@ -1,4 +1,4 @@
-/* Clip, Adam (or plain descent), the cosine schedule and the running average of the weights. */
+/* Gradient clipping, Adam (or plain gradient descent), the cosine schedule and the running average of the weights. */
 #ifndef TU_ADAM_H
 #define TU_ADAM_H
 
@@ -14,11 +14,10 @@ typedef struct {
     tu_real power2;
 } tu_adam;
 
-/* Starts from zero moments. */
+/* Sets the moments to zero. */
 void tu_adam_init(tu_adam *adam, tu_real *first, tu_real *second, int count);
 
-/* Shortens the gradient to the limit where it is longer. Returns its norm before that; not finite: leave the update
- * out. */
+/* Clips the gradient's norm to the limit. Returns the norm before clipping; if it is not finite, skip the update. */
 tu_real tu_clip(tu_real *grad, int count, tu_real limit);
 
 void tu_adam_step(tu_adam *adam, tu_real *params, const tu_real *grad, tu_real rate);
@@ -29,7 +28,7 @@ void tu_sgd_step(tu_real *params, const tu_real *grad, int count, tu_real rate);
 /* Half a cosine from rate down to floor * rate over `steps` (> 0) steps. */
 tu_real tu_cosine_rate(uint32_t step, uint32_t steps, tu_real rate, tu_real floor);
 
-/* Polyak averaging. The decay warms up with the steps done, so that the random start is soon forgotten. */
+/* Polyak averaging. The decay grows with the number of steps, so that the random start is soon forgotten. */
 void tu_ema_update(tu_real *average, const tu_real *params, int count, uint32_t step, tu_real decay);
 
 #endif

@@ -2,33 +2,34 @@
 
 #include "numeric/elementary.h"
 
-/* Functions marked TU_KERNEL are instantiated with constant tile shapes and flags; their sums then live in registers.
+/* Functions marked TU_KERNEL are instantiated with constant tile shapes and flags, so that their sums stay in
+ * registers.
  */
 
-/* GCC does not dare to unroll long bodies by itself. */
+/* GCC does not unroll long bodies by itself. */
 #if defined(__GNUC__) && !defined(__clang__)
 #define UNROLL _Pragma("GCC unroll 4")
 #else
 #define UNROLL
 #endif
 
-/* Sums start from their first product; in lanes from -0, to which adding changes no bit: around a loop that is sure to
- * run compilers keep them in registers.
+/* Sums start from their first product, in vector lanes from -0 (adding to it changes no bit). Compilers then know that
+ * the loop runs, and keep the sums in registers.
  */
 #define FIRST_APART (TU_TILE <= 4)
 
-/* What becomes of a finished sum. */
+/* What is applied to a finished sum. */
 typedef enum {
     LINEAR,
-    AFFINE, /* starts from a bias, */
-    TANH,   /* so does this */
+    AFFINE, /* sum + bias */
+    TANH,   /* tanh(sum + bias) */
     SLOPE,  /* sum tanh' */
     BENT,   /* sum tanh' + bend */
     SPLIT   /* the sum is tan_bar of tan = s tanh'(z): out, which holds tan, becomes s_bar = tan_bar tanh', and bend its
              * share of z_bar, tan_bar s tanh'' = -2 h tan tan_bar */
 } finish;
 
-/* Where it goes: layers of one shape, and what they need. */
+/* The result: layers of one shape, and the data needed to finish them. */
 typedef struct {
     const tu_real *bias;
     const tu_real *h; /* activations: tanh' = 1 - h^2 */
@@ -36,7 +37,7 @@ typedef struct {
     tu_real *out;
 } result;
 
-/* z = tanh(z) for one row of a tile: without vector units, one test for the row is cheaper than one for each. */
+/* z = tanh(z) for one row of a tile: without vector units, one range test per row is cheaper than one per number. */
 TU_KERNEL void activate_row(int cols, tu_real *z)
 {
     tu_real square[TU_TILE], total = 0;
@@ -55,7 +56,7 @@ TU_KERNEL void activate_row(int cols, tu_real *z)
     }
 }
 
-/* z = tanh(z) in lanes. */
+/* z = tanh(z) in vector lanes. */
 static void activate(int count, tu_real *z)
 {
     int i = 0;
@@ -70,7 +71,7 @@ static void activate(int count, tu_real *z)
     }
 }
 
-/* Finishes the sum at one place of the result. */
+/* Finishes the sum of one element of the result. */
 TU_KERNEL tu_real finished(finish how, const result *to, int at, tu_real sum)
 {
     if (how == SLOPE || how == BENT) {
@@ -137,7 +138,7 @@ TU_KERNEL void product_tile(const tu_real *a, const tu_real *b, int b_down, int 
     }
 }
 
-/* The result `units` and `rows` further on. */
+/* The result, moved on by `units` and `rows`. */
 TU_KERNEL result moved(finish how, result to, int units, int rows, int width)
 {
     const int step = units * TU_UNIT_STEP + rows * TU_ROW_STEP(width);
@@ -176,7 +177,7 @@ TU_KERNEL void product(const tu_real *a, const tu_real *b, int b_down, int b_rig
     }
 }
 
-/* Through a layer, whose weights are width x depth, or transposed. */
+/* Forward through a layer; weights are width x depth, or transposed. */
 TU_KERNEL void forward(const tu_real *a, const tu_real *weight, finish how, int rows, int depth, int width,
                        const tu_real *h, tu_real *out)
 {
@@ -184,7 +185,7 @@ TU_KERNEL void forward(const tu_real *a, const tu_real *weight, finish how, int 
     product(a, weight, TU_FORWARD(width, 1), TU_FORWARD(1, depth), how, rows, depth, width, to);
 }
 
-/* Back through a layer, whose weights are depth x width. */
+/* Backward through a layer; weights are depth x width. */
 TU_KERNEL void backward(const tu_real *a, const tu_real *weight, finish how, int rows, int depth, int width,
                         const tu_real *h, tu_real *bend, tu_real *out)
 {
@@ -199,7 +200,7 @@ void tu_affine(const tu_real *a, const tu_real *weight, int rows, int depth, int
 
 void tu_affine_tanh(const tu_real *a, const tu_real *weight, int rows, int depth, int width, tu_real *out)
 {
-    if (TU_TILE > 4) { /* compilers vectorise a pass of its own best */
+    if (TU_TILE > 4) { /* compilers vectorise a separate pass best */
         tu_affine(a, weight, rows, depth, width, out);
         for (int at = 0; at < TU_RUNS(width) * TU_BLOCK; at += TU_BLOCK) {
             activate(TU_RUN(rows, width), out + at);

@@ -1,15 +1,17 @@
 /* The dense products of the network, on blocks of samples: the only loops whose speed matters.
  *
- * rows is a multiple of TU_ROWS. A register tile of TU_ROWS x TU_TILE sums walks over the result; narrower tiles finish
- * the edges. Every sum runs in the order of its index, so the tile's shape leaves the bits alone. What follows a
- * product elementwise is done while the tile is in registers.
+ * rows is a multiple of TU_ROWS. The result is computed in register tiles of TU_ROWS x TU_TILE sums, narrower at the
+ * edges. Every sum runs in the order of its index, so the tile's shape does not change the bits. Elementwise functions
+ * of a product are applied while the tile is in registers.
  */
 #ifndef TU_DENSE_H
 #define TU_DENSE_H
 
 #include "numeric/real.h"
 
-/* Samples in a block, on a chip and here: on wide machines long blocks save calls. A whole number of a chip's. */
+/* Samples in a block, on a chip and in this build: with vector units, long blocks save calls. TU_BLOCK is a multiple of
+ * TU_CHIP_BLOCK.
+ */
 #define TU_CHIP_BLOCK 16
 #ifdef TU_BY_UNIT
 #define TU_BLOCK TU_CHIP_BLOCK
@@ -18,12 +20,12 @@
 #endif
 #define TU_ROWS 4 /* rows (samples) of a register tile */
 
-/* A block holds layer after layer, TU_BLOCK rows of its units each: [row][unit], which vector units take in lanes, or
- * with TU_BY_UNIT (narrow tiles) [unit][row], whose steps a scalar chip knows at compile time. No result depends on the
- * choice.
+/* A block holds layer after layer, TU_BLOCK rows of its units each: [row][unit], which suits vector units, or with
+ * TU_BY_UNIT (narrow tiles) [unit][row], whose strides are compile-time constants on a scalar chip. Results do not
+ * depend on the choice.
  *
- * From a number to that of the next unit, and of the next row. A layer is TU_RUNS stretches, TU_BLOCK apart, of TU_RUN
- * numbers without a gap.
+ * Strides from one unit to the next and from one row to the next. A layer is TU_RUNS contiguous runs of TU_RUN numbers,
+ * TU_BLOCK apart.
  */
 #ifdef TU_BY_UNIT
 #define TU_UNIT_STEP TU_BLOCK
@@ -37,8 +39,8 @@
 #define TU_RUN(rows, units) ((rows) * (units))
 #endif
 
-/* Forward, a layer's weights (width x depth, its biases behind) are walked along their rows; vector units want them
- * transposed (depth x width), which tu_mlp_weights does once for all blocks.
+/* Forward sweeps read a layer's weights (width x depth, then its biases) row by row. For vector units they are
+ * transposed (depth x width), once for all blocks, by tu_mlp_weights.
  */
 #ifdef TU_BY_UNIT
 #define TU_FORWARD(transposed, plain) ((void)(transposed), plain)
@@ -59,15 +61,15 @@ void tu_forward(const tu_real *a, const tu_real *weight, int rows, int depth, in
 void tu_forward_slope(const tu_real *a, const tu_real *weight, int rows, int depth, int width, const tu_real *h,
                       tu_real *out);
 
-/* Back through the layer, whose weights are depth x width here: out[rows][width] = a[rows][depth] weight. */
+/* Backward through a layer with weights depth x width: out[rows][width] = a[rows][depth] weight. */
 void tu_backward(const tu_real *a, const tu_real *weight, int rows, int depth, int width, tu_real *out);
 
-/* out = (a weight) tanh' + bend, with out holding the activations at first; bend may be NULL. */
+/* out = (a weight) tanh' + bend. On entry out holds the activations; bend may be NULL. */
 void tu_backward_slope(const tu_real *a, const tu_real *weight, int rows, int depth, int width, tu_real *bend,
                        tu_real *out);
 
-/* The same for tangents, of which out holds those of the layer, tan = s tanh'(z): with tan_bar = a weight, out becomes
- * s_bar = tan_bar tanh' and bend the share of z_bar that comes through tanh'.
+/* The same for tangents. On entry out holds the layer's, tan = s tanh'(z). With tan_bar = a weight, out becomes s_bar =
+ * tan_bar tanh', and bend the part of z_bar that comes through tanh'.
  */
 void tu_backward_split(const tu_real *a, const tu_real *weight, int rows, int depth, int width, const tu_real *h,
                        tu_real *bend, tu_real *out);
@@ -75,7 +77,7 @@ void tu_backward_split(const tu_real *a, const tu_real *weight, int rows, int de
 /* grad[outputs][inputs] += bar[rows][outputs]' in[rows][inputs]. */
 void tu_add_outer(const tu_real *bar, const tu_real *in, int rows, int outputs, int inputs, tu_real *grad);
 
-/* The same for a layer's weights, and behind them its biases: grad[outputs] += the sum of bar's rows. */
+/* The same for a layer's weights, followed by its biases: grad[outputs] += the sum of bar's rows. */
 void tu_add_layer(const tu_real *bar, const tu_real *in, int rows, int outputs, int inputs, tu_real *grad);
 
 #endif

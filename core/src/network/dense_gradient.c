@@ -1,11 +1,11 @@
-/* The gradient's products: sums over the rows of a block. */
+/* Products of the gradient: sums over the rows of a block. */
 #include "network/dense.h"
 
 /* A tile of two rows may be wider. */
 #define WIDE (TU_TILE > 8 ? TU_TILE : 8)
 
 /* One tile of grad += p' q. flip: p holds the layer's inputs and grad is stored transposed. summed: biases += the rows
- * of the other one, the cotangents.
+ * of the cotangents.
  */
 TU_KERNEL void outer_tile(const tu_real *p, const tu_real *q, int flip, int rows, int p_width, int q_width, int height,
                           int cols, tu_real *grad, int summed, tu_real *biases)
@@ -46,7 +46,7 @@ TU_KERNEL void outer_tile(const tu_real *p, const tu_real *q, int flip, int rows
     }
 }
 
-/* Tiles of `cols` columns, as many as fit; the first alone takes the biases of p. */
+/* Tiles of `cols` columns, as many as fit; only the first adds the biases of p. */
 TU_KERNEL int outer_tiles(const tu_real *p, const tu_real *q, int flip, int rows, int p_width, int q_width, int height,
                           int cols, int from, tu_real *grad, int summed, tu_real *biases)
 {
@@ -76,7 +76,7 @@ TU_KERNEL void outer_strip(const tu_real *p, const tu_real *q, int flip, int row
     outer_tiles(p, q, flip, rows, p_width, q_width, height, 1, from, grad, summed, biases);
 }
 
-/* grad += p' q; the first strip alone takes the biases of q. */
+/* grad += p' q; only the first strip adds the biases of q. */
 TU_KERNEL void outer(const tu_real *p, const tu_real *q, int flip, int rows, int p_width, int q_width, tu_real *grad,
                      int summed, tu_real *biases)
 {

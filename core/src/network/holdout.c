@@ -5,17 +5,17 @@
 
 #include <string.h>
 
-static const tu_real LEAST_GAIN = TU_R(1.0); /* standard errors by which the network must improve held-out parts, */
-static const tu_real CLEARLY = TU_R(2.0);    /* and in a stream, where it is judged again and again */
-/* Squared gain, in units of the derivative's scale (half a hundredth of it), below which a network is not worth having:
- * what windows get wrong alike everywhere would count as a gain.
+static const tu_real LEAST_GAIN = TU_R(1.0); /* minimum gain on held-out parts, in standard errors, */
+static const tu_real CLEARLY = TU_R(2.0);    /* and in a stream, where the test is repeated */
+/* Minimum squared gain, in units of the derivative's scale: a gain of half a percent. Below it, a systematic error of
+ * the windows would count as a gain.
  */
 static const tu_real WORTH = TU_R(5e-5);
-/* Share of what the model's network leaves of held-out targets, squared, that another one must explain. */
+/* Share of the squared held-out remainder of the model's network that a replacement must explain. */
 static const tu_real REPLACED = TU_R(0.5);
-enum { LEAST_PARTS = 8 };           /* that a judgement in the stream needs, */
-enum { LEAST_PARTS_RELEARNED = 4 }; /* and soon after a change: those of the first block held out */
-enum { EVALUATED = 2 };             /* entries in a slice */
+enum { LEAST_PARTS = 8 };           /* minimum for a test in the stream, */
+enum { LEAST_PARTS_RELEARNED = 4 }; /* and soon after a change: the parts of the first held-out block */
+enum { EVALUATED = 2 };             /* entries per slice */
 
 static tu_real column_of(const tu_learner *l, uint32_t index, int column)
 {
@@ -24,7 +24,7 @@ static tu_real column_of(const tu_learner *l, uint32_t index, int column)
     return value;
 }
 
-/* What the library is to add to an entry beside the weights now, by residual state. */
+/* The library's correction of an entry with the current weights, by residual state. */
 static void moved_at(tu_learner *l, uint32_t index, tu_real *beside)
 {
     const int on = l->config->on_count, width = l->config->parameters + l->config->library_terms;
@@ -37,8 +37,8 @@ static void moved_at(tu_learner *l, uint32_t index, tu_real *beside)
     }
 }
 
-/* Adds what the network gains on one entry: squared remainder without it minus squared remainder with it, which is
- * returned, summed. beside: what the library is to add beside it, or NULL.
+/* Adds the network's gain on one entry: squared remainder without it minus squared remainder with it. Returns the sum
+ * of the latter. beside: the library's correction, or NULL.
  */
 static tu_real add_gain(const tu_learner *l, const tu_real *weights, uint32_t index, const tu_real *beside,
                         tu_real *gain)
@@ -67,7 +67,7 @@ static tu_real add_gain(const tu_learner *l, const tu_real *weights, uint32_t in
     return squares;
 }
 
-/* Whether an earlier entry is of the same part of a held-out block. */
+/* Whether an earlier entry belongs to the same part of a held-out block. */
 static int is_counted(const tu_learner *l, uint32_t index, tu_real part, int tag)
 {
     for (uint32_t other = 0; other < index; other++) {
@@ -78,7 +78,7 @@ static int is_counted(const tu_learner *l, uint32_t index, tu_real part, int tag
     return 0;
 }
 
-/* Mean gain over the entries of a part, from the first of them on. */
+/* Mean gain over the entries of a part, starting at its first. */
 static void part_gain(const tu_learner *l, const tu_real *weights, uint32_t first, tu_real part, int tag, tu_real *gain)
 {
     tu_real entries = 0;
@@ -118,7 +118,7 @@ void tu_holdout_judge(tu_learner *l)
     }
 }
 
-/* Closes a part: its mean gains, and by how much what the weights now leave is less. */
+/* Closes a part: its mean gains, and the reduction of the remainder by the current weights. */
 static void close_part(tu_learner *l)
 {
     const int on = l->config->on_count;
@@ -130,9 +130,9 @@ static void close_part(tu_learner *l)
     watch->entries = 0;
 }
 
-/* By how much other weights must be better than the good ones. Those that the model stands on are replaced only where
- * that explains a good part of what they leave, noise included: what is less may as well be chance. Soon after a change
- * they are of another plant, or of fewer windows than those that were learned since: these must not be clearly worse.
+/* Minimum gain of new weights over the last good ones. Weights in use are replaced only if that explains a large share
+ * of their remainder, noise included; less may be chance. Soon after a change the last good ones belong to the old
+ * dynamics, or to fewer windows: the new ones must only not be clearly worse.
  */
 static tu_real least_better(const tu_learner *l)
 {
@@ -147,7 +147,7 @@ static tu_real least_better(const tu_learner *l)
     return tu_larger(CLEARLY * error, REPLACED * watch->left.mean);
 }
 
-/* Moves the library's coefficients along; what moved is taken out of the stored targets next. */
+/* Applies the change of the library's coefficients; it is subtracted from the stored targets next. */
 static void take_moved(tu_learner *l)
 {
     for (int j = 0; j < l->library.columns; j++) {
@@ -159,13 +159,15 @@ static void take_moved(tu_learner *l)
     }
 }
 
-/* What follows from the gains over all parts. The library learns what the network leaves: after another one, anew. */
+/* Acts on the gains over all parts. The library is fitted to the network's remainder, so it restarts with a new
+ * network.
+ */
 static void conclude_watch(tu_learner *l)
 {
     int moved = 0;
     const int on = l->config->on_count;
     const size_t bytes = (size_t)l->adam.count * sizeof(tu_real);
-    const tu_statistics *better = &l->watch.gains[2 * on], *gains = l->watch.gains + on; /* of the good ones */
+    const tu_statistics *better = &l->watch.gains[2 * on], *gains = l->watch.gains + on; /* of the last good weights */
     if (better->count < (tu_last_layer_relearns(l) ? LEAST_PARTS_RELEARNED : LEAST_PARTS)) {
         return;
     }
@@ -174,7 +176,7 @@ static void conclude_watch(tu_learner *l)
         memcpy(l->average, l->good, bytes);
         tu_adam_init(&l->adam, l->adam.first, l->adam.second, l->adam.count);
         tu_count(&l->counters.rolled_back);
-        l->rate *= TU_R(0.5); /* its updates made predictions worse: smaller steps */
+        l->rate *= TU_R(0.5); /* updates made predictions worse: use smaller steps */
     } else if (better->mean > least_better(l)) {
         memcpy(l->good, l->average, bytes);
         take_moved(l);
@@ -189,12 +191,12 @@ static void conclude_watch(tu_learner *l)
         l->network_on[i] = now;
     }
     if (moved) {
-        tu_change_clear(&l->change); /* what was usual was so of another model */
+        tu_change_clear(&l->change); /* past scores belong to another model */
         tu_learner_prior_begin(l);
     }
 }
 
-/* Adds entries of the part that the first one belongs to. 1: there may be more of it. */
+/* Adds entries of the first one's part. Returns 1 while there may be more. */
 static int add_part(tu_learner *l, int tag)
 {
     tu_watch *watch = &l->watch;

@@ -7,18 +7,18 @@
 #include <string.h>
 
 enum { ROWS_A_SLICE = 2 };
-/* Share of the schedule after a change in which only terms and last layer are learned: 1 / so much. */
+/* After a change, only terms and last layer are learned for 1 / this of the schedule. */
 enum { RELEARNING = 2 };
-enum { MOST_TERMS = 8 }; /* of a residual state, that are solved with its last layer */
+enum { MOST_TERMS = 8 }; /* maximum per residual state that are solved with its last layer */
 
-/* The rows so far as a triangle, by Givens rotations: the squared condition number of normal equations is too much for
- * float. R is kept transposed and packed, as cholesky.h solves it.
+/* Triangular factor R of the rows so far, by Givens rotations: normal equations would square the condition number, too
+ * much for float. R is stored transposed and packed, as in cholesky.h.
  */
 typedef struct {
     int count;      /* columns: the last hidden layer's units, 1 for the bias, terms */
     tu_real *lower; /* R' */
-    tu_real *right; /* what R times the change must be; then the change */
-    tu_real *row;   /* the one to be added */
+    tu_real *right; /* right-hand side of R change = right; then the change */
+    tu_real *row;   /* the row to add */
 } triangle;
 
 size_t tu_last_layer_work(const tu_mlp *net)
@@ -33,7 +33,7 @@ static const tu_real *before(const tu_learner *l)
     return l->last_good.credit ? l->last_good.coefficients : l->library.coefficients;
 }
 
-/* Columns of the terms that it had for a residual state. */
+/* Columns of that model's terms for a residual state. */
 static int find_terms(const tu_learner *l, int output, int columns[MOST_TERMS])
 {
     int count = 0;
@@ -55,7 +55,7 @@ static triangle place(const tu_mlp *net, int terms, tu_real *work)
     return t;
 }
 
-/* Adds the row, which is used up, with its target. */
+/* Adds the row with its target; overwrites the row. */
 static void add_row(const triangle *t, tu_real target)
 {
     for (int j = 0; j < t->count; j++) {
@@ -76,7 +76,7 @@ static void add_row(const triangle *t, tu_real target)
     }
 }
 
-/* Terms that are solved with the last layer. */
+/* Terms solved together with the last layer. */
 typedef struct {
     tu_learner *learner;
     int count;
@@ -112,7 +112,7 @@ void tu_last_layer_terms(tu_learner *l, const tu_reservoir *store, uint32_t inde
     }
 }
 
-/* What the terms beside add to a stored window. */
+/* Contribution of these terms to a stored window. */
 static void write_terms(const rows_beside *beside, uint32_t index, int output, tu_real *row)
 {
     tu_learner *l = beside->learner;
@@ -125,9 +125,9 @@ static void write_terms(const rows_beside *beside, uint32_t index, int output, t
     }
 }
 
-/* The windows of one evaluated block, from entry `first` on: each a row of the hidden layer as the window filters it,
- * with the target left. Adds the targets' squares to `squares`, one by one: how many windows a slice has is not part of
- * the bits.
+/* The windows of one evaluated block, from entry `first` on: each gives one row, the hidden layer filtered by the
+ * window, and its remaining target. Adds the targets' squares to `squares` one by one, so that the bits do not depend
+ * on the slice size.
  */
 static void add_windows(const tu_mlp *net, int windows, int nodes, const tu_real *weights, const tu_real *acts,
                         const tu_real *targets, const triangle *t, tu_layer *at, const rows_beside *beside)
@@ -194,7 +194,7 @@ int tu_last_layer_solve_slice(const tu_mlp *net, tu_real *params, const tu_batch
     }
     tu_real ridge = tu_sqrt(overlap * at->squares / (tu_real)count);
     int solvable = ridge > 0 && tu_usable(ridge);
-    for (int i = 0; solvable && i < ROWS_A_SLICE && at->next < all; i++) { /* pulls a weight back to where it was */
+    for (int i = 0; solvable && i < ROWS_A_SLICE && at->next < all; i++) { /* penalty on the change of each weight */
         tu_clear(t.row, t.count);
         t.row[at->next++ - count] = ridge;
         add_row(&t, 0);
@@ -218,7 +218,7 @@ void tu_last_layer_solve(const tu_mlp *net, tu_real *params, const tu_batch *bat
     }
 }
 
-/* Whether there is a last layer to be solved, and enough to solve it with. */
+/* Whether there is a last layer to solve, and enough data. */
 static int is_solvable(const tu_learner *l)
 {
     const tu_config *config = l->config;
@@ -226,8 +226,9 @@ static int is_solvable(const tu_learner *l)
     return config->last_layer && config->hidden_count && enough && !(l->setup.second_order > 0);
 }
 
-/* Windows that begin within half a window's length: their noise is nearly the same. Of a whole record, on which
- * training was over before, every window counts. */
+/* Number of windows that start within half a window's length: their noise is nearly the same. After training on a whole
+ * record, every window counts.
+ */
 static tu_real overlap_of(const tu_learner *l)
 {
     if (!l->config->judged) {

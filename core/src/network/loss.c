@@ -10,7 +10,7 @@ size_t tu_loss_scratch(const tu_mlp *net, int block)
     return (size_t)block * (units + outputs);
 }
 
-/* What the network sees of the nodes of some windows, to a layer of a block. */
+/* Copies the network's inputs at the nodes of some windows to a layer of a block. */
 static void gather_nodes(const tu_batch *batch, const tu_mlp *net, int windows, int nodes, tu_real *layer)
 {
     const int inputs = net->sizes[0], step = TU_ROW_STEP(inputs), columns = tu_loss_columns(batch, net);
@@ -35,7 +35,7 @@ void tu_loss_gather(const tu_batch *batch, const tu_mlp *net, int windows, int n
     tu_mlp_pad(windows * nodes, net->sizes[0], acts);
 }
 
-/* residual (windows x outputs) -= the answers; y, a layer, becomes their cotangent, -2/batch residual. */
+/* residual (windows x outputs) -= network outputs; y, a layer, becomes their cotangent, -2/batch residual. */
 static void match(int windows, int outputs, tu_real scale, tu_real *residual, tu_real *y)
 {
     for (int run = 0; run < TU_RUNS(outputs); run++, y += TU_BLOCK) {
@@ -47,7 +47,7 @@ static void match(int windows, int outputs, tu_real scale, tu_real *residual, tu
     }
 }
 
-/* The same with several nodes a window: the answers are forward and summed, the cotangents forward. */
+/* The same with several nodes per window: outputs are weighted and summed, cotangents weighted. */
 static void match_nodes(const tu_real *weights, int windows, int nodes, int outputs, tu_real scale, tu_real *residual,
                         tu_real *y)
 {
@@ -68,12 +68,13 @@ static void match_nodes(const tu_real *weights, int windows, int nodes, int outp
     }
 }
 
-/* One block, with the weights as tu_mlp_forward takes them. */
+/* One block; weights in the layout of tu_mlp_forward. */
 static int loss_block(const tu_mlp *net, const tu_real *params, const tu_real *forward, const tu_batch *batch,
                       int nodes, const tu_real *weights, tu_real *scratch, tu_real *grad, int first, tu_real *loss)
 {
     int outputs = net->sizes[net->layers];
-    int part = TU_CHIP_BLOCK / nodes; /* whole windows in a chip's block: losses are summed by such parts everywhere */
+    int part =
+        TU_CHIP_BLOCK / nodes; /* whole windows in a chip's block; losses are summed in such parts on every machine */
     int group = TU_BLOCK / TU_CHIP_BLOCK * part;
     int windows = smaller(group, batch->size - first), rows = windows * nodes;
     tu_real *acts = scratch;

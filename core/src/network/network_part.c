@@ -29,7 +29,7 @@ static void add_answer(tu_learner *l, const tu_real *x, const tu_real *u, tu_rea
     }
 }
 
-/* Takes the answer at an entry out of `left`. */
+/* Subtracts the network's output at an entry from `left`. */
 static void take_out_at(tu_learner *l, const tu_real *entry, const tu_real *weights, const int32_t *on, tu_real *left)
 {
     const tu_config *config = l->config;
@@ -78,7 +78,7 @@ static void solve(tu_learner *l)
     }
 }
 
-/* Whether the library learns beside the network. */
+/* Whether library and network are fitted together. */
 static int learns_beside(const tu_config *config) { return tu_config_watched(config) && tu_config_keeps_good(config); }
 
 static void leave(tu_learner *l)

@@ -24,7 +24,7 @@ void tu_reservoir_clear(tu_reservoir *res)
 
 uint32_t tu_reservoir_count(const tu_reservoir *res) { return res->seen < res->capacity ? res->seen : res->capacity; }
 
-/* The nearest step, halves away from zero, clipped to +-32767. */
+/* Rounds to the nearest step, halves away from zero, clipped to +-32767. */
 static int16_t to_steps(tu_real value, tu_real scale)
 {
     tu_real steps = value / scale;

@@ -9,12 +9,12 @@ typedef struct {
     const tu_real *scale; /* NULL: entries are tu_real. Else int16_t, each column in steps of its scale (> 0) */
     uint32_t capacity;    /* > 0 */
     uint32_t width;       /* columns of an entry */
-    uint32_t seen;        /* entries offered since the last clear; stays at UINT32_MAX once there */
+    uint32_t seen;        /* entries offered since the last clear; saturates at UINT32_MAX */
     uint32_t next;        /* the slot a rolling reservoir writes next */
     int rolling;          /* keep the newest instead of a uniform sample */
 } tu_reservoir;
 
-/* Bytes that `entries` takes: half as many for int16_t as for float. */
+/* Size of `entries` in bytes: half as many for int16_t as for float. */
 size_t tu_reservoir_bytes(uint32_t capacity, uint32_t width, int compact);
 
 void tu_reservoir_init(tu_reservoir *res, void *entries, const tu_real *scale, uint32_t capacity, uint32_t width,
@@ -36,7 +36,7 @@ void tu_reservoir_draw(const tu_reservoir *res, int batch, tu_rng *rng, uint32_t
 void tu_reservoir_gather(const tu_reservoir *res, const uint32_t *indices, int count, int first, int columns,
                          tu_real *out);
 
-/* The same, entry i's c-th column to out[i * entry_step + c * column_step]. */
+/* The same; column c of entry i goes to out[i * entry_step + c * column_step]. */
 void tu_reservoir_spread(const tu_reservoir *res, const uint32_t *indices, int count, int first, int columns,
                          int entry_step, int column_step, tu_real *out);
 

@@ -1,5 +1,5 @@
-/* Memory is carved from the caller's arena in one pass; the same pass over no arena (base NULL) counts the bytes.
- * The arena, and the structs in it, are 0 before.
+/* Memory is carved from the caller's arena in one pass; the same pass without an arena (base NULL) counts the bytes.
+ * The arena, and the structs in it, must be 0 before.
  */
 #ifndef TU_ARENA_H
 #define TU_ARENA_H

@@ -6,7 +6,7 @@
 
 TU_INLINE int tu_packed(int row) { return row * (row + 1) / 2; }
 
-/* Where element (i, j) of a packed symmetric matrix lies. */
+/* Index of element (i, j) of a packed symmetric matrix. */
 TU_INLINE int tu_symmetric(int i, int j) { return i > j ? tu_packed(i) + j : tu_packed(j) + i; }
 
 /* A = L L', in place. 0: A is not positive definite to working precision. */

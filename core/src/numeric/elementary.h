@@ -1,8 +1,8 @@
 /* Elementary functions that give the same float32 bits on every machine: add, multiply, divide and square root only.
  *
  * Float build: polynomials fitted by core/tools/fit_elementary.py, about 2 ulp, except tan near its poles, sin and cos
- * of large arguments, and tanh (1e-6 absolute, for speed). NaN goes in, NaN comes out. Double build: the C library's,
- * but for tanh (2 ulp), of which the network takes so many.
+ * of large arguments, and tanh (1e-6 absolute, for speed). NaN gives NaN. Double build: the C library's functions,
+ * except tanh (2 ulp), the network's most frequent call.
  */
 #ifndef TU_ELEMENTARY_H
 #define TU_ELEMENTARY_H
@@ -21,10 +21,10 @@
 TU_INLINE double tu_sqrt(double x) { return sqrt(x); }
 TU_INLINE double tu_abs(double x) { return fabs(x); }
 
-/* exp(y) - 1 = 2^n p + (2^n - 1) for -700 <= y <= 0, in steps that vector units have: p, and 2^n in `power`. */
+/* exp(y) - 1 = 2^n p + (2^n - 1) for -700 <= y <= 0, using only vector operations: returns p, and 2^n in `power`. */
 TU_INLINE double tu_exp_parts(double y, double *power)
 {
-    const double round = 6755399441055744.0; /* 1.5 * 2^52: what is added to it becomes an integer, in its low bits */
+    const double round = 6755399441055744.0; /* 1.5 * 2^52: adding it rounds to an integer, held in the low bits */
     double shifted = y * 1.4426950408889634 + round, n = shifted - round;
     double r = (y - n * 0.69314718036912382) - n * 1.9082149292705877e-10; /* ln 2 in two parts, the first of 33 bits */
     double p = 2.505210838544172e-08 + r * (2.08767569878681e-09 + r * 1.6059043836821613e-10);
@@ -58,7 +58,7 @@ TU_INLINE double tu_tanh_within(double x, double square)
 TU_INLINE float tu_sqrt(float x) { return sqrtf(x); }
 TU_INLINE float tu_abs(float x) { return fabsf(x); }
 
-/* f / sqrt(f^2 + C), where f stands for sqrt(C) sinh(x): exact signs, never beyond +-1, and 1 itself from |x| = 10 on.
+/* f / sqrt(f^2 + C), where f approximates sqrt(C) sinh(x): exact sign, never beyond +-1, exactly 1 from |x| = 10 on.
  * square is x * x. Only for |x| < TU_TANH_LIMIT: f^2 overflows from 138 on.
  */
 TU_INLINE float tu_tanh_within(float x, float square)
@@ -68,7 +68,7 @@ TU_INLINE float tu_tanh_within(float x, float square)
     return f / sqrtf(f * f + 7.55433472e+10f);
 }
 
-/* The number nearest to x that lies within. */
+/* x clamped to that range. */
 TU_INLINE float tu_tanh_clamp(float x) { return x > 10.0f ? 10.0f : x < -10.0f ? -10.0f : x; }
 
 TU_INLINE float tu_tanh(float x)
@@ -79,7 +79,9 @@ TU_INLINE float tu_tanh(float x)
 
 #endif
 
-/* An angle (rad) wrapped to [-pi, pi]; as it is beyond 1e6 revolutions, where one is lost in its rounding. */
+/* An angle (rad) wrapped to [-pi, pi]; unchanged beyond 1e6 revolutions, where one revolution is below its rounding
+ * error.
+ */
 TU_INLINE tu_real tu_angle_wrap(tu_real angle)
 {
     tu_real turns = angle / TU_TWO_PI;
@@ -91,7 +93,7 @@ TU_INLINE tu_real tu_angle_wrap(tu_real angle)
 
 TU_INLINE tu_real tu_larger(tu_real a, tu_real b) { return a > b ? a : b; }
 
-/* -1, 0 or 1; NaN stays. */
+/* -1, 0 or 1; NaN gives NaN. */
 TU_INLINE tu_real tu_sign(tu_real x) { return x > 0 ? TU_R(1.0) : x < 0 ? TU_R(-1.0) : x; }
 
 tu_real tu_sin(tu_real x); /* any finite x; beyond 8192 the error is that of an argument rounded to 2^-24 */
@@ -113,7 +115,7 @@ TU_INLINE void tu_clear(tu_real *values, int count)
     }
 }
 
-/* Sum of squares in eight interleaved running sums: an order that vector units and scalar chips both like. */
+/* Sum of squares in eight interleaved running sums: an order that is fast on vector units and on scalar chips. */
 tu_real tu_sum_squares(const tu_real *values, int count);
 
 #endif

@@ -1,4 +1,4 @@
-/* Which numbers may enter: finite ones whose squares can still be added up in float32. */
+/* Valid input numbers: finite, with squares that can be summed in float32. */
 #ifndef TU_FINITE_H
 #define TU_FINITE_H
 

@@ -1,4 +1,4 @@
-/* PCG32 (O'Neill's XSH-RR): one small generator, the same numbers as tinyude.reference.rng. */
+/* PCG32 (O'Neill's XSH-RR): a small generator; same numbers as tinyude.reference.numeric.rng. */
 #ifndef TU_RNG_H
 #define TU_RNG_H
 

@@ -1,4 +1,4 @@
-/* Mean and standard error of numbers that come one at a time (Welford): the one place that computes them. */
+/* Running mean and standard error (Welford). */
 #ifndef TU_STATISTICS_H
 #define TU_STATISTICS_H
 
@@ -18,7 +18,7 @@ TU_INLINE void tu_statistics_add(tu_statistics *s, tu_real value)
     s->squares += off * (value - s->mean);
 }
 
-/* Standard error of the mean; 0 of fewer than two numbers. */
+/* Standard error of the mean; 0 for fewer than two numbers. */
 TU_INLINE tu_real tu_statistics_error(const tu_statistics *s)
 {
     return s->count > 1 ? tu_sqrt(s->squares / (s->count - 1) / s->count) : 0;

@@ -13,7 +13,7 @@ void tu_median_gate_carve(tu_median_gate *gate, tu_arena *arena, int channels, i
     gate->order = used ? tu_arena_take(arena, (size_t)channels * RECENT) : NULL;
 }
 
-/* Puts a norm in the place of the oldest one; the median of those held. */
+/* Replaces the oldest norm; returns the median of those held. */
 static tu_real running_median(const tu_median_gate *gate, int channel, tu_real norm)
 {
     tu_real *recent = gate->recent + channel * RECENT;

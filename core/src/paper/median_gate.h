@@ -15,18 +15,18 @@ struct tu_median_gate {
     int kept;                   /* norms in `recent` */
     int next;                   /* slot written next */
     tu_real *recent;            /* channels x RECENT misfit norms, oldest overwritten */
-    uint8_t *order;             /* channels x RECENT: their slots, the smallest first */
-    tu_median_gate_test accept; /* tu_median_gate_accept, where it is used */
+    uint8_t *order;             /* channels x RECENT: slots in ascending order of norm */
+    tu_median_gate_test accept; /* tu_median_gate_accept, if the gate is used */
 };
 
-/* Memory only where it is `used`. */
+/* Takes memory only if `used`. */
 void tu_median_gate_carve(tu_median_gate *gate, tu_arena *arena, int channels, int used);
 
-/* Six medians of eleven residuals let a jump through at 5 % noise: the noise's own limit (sigma x scale) caps them. */
+/* At 5 % noise, six medians of eleven residuals would accept a jump: the noise limit (sigma x scale) caps them. */
 int tu_median_gate_accept(tu_median_gate *gate, const tu_window *window, const tu_ring *ring, const tu_fit *fit,
                           const tu_noise *noise, tu_real scale);
 
-/* Whether the slots are those of so many norms, in some order: a saved state may be anything. */
+/* Whether `order` is a permutation of the `kept` slots: validates a saved state. */
 int tu_median_gate_in_order(const tu_median_gate *gate, int kept, int next);
 
 #endif

@@ -1,4 +1,4 @@
-/* What a learner calls of the paper's mechanisms: without this table they are not linked (tinyude.h). */
+/* The paper's mechanisms that a learner calls. Without this table they are not linked (tinyude.h). */
 #ifndef TU_PAPER_PART_H
 #define TU_PAPER_PART_H
 

@@ -35,7 +35,7 @@ static block place_block(const tu_mlp *net, tu_real *memory)
     return b;
 }
 
-/* Of one sample, x, answer, v, tan, v_bar and y being rows of a layer. */
+/* For one sample; x, answer, v, tan, v_bar and y are rows of a layer. */
 
 /* r1 -= N; r2 (ddx_hat) -= J_known F; v = F / x_scale, with F = f_known + s1 N. */
 static void known_part(const tu_second_order *second, int n, const tu_real *x, const tu_real *answer, tu_real *node,
@@ -140,7 +140,7 @@ tu_real tu_second_order_loss(const tu_mlp *net, const tu_real *params, const tu_
     tu_real loss = 0;
 
     tu_clear(grad, (int)tu_mlp_count(net));
-    /* In a chip's blocks everywhere: two passes add to grad by turns. */
+    /* Blocks of the chip's size on every machine: two passes add to grad alternately. */
     for (int first = 0; first < batch->size; first += TU_CHIP_BLOCK) {
         int rows = smaller(TU_CHIP_BLOCK, batch->size - first);
         tu_reservoir_draw(batch->reservoir, rows, batch->rng, batch->indices);

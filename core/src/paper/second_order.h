@@ -5,10 +5,10 @@
 #include "network/loss.h"
 #include "state.h"
 
-/* Numbers of `scratch`, for blocks of this many samples. */
+/* Size of `scratch`, in numbers, for blocks of this many samples. */
 size_t tu_second_order_scratch(const tu_mlp *net, int block);
 
-/* What the second-order term needs besides the entries. */
+/* Data for the second-order term besides the entries. */
 typedef struct {
     /* f_known (n) and its Jacobian (n x n, row by row) at a node in physical units: states, then inputs */
     void (*known)(void *context, const tu_real *x, tu_real *field, tu_real *jacobian);

@@ -17,7 +17,7 @@ int tu_taps_spacing(const tu_config *config, const tu_scales *scales, const tu_n
         return most;
     }
     int whole = (int)ticks;
-    tu_real left = ticks - (tu_real)whole; /* to the nearest; halves to the even one */
+    tu_real left = ticks - (tu_real)whole; /* round to nearest, halves to even */
     whole += left > TU_R(0.5) || (left == TU_R(0.5) && whole % 2 == 1);
     return whole > 1 ? whole : 1;
 }

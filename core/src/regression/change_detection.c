@@ -4,17 +4,17 @@
 
 #include <float.h>
 
-enum { SEARCHED = 128 };                    /* entries in a slice: about 20,000 instructions of a Cortex-M4F */
+enum { SEARCHED = 128 };                    /* entries per slice: about 20,000 instructions on a Cortex-M4F */
 static const tu_real ALARM = TU_R(4.0);     /* a block's score in units of its usual size, twice in a row */
 static const tu_real CERTAIN = TU_R(8.0);   /* the trial's score against the past, in units of its usual size */
 static const tu_real SERIOUS = TU_R(0.005); /* share of its squared target that a coefficient's change must explain, */
 static const tu_real STEADY = TU_R(5.0);    /* standard errors, from the trial's parts, that the change must exceed */
 static const tu_real LEAST_PARTS = TU_R(4.0); /* minimum effective number of parts */
-static const tu_real MATCHED = TU_R(0.25);    /* least share of its windows that have a stored neighbour */
-/* Distance, in scales and per state or input, at which two windows saw the same state. */
+static const tu_real MATCHED = TU_R(0.25);    /* minimum share of its windows that have a stored neighbour */
+/* Distance, in scales per state or input, below which two windows saw the same state. */
 static const tu_real NEAR = TU_R(0.15);
-enum { ALARM_BLOCKS = 8 }; /* blocks that define what is usual */
-enum { TRIAL_BLOCKS = 6 }; /* blocks after an alarm that decide whether it was one */
+enum { ALARM_BLOCKS = 8 }; /* blocks that define the usual score */
+enum { TRIAL_BLOCKS = 6 }; /* blocks of the trial after an alarm */
 
 void tu_change_carve(tu_change *change, tu_arena *arena, int columns)
 {
@@ -37,7 +37,7 @@ void tu_change_clear(tu_change *change)
 void tu_change_add(tu_change *change, const tu_library *library, const tu_real *design, const tu_real *target)
 {
     int width = library->parameters + library->terms;
-    for (int i = 0; !change->trial && i < library->outputs; i++, design += width) { /* a trial has scores of its own */
+    for (int i = 0; !change->trial && i < library->outputs; i++, design += width) { /* a trial keeps separate scores */
         tu_real innovation = target[i] - tu_library_dot(library, i, design, library->coefficients);
         for (int a = 0; a < width; a++) {
             change->score[tu_library_column(library, i, a)] += design[a] * innovation;
@@ -65,7 +65,7 @@ int tu_change_nearest_slice(tu_search *search, const tu_reservoir *store, const 
     return search->next < stored;
 }
 
-/* Scores the block; 1 when it and the one before lie beyond the alarm on the same side. */
+/* Scores the block. Returns 1 if it and the previous one exceed the alarm limit with the same sign. */
 static int alarm(tu_change *change)
 {
     int raised = 0;
@@ -77,7 +77,7 @@ static int alarm(tu_change *change)
     return raised;
 }
 
-/* What is odd may be new: it must not pass for the past. */
+/* An unusual block may be a change: it must not enter the usual scores. */
 static int is_odd(const tu_change *change)
 {
     int odd = 0;
@@ -87,7 +87,7 @@ static int is_odd(const tu_change *change)
     return odd;
 }
 
-/* Lets the block say what is usual. */
+/* Adds the block to the usual scores. */
 static void learn_usual(tu_change *change)
 {
     change->scored++;
@@ -126,7 +126,7 @@ void tu_change_end_part(tu_change *change)
     }
 }
 
-/* Whether a column's coefficient has changed by about as much in every part of the trial, by least squares. */
+/* Whether a column's coefficient has changed by a similar amount in every part of the trial, by least squares. */
 static int steady(const tu_change *change, int j)
 {
     tu_real energy = change->energy[j], score = change->last[j], energies = change->moments[2][j];
@@ -135,7 +135,7 @@ static int steady(const tu_change *change, int j)
     return score * score > STEADY * STEADY * scatter && energy * energy > LEAST_PARTS * energies;
 }
 
-/* Whether the trial differs from what was seen before at the same states, the same way all along. */
+/* Whether the trial differs consistently from earlier windows at the same states. */
 static int contradicted(const tu_change *change)
 {
     tu_real share = change->compared ? (tu_real)change->matched / (tu_real)change->compared : 0;

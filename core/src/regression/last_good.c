@@ -7,14 +7,14 @@
 #include <string.h>
 
 enum { LOOK = 8 };           /* blocks over which two models are compared */
-enum { MOST_CREDIT = 1024 }; /* blocks for which a model must be contradicted, at most: half an hour or more */
-static const tu_real CLEARLY = TU_R(2.0); /* standard errors, from blocks, by which one must be better, */
+enum { MOST_CREDIT = 1024 }; /* maximum number of blocks for which a model must be contradicted: half an hour or more */
+static const tu_real CLEARLY = TU_R(2.0); /* standard errors, over blocks, by which one must be better, */
 static const tu_real WORTH = TU_R(0.005); /* and share of the squared residual: 7 % of its size */
 
-/* Share of the target's RMS by which a solution is off for other reasons than noise: windows bend, inputs are held. */
+/* Systematic error of a solution, as a share of the target's RMS: curvature within windows, held inputs. */
 static const tu_real SYSTEMATIC = TU_R(0.005);
-static const tu_real BESIDE_NETWORK = TU_R(0.03); /* the same beside a network, which is off by as much itself */
-/* Standard errors of a solution by which it must differ from the model that the learner was started from. */
+static const tu_real BESIDE_NETWORK = TU_R(0.03); /* the same with a network, whose own error is as large */
+/* Standard errors by which a solution must differ from the model that the learner started from. */
 static const tu_real CONTRADICTED = TU_R(2.0);
 
 void tu_last_good_carve(tu_last_good *good, tu_arena *arena, const tu_config *config)
@@ -154,7 +154,7 @@ int tu_last_good_end_block(tu_learner *l)
         tu_last_good_keep(l, LOOK);
     }
     if (l->known.network && l->known.network->is_wider(l)) {
-        least = 0; /* a network that only makes up for wrong terms is not worth having */
+        least = 0; /* do not keep a network that only compensates for wrong terms */
     }
     return mean > least;
 }

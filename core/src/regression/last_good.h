@@ -1,4 +1,4 @@
-/* The last good model: what the learner goes back to when a failing sensor has led it astray. */
+/* The last good model: restored when a failing sensor has degraded the current one. */
 #ifndef TU_LAST_GOOD_H
 #define TU_LAST_GOOD_H
 
@@ -6,24 +6,24 @@
 
 void tu_last_good_carve(tu_last_good *good, tu_arena *arena, const tu_config *config);
 
-/* The model now becomes the last good one, and must be contradicted for `credit` blocks to be given up. */
+/* Makes the current model the last good one; it is dropped after `credit` blocks of contradiction. */
 void tu_last_good_keep(tu_learner *learner, int credit);
 
-/* The model that a learner starts from is the last good one for as long as any can be. */
+/* Makes the model that the learner starts from the last good one, with the maximum credit. */
 void tu_last_good_trust(tu_learner *learner);
 
-/* After a solution: puts the model that the learner was started from back in its place where that model is the surer
- * one and the solution does not contradict it.
+/* After a solution: restores the model that the learner started from if that model is more certain and the solution
+ * does not contradict it.
  */
 void tu_last_good_hold(tu_learner *learner);
 
-/* What both models leave of the window at hand, in learner->targets. */
+/* Adds the remainders of both models for the current window, learner->targets. */
 void tu_last_good_add(tu_learner *learner);
 
-/* Closes a block. 1: the last good model predicts clearly better than the model now. */
+/* Closes a block. Returns 1 if the last good model predicts clearly better than the current one. */
 int tu_last_good_end_block(tu_learner *learner);
 
-/* The model now is the last good one again. */
+/* Makes the last good model the current one. */
 void tu_last_good_restore(tu_learner *learner);
 
 #endif

@@ -4,7 +4,7 @@
 #include "numeric/elementary.h"
 #include "regression/library_sums.h"
 
-/* Windows whose sums are held: then all are halved, so that the oldest fade and float32 sums keep moving. */
+/* Windows after which all sums are halved: the oldest lose weight, and float32 sums still change. */
 enum { MEMORY = 1 << 18 };
 
 void tu_library_carve(tu_library *library, tu_arena *arena, const tu_config *config)

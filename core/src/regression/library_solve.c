@@ -6,13 +6,13 @@
 #include <float.h>
 
 enum { MAX_CHOSEN = 12 };                    /* beyond the forced ones */
-enum { MIN_GROUPS = 6 };                     /* filled groups below which an error means nothing */
+enum { MIN_GROUPS = 6 };                     /* minimum number of filled groups for a jackknife error */
 static const tu_real WORTH = TU_R(1e-8);     /* share of the squared target below which a term is not chosen */
 static const tu_real COLLINEAR = TU_R(1e-3); /* share of a column that must be new for it to be chosen */
 #ifdef TU_REAL_DOUBLE
 static const tu_real DEPENDENT = TU_R(1e-7); /* the same for forced columns */
 #else
-static const tu_real DEPENDENT = TU_R(1e-5); /* what float32 sums can still tell */
+static const tu_real DEPENDENT = TU_R(1e-5); /* limited by float32 sums */
 #endif
 
 void tu_library_work_carve(tu_library_work *work, tu_arena *arena, const tu_library *library, int forced)
@@ -36,7 +36,7 @@ static int group_filled(const tu_library *library, int group)
     return library->sums[(group + 1) * library->size - 1] > 0;
 }
 
-/* Sums over all groups; how many of them are filled. */
+/* Sums over all groups. Returns how many are filled. */
 static int add_groups(const tu_library *library, tu_real *total)
 {
     int filled = 0;
@@ -52,7 +52,7 @@ static int add_groups(const tu_library *library, tu_real *total)
     return filled;
 }
 
-/* What a column adds to the chosen ones: the new part of it, of its products with the target, and work->row. */
+/* What a column adds to the chosen ones: its new part, that of its product with the target, and work->row. */
 typedef struct {
     tu_real left;
     tu_real cross;
@@ -87,7 +87,7 @@ static void choose(tu_library_work *work, int column, const addition *add)
     work->chosen[work->count++] = column;
 }
 
-/* The column not yet chosen that explains most of the target; -1: none is worth its place. */
+/* The unchosen column that explains most of the target; -1: none explains enough. */
 static int best_column(const tu_library *library, const tu_library_work *work, int forced)
 {
     tu_real most = WORTH * work->total[library->size - 1];
@@ -109,7 +109,9 @@ static int best_column(const tu_library *library, const tu_library_work *work, i
     return best;
 }
 
-/* Least squares on the chosen columns, one group left out (NULL: none); 0 where the rest cannot tell them apart. */
+/* Least squares on the chosen columns, one group left out (NULL: none); 0 where the remaining data cannot distinguish
+ * them.
+ */
 static void solve_without(const tu_library *library, const tu_library_work *work, const tu_real *group,
                           tu_real *solution)
 {
@@ -139,7 +141,7 @@ static void begin_jackknife(tu_library_work *work)
     work->filled = 0;
 }
 
-/* One least squares of those over everything and without each group. 0: it was the last, and errors are there. */
+/* One least-squares fit: of all data, or without one group. Returns 0 after the last, when the errors are set. */
 static int jackknife(const tu_library *library, tu_library_work *work)
 {
     int n = work->count, group = work->group++;
@@ -163,7 +165,7 @@ static int jackknife(const tu_library *library, tu_library_work *work)
     return 0;
 }
 
-/* Drops the least certain term beyond the first `kept`. 0: all exceed the threshold. */
+/* Drops the least certain term beyond the first `kept`. Returns 0 if all exceed the threshold. */
 static int drop_worst(tu_library_work *work, tu_real threshold)
 {
     int worst = work->kept;
@@ -203,7 +205,7 @@ static void go_on(tu_library_work *work, enum stage stage)
     begin_jackknife(work);
 }
 
-/* Forced columns first. 0: too little data. */
+/* Starts with the forced columns. Returns 0 if there is too little data. */
 static int start_solution(tu_library *library, tu_library_work *work, int forced)
 {
     work->count = 0;
@@ -221,7 +223,7 @@ static int start_solution(tu_library *library, tu_library_work *work, int forced
     return 1;
 }
 
-/* Appends the best further column. 0: there is none. */
+/* Appends the best further column. Returns 0 if there is none. */
 static int choose_best(const tu_library *library, tu_library_work *work, int forced)
 {
     int best = work->count < work->kept + MAX_CHOSEN ? best_column(library, work, forced) : -1;
@@ -249,7 +251,7 @@ int tu_library_solve_slice(tu_library *library, tu_library_work *work, int force
     if (jackknife(library, work)) {
         return 1;
     }
-    if (work->stage == TRY) { /* one that does not exceed its error ends the choice */
+    if (work->stage == TRY) { /* a term that does not exceed its error ends the selection */
         int out = tu_abs(work->solution[last]) <= threshold * work->errors[last];
         work->count -= out;
         go_on(work, out ? PRUNE : CHOOSE);

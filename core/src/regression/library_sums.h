@@ -1,5 +1,5 @@
-/* How a group's sums are packed: row by row, a column of parameters or terms against the parameters and the terms of
- * the same residual state up to itself; the target's row against every column and itself.
+/* Packing of a group's sums, row by row: the products of each column with the parameters and the terms of the same
+ * residual state up to itself; last the target's products with every column and itself.
  */
 #ifndef TU_LIBRARY_SUMS_H
 #define TU_LIBRARY_SUMS_H
@@ -7,7 +7,7 @@
 #include "numeric/cholesky.h"
 #include "regression/library.h"
 
-/* Where a column's row starts; column == columns: the target's. */
+/* Offset of a column's row; column == columns: the target's. */
 TU_INLINE int tu_sums_row(const tu_library *library, int column)
 {
     int parameters = library->parameters, terms = library->terms, beyond = column - parameters;

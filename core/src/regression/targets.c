@@ -6,13 +6,13 @@
 #include "numeric/finite.h"
 #include "regression/last_good.h"
 
-enum { HOLDOUT_EVERY = 8 };  /* one block in so many is held out */
-enum { PARTS = 4 };          /* of a block, each one observation where the network or a change is tested */
-enum { TAGS = 32768 };       /* parts that a compact entry can tell apart */
+enum { HOLDOUT_EVERY = 8 };  /* one block in this many is held out */
+enum { PARTS = 4 };          /* parts of a block; each is one observation in the tests of the network and of a change */
+enum { TAGS = 32768 };       /* parts that a compact entry can distinguish */
 enum { NODES_A_SLICE = 16 }; /* of a window's physics */
 enum { SOLVE_EVERY = 8 };    /* blocks between two solutions of the library */
 
-/* An input in the middle of a sampling interval; elsewhere at the sample before a node, or there. */
+/* An input in the middle of a sampling interval; for other nodes, at the last sample up to the node. */
 static tu_real input_at(const tu_learner *l, int input, const tu_nodes *nodes, int q)
 {
     int column = l->config->channels + input, oldest = l->ring.span - 1;
@@ -54,7 +54,7 @@ static tu_real derivative_of(const tu_learner *l, int state, int derivative)
     return tu_window_at(window, coefficients, 0, l->config->order[state] + derivative);
 }
 
-/* The library's terms and sensitivities at the node, of which design_row makes rows. */
+/* The library's terms and sensitivities at the node; design_row makes rows of them. */
 static void evaluate_library(tu_learner *l)
 {
     const tu_real *x = l->targets.node, *u = x + l->config->states;
@@ -88,7 +88,7 @@ void tu_targets_library_at(tu_learner *l, const tu_real *coefficients, const tu_
     }
 }
 
-/* Adds a node's share to the window's target and design. */
+/* Adds a node's contribution to the window's target and design. */
 static void add_node(tu_learner *l, int q)
 {
     const tu_config *config = l->config;
@@ -131,7 +131,9 @@ int tu_targets_filter_slice(tu_learner *l)
     return 0;
 }
 
-/* An entry: scaled nodes, what the library leaves of the target, second derivatives, the block's tag. Its length. */
+/* Writes an entry: scaled nodes, the target's remainder after the library, second derivatives, the block's tag. Returns
+ * its length.
+ */
 static int write_entry(tu_learner *l)
 {
     const tu_config *config = l->config;
@@ -181,7 +183,7 @@ void tu_targets_forget(tu_learner *l)
     l->rate = l->config->rate;
 }
 
-/* The dynamics have changed: the data are of another plant. The model stays until there is a better one. */
+/* After a change of the dynamics: discards the data, keeps the model until there is a better one. */
 static void start_over(tu_learner *l)
 {
     l->counters.changed_at[l->counters.changes++ % TU_MAX_CHANGES] = l->tick;
@@ -189,7 +191,7 @@ static void start_over(tu_learner *l)
     l->since_change = 0;
 }
 
-/* Closes a block of windows when it is full: solves the library now and then, starts over after a change. */
+/* Closes a full block of windows: solves the library every SOLVE_EVERY blocks, starts over after a change. */
 static void count_block(tu_learner *l)
 {
     tu_library *library = &l->library;
@@ -213,7 +215,7 @@ static void count_block(tu_learner *l)
     }
 }
 
-/* In a trial: the window against its stored neighbour, by what the model leaves of both. 0: it has none. */
+/* In a trial: compares the model's remainders of the window and its stored neighbour. Returns 0 if there is none. */
 static int compare_with_stored(tu_learner *l)
 {
     const tu_config *config = l->config;
@@ -234,7 +236,7 @@ static int compare_with_stored(tu_learner *l)
     return difference != NULL;
 }
 
-/* Keeps the window to train the network, or in every eighth block to test it. */
+/* Stores the window to train the network, or in every eighth block to test it. */
 static void store(tu_learner *l)
 {
     if (l->config->holdout && l->library.blocks % HOLDOUT_EVERY == HOLDOUT_EVERY - 1) {
@@ -244,7 +246,7 @@ static void store(tu_learner *l)
     }
 }
 
-/* The library learns beside a network that is on, as it does beside known physics. */
+/* A network that is on counts as known physics for the library. */
 static void add_to_library(tu_learner *l)
 {
     const tu_targets *targets = &l->targets;

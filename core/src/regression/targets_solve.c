@@ -1,11 +1,11 @@
-/* The library solved once more: what moved in it leaves the targets that the network has stored. */
+/* Solves the library again, and subtracts its change from the stored targets of the network. */
 #include "numeric/finite.h"
 #include "regression/last_good.h"
 #include "regression/targets.h"
 
-enum { REMOVED_A_SLICE = 16 }; /* stored targets */
+enum { REMOVED_A_SLICE = 16 }; /* stored targets per slice */
 
-/* Takes what moved in the library out of one stored target. */
+/* Subtracts the library's change from one stored target. */
 static void take_out_moved(tu_learner *l, tu_reservoir *store, uint32_t index)
 {
     const tu_config *config = l->config;
@@ -28,7 +28,7 @@ static void take_out_moved(tu_learner *l, tu_reservoir *store, uint32_t index)
     tu_reservoir_add(store, index, nodes->count * columns, on, share);
 }
 
-/* Some entries of the reservoir, then of the holdout. 0: those were the last. */
+/* Some entries of the reservoir, then of the holdout. Returns 0 after the last. */
 static int take_out_slice(tu_learner *l)
 {
     uint32_t first = tu_reservoir_count(&l->reservoir), all = first + tu_reservoir_count(&l->holdout);
@@ -46,7 +46,7 @@ void tu_targets_solve_begin(tu_learner *l)
     tu_library_solve_begin(&l->library_work);
 }
 
-/* When a solution is final: what it added to the coefficients. 1: something. */
+/* After a solution: computes the change of the coefficients. Returns 1 if there is one. */
 static int move_library(tu_library *library)
 {
     int moved = 0;

@@ -1,4 +1,4 @@
-/* What was written before is seen before what is written after: by interrupts, and by a second core. */
+/* Memory barrier: interrupts and a second core see earlier writes before later ones. */
 #ifndef TU_BARRIER_H
 #define TU_BARRIER_H
 

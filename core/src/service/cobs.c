@@ -2,7 +2,7 @@
 
 size_t tu_cobs_encode(const uint8_t *from, size_t count, uint8_t *to)
 {
-    size_t code = 0, end = 1; /* where the length of the current run stands, and what is written next */
+    size_t code = 0, end = 1; /* position of the current run's length, and of the next byte written */
     for (size_t i = 0; i < count; i++) {
         if (from[i]) {
             to[end++] = from[i];

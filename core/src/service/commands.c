@@ -1,11 +1,11 @@
-/* What comes in over the link, and the answers that take several frames. */
+/* Commands received over the link, and answers of several frames. */
 #include "numeric/finite.h"
 #include "service/crc.h"
 #include "service/telemetry.h"
 
 #include <string.h>
 
-enum { HELLO_PART = 0 }; /* parts of an introduction: the facts, then a name each */
+enum { HELLO_PART = 0 }; /* parts of a hello: the facts, then one name each */
 enum name_group { OF_LEARNER, OF_STATE, OF_INPUT, OF_PARAMETER, OF_TERM, GROUPS };
 
 static uint32_t take(const uint8_t **bytes, int count)
@@ -51,7 +51,7 @@ static int send_hello(tu_service *s)
     return tu_frame_send(s, &w);
 }
 
-/* Name number `part` of all, group by group. -1: there is none; else whether it was sent. */
+/* Sends name number `part`, counted over all groups. Returns -1 if there is none, else whether it was sent. */
 static int send_name(tu_service *s, int part)
 {
     const tu_plan *plan = s->plan;
@@ -75,7 +75,7 @@ static int send_name(tu_service *s, int part)
     return tu_frame_send(s, &w);
 }
 
-/* Piece number `part` of the model; as send_name. */
+/* Sends piece number `part` of the model; returns as send_name. */
 static int send_piece(tu_service *s, int part)
 {
     const tu_real *model = tu_snapshot_model(&s->snapshot);
@@ -136,7 +136,7 @@ static int start_from_arrived(tu_service *s, uint32_t crc)
     return status;
 }
 
-/* A piece of a model: its place, the whole, the whole's CRC, whose model it is, numbers. */
+/* A piece of a model: offset, total count, CRC of the whole, fingerprint, numbers. */
 static int take_piece(tu_service *s, const uint8_t *body, size_t bytes)
 {
     enum { FACTS = 16 };
@@ -155,7 +155,7 @@ static int take_piece(tu_service *s, const uint8_t *body, size_t bytes)
         r->arrived = 0;
     }
     if (!r->arriving || first != r->arrived) {
-        return first < r->arrived && r->arriving ? TU_OK : TU_BAD_CONFIG; /* one that came twice is no harm */
+        return first < r->arrived && r->arriving ? TU_OK : TU_BAD_CONFIG; /* a repeated piece is accepted */
     }
     for (uint32_t i = 0; i < count; i++) {
         uint32_t bits = take(&body, 4);

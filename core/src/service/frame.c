@@ -1,4 +1,4 @@
-/* One frame out, one frame in. */
+/* Sends and receives single frames. */
 #include "service/cobs.h"
 #include "service/crc.h"
 #include "service/telemetry.h"
@@ -44,7 +44,7 @@ int tu_frame_send(tu_service *s, tu_writer *writer)
     return 1;
 }
 
-/* A frame has come in whole: damaged ones are left out. */
+/* Handles a complete frame; ignores damaged ones. */
 static void frame_arrived(tu_service *s)
 {
     tu_reporter *r = &s->reporter;

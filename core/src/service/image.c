@@ -23,9 +23,9 @@ typedef struct {
     size_t count;
 } span;
 
-enum { SPANS = 4 }; /* head, numbers, and two stretches of the arena: before and behind the samples */
+enum { SPANS = 4 }; /* head, numbers, and the arena before and behind the samples */
 
-/* What an image is made of, in order. */
+/* The parts of an image, in order. */
 static void find_spans(tu_learner *l, head *start, tu_kept *kept, span spans[SPANS])
 {
     unsigned char *stretch[2], *end[2];
@@ -64,7 +64,7 @@ uint32_t tu_image_bytes(tu_learner *l)
     return (bytes + PIECE - 1) / PIECE * PIECE;
 }
 
-/* Moves bytes between a piece and the spans, from `offset` of the image on: to the piece, or from it. */
+/* Copies bytes between a piece and the spans, starting at `offset` of the image: to the piece, or from it. */
 static void transfer(const span spans[SPANS], uint32_t offset, unsigned char *piece, uint32_t count, int to_piece)
 {
     size_t start = 0;
@@ -79,7 +79,7 @@ static void transfer(const span spans[SPANS], uint32_t offset, unsigned char *pi
     }
 }
 
-/* CRC of a slot's image, read piece by piece; 1: it is whole. */
+/* Checks the CRC of a slot's image, read piece by piece. Returns 1 if it is valid. */
 static int is_whole(tu_learner *l, const tu_storage *storage, uint32_t slot, uint32_t fingerprint, uint32_t *sequence)
 {
     unsigned char piece[PIECE];
@@ -98,7 +98,7 @@ static int is_whole(tu_learner *l, const tu_storage *storage, uint32_t slot, uin
         }
         uint32_t own = at >= end ? 0 : end - at < PIECE ? end - at : PIECE;
         crc = tu_crc32(crc, piece, own);
-        for (uint32_t i = own; i < PIECE && at + i < end + sizeof stored; i++) { /* may lie across two pieces */
+        for (uint32_t i = own; i < PIECE && at + i < end + sizeof stored; i++) { /* may span two pieces */
             ((unsigned char *)&stored)[at + i - end] = piece[i];
         }
     }
@@ -106,7 +106,7 @@ static int is_whole(tu_learner *l, const tu_storage *storage, uint32_t slot, uin
     return stored == ~crc;
 }
 
-/* Finds the slot of the newest whole image and its sequence number. */
+/* Finds the slot of the newest valid image and its sequence number. */
 static void look(tu_image_writer *writer, tu_learner *l, const tu_storage *storage, uint32_t fingerprint)
 {
     writer->looked_at = storage;
@@ -122,7 +122,7 @@ static void look(tu_image_writer *writer, tu_learner *l, const tu_storage *stora
     }
 }
 
-/* Whether the newest image is where it was, by its head alone. */
+/* Whether the newest image is still in its slot; reads only its head. */
 static int is_there(const tu_image_writer *writer, tu_learner *l, const tu_storage *storage, uint32_t fingerprint)
 {
     const head wanted = head_of(l, fingerprint, writer->newest_sequence);

@@ -1,4 +1,4 @@
-/* What an engineer asks a running board: how is it, and what has it learned? */
+/* Diagnostics of a running board: health, and what it has learned. */
 #include "numeric/elementary.h"
 #include "service/service_state.h"
 

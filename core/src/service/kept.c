@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* What is kept as it is: the name in tu_kept, and where it is in the learner. Counts are at least 0 and below MANY. */
+/* Numbers kept unchanged: name in tu_kept, and member of the learner. Counts are at least 0 and below MANY. */
 #define COUNTS(KEEP)                                                                                                   \
     KEEP(gate_kept, median_gate.kept)                                                                                  \
     KEEP(gate_next, median_gate.next)                                                                                  \
@@ -83,7 +83,7 @@ void tu_kept_read(const tu_learner *l, tu_kept *k)
     k->window_spacing = l->calibrated ? l->setup.window.spacing : 0;
 }
 
-/* Whether numbers that choose a place in memory, or a function, choose one that there is. */
+/* Whether numbers that select a memory location or a function are in range. */
 static int places_exist(const tu_learner *l, const tu_kept *k)
 {
     uint32_t any = 0;
@@ -94,7 +94,7 @@ static int places_exist(const tu_learner *l, const tu_kept *k)
            (!l->median_gate.accept || l->known.paper->in_order(&l->median_gate, k->gate_kept, k->gate_next));
 }
 
-/* Whether the model at hand, if there is one, is one that a learner can be started from. */
+/* Whether the model, if there is one, is one that a learner can start from. */
 static int model_fits(const tu_learner *l, const tu_kept *k)
 {
     const tu_scales *scales = &l->setup.scales;
@@ -123,8 +123,8 @@ int tu_kept_restore(tu_learner *l, const tu_kept *k)
     return 1;
 }
 
-/* In the order in which tu_learner_init carves them: small arrays and the network, the samples, all that was learned
- * from them, working memory.
+/* In the order in which tu_learner_init carves them: small arrays and the network, samples, what was learned from them,
+ * working memory.
  */
 void tu_kept_stretches(tu_learner *l, unsigned char *start[2], unsigned char *end[2])
 {

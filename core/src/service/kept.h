@@ -1,10 +1,10 @@
-/* What of a learner outlives a power cut: all but the samples at hand and working memory. */
+/* The part of a learner's state that is saved: all but recent samples and working memory. */
 #ifndef TU_KEPT_H
 #define TU_KEPT_H
 
 #include "state.h"
 
-/* The learner's own numbers, which lie between its pointers. 64-bit numbers first: no padding on any processor. */
+/* The learner's scalar members. 64-bit numbers come first: no padding on any processor. */
 typedef struct {
     tu_rng rng;
     tu_counters counters;
@@ -35,12 +35,12 @@ typedef struct {
 
 void tu_kept_read(const tu_learner *learner, tu_kept *kept);
 
-/* Into a learner whose arrays are there already; its stream goes on as after a gap. 0: no learner ever was in such a
- * state, and none can go on from it. A checksum only tells that a state was written whole, not by whom.
+/* Restores a learner whose arrays are already loaded; its stream continues as after a gap. Returns 0 if the state is
+ * not valid for a learner: a checksum only proves that a state was written completely, not by whom.
  */
 int tu_kept_restore(tu_learner *learner, const tu_kept *kept);
 
-/* The two stretches of the arena that hold its arrays. */
+/* The two regions of the arena that hold its arrays. */
 void tu_kept_stretches(tu_learner *learner, unsigned char *start[2], unsigned char *end[2]);
 
 #endif

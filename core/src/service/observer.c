@@ -5,14 +5,15 @@
 
 static const tu_real STEP_SECONDS = TU_R(0.01);
 static const tu_real MEMORY_SECONDS = TU_R(60.0);
-/* Variance that the model's own error adds, in units of x_scale dx_scale dt: three thousandths of the rate, correlated
- * over the signal's own time scale.
+/* Process noise from model error, in units of x_scale dx_scale dt: an error of 0.3 % of the rate, correlated over the
+ * signal's time scale.
  */
 static const tu_real MODEL_ERROR = TU_R(1e-5);
 static const tu_real DIFFERENCE = TU_R(1e-3); /* in units of x_scale, for derivatives of the field */
-static const tu_real FAR = TU_R(36.0);        /* e^2 / S beyond which a sample is not used, */
-static const tu_real MOST = TU_R(16.0); /* the most that one innovation counts: a kick now and then is no ill health */
-enum { LOST = 4 };                      /* such samples in a row: the filter is lost, and starts anew */
+static const tu_real FAR = TU_R(36.0);        /* e^2 / S beyond which a sample is not used */
+static const tu_real MOST =
+    TU_R(16.0);    /* upper limit on one innovation's e^2 / S: rare jumps must not lower the health */
+enum { LOST = 4 }; /* consecutive samples beyond FAR after which the filter restarts */
 
 void tu_observer_carve(tu_observer *o, tu_arena *arena, const tu_config *config)
 {
@@ -43,7 +44,7 @@ void tu_observer_clear(tu_observer *o)
     tu_clear(o->inputs, o->config->inputs);
 }
 
-/* F(x, u): known physics and what was learned. */
+/* F(x, u): known physics plus the learned part. */
 static void field(tu_snapshot *s, const tu_real *x, const tu_real *u, tu_real *residual, tu_real *dx)
 {
     const tu_config *c = s->config;
@@ -54,7 +55,7 @@ static void field(tu_snapshot *s, const tu_real *x, const tu_real *u, tu_real *r
     }
 }
 
-/* x by the classical Runge-Kutta rule; the field at its old value is left in dx. */
+/* Advances x by a classical Runge-Kutta step; writes the field at the old state to dx. */
 static void move(tu_observer *o, tu_snapshot *s, tu_real *dx)
 {
     static const tu_real ahead[4] = {TU_R(0.5), TU_R(0.5), TU_R(1.0), TU_R(0.0)};
@@ -79,7 +80,7 @@ static void move(tu_observer *o, tu_snapshot *s, tu_real *dx)
     }
 }
 
-/* Phi = 1 + J dt + (J dt)^2 / 2, J by differences around the old state. */
+/* Phi = 1 + J dt + (J dt)^2 / 2, J by finite differences around the old state. */
 static void transition(tu_observer *o, tu_snapshot *s, const tu_real *scale, tu_real *dx, tu_real *phi,
                        tu_real *jacobian)
 {
@@ -127,13 +128,13 @@ static void spread(tu_observer *o, const tu_real *x_scale, const tu_real *dx_sca
             o->variance[i * n + j] = o->variance[j * n + i] = sum;
         }
     }
-    for (int k = 0; k < o->config->on_count; k++) { /* only what is learned can be wrong */
+    for (int k = 0; k < o->config->on_count; k++) { /* model error only where something is learned */
         int i = o->config->on[k];
         o->variance[i * n + i] += MODEL_ERROR * x_scale[i] * dx_scale[i] * o->seconds;
     }
 }
 
-/* From the sensors alone: what they do not give is 0, within its scale. */
+/* Initial state from the sensors alone; unsensed states are 0, with their scale as uncertainty. */
 static void begin(tu_observer *o, const tu_real *x_scale, const tu_real *sigma, const tu_real *row)
 {
     int n = o->config->states, usable = 1;
@@ -152,7 +153,7 @@ static void begin(tu_observer *o, const tu_real *x_scale, const tu_real *sigma, 
     o->started = usable;
 }
 
-/* Scores one channel's innovation and lets it move the state. */
+/* Scores one channel's innovation and corrects the state by it. */
 static void correct(tu_observer *o, int state, tu_real sigma, tu_real sample)
 {
     int n = o->config->states, c = o->config->channel[state];
@@ -165,7 +166,8 @@ static void correct(tu_observer *o, int state, tu_real sigma, tu_real sample)
         return;
     }
     tu_real score = e * e / s;
-    tu_real share = tu_larger(o->forget, TU_R(1.0) / ((tu_real)o->steps + 1)); /* a plain mean until a minute is full */
+    tu_real share =
+        tu_larger(o->forget, TU_R(1.0) / ((tu_real)o->steps + 1)); /* a plain mean during the first minute */
     o->ratio[c] += share * ((score < MOST ? score : MOST) - o->ratio[c]);
     o->far[c] -= share * o->far[c];
     o->astray[c] = score < FAR ? 0 : o->astray[c] + 1;
@@ -174,7 +176,7 @@ static void correct(tu_observer *o, int state, tu_real sigma, tu_real sample)
         return;
     }
     for (int i = 0; i < n; i++) {
-        o->work[i] = column[i]; /* P is symmetric: a column, before it changes */
+        o->work[i] = column[i]; /* a column of P (symmetric) before the update */
     }
     for (int i = 0; i < n; i++) {
         gain = o->work[i] / s;

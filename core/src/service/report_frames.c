@@ -1,4 +1,4 @@
-/* Telemetry: what tu_service_work sends after a sample, and when nothing else is left to do. */
+/* Telemetry: frames that tu_service_work sends after a sample, and when it is otherwise idle. */
 #include "service/telemetry.h"
 
 static const tu_real WATCH = TU_R(1.3), WRONG = TU_R(2.0); /* health ratios */
@@ -103,7 +103,7 @@ static void send_event(tu_service *s, int kind, tu_real value)
     send_or_count(s, &w);
 }
 
-/* An event where a counter has moved since it was last told. */
+/* Sends an event if a counter has changed since it was last reported. */
 static void tell(tu_service *s, uint32_t *told, uint32_t now, int kind, tu_real value)
 {
     if (*told != now) {
@@ -130,7 +130,7 @@ static void tell_events(tu_service *s, const tu_health *health)
     }
 }
 
-/* After a sample, or (0) while there is nothing else to do. */
+/* Called after a sample, or with 0 when idle. */
 static void report(tu_service *s, int sampled)
 {
     tu_reporter *r = &s->reporter;
@@ -158,9 +158,9 @@ void tu_service_report(tu_service *s, const tu_line *line, uint32_t row_ticks, u
     r->storage = storage;
     r->row_ticks = row_ticks ? row_ticks : 1;
     r->status_ticks = status_ticks ? status_ticks : 1;
-    r->row_left = s->step_left; /* with the observer's steps: rows come with predictions */
+    r->row_left = s->step_left; /* in phase with the observer's steps, so that rows have predictions */
     r->status_left = r->status_ticks;
     r->part_kind = TU_FRAME_NAME;
-    r->part = 0; /* who listens from the start needs no question */
+    r->part = 0; /* send a hello at the start, without a request */
     s->report = report;
 }

@@ -1,4 +1,4 @@
-/* Samples to the learner, the learner's model to predictions: what runs in the order of the stream. */
+/* Passes samples to the learner and the learner's model to predictions, in the order of the stream. */
 #include "numeric/elementary.h"
 #include "numeric/finite.h"
 #include "service/service_state.h"
@@ -7,7 +7,7 @@
 
 typedef char tu_service_must_fit[sizeof(tu_service) <= TU_SERVICE_STATE_BYTES || sizeof(void *) > 4 ? 1 : -1];
 
-enum { LEAST_COST = 1 }; /* thousands of instructions of any slice */
+enum { LEAST_COST = 1 }; /* minimum cost of a slice, in thousands of instructions */
 static const tu_real MINUTE = TU_R(60.0);
 
 static void carve(tu_service *s, tu_arena *arena, const tu_plan *plan)
@@ -50,11 +50,10 @@ int tu_service_restart(tu_service *s, const tu_model *model)
     if (status == TU_OK && model) {
         status = tu_learner_start_begin(s->learner, model);
     }
-    s->busy = status == TU_OK && model; /* the start's own slices */
+    s->busy = status == TU_OK && model; /* slices of the start */
     s->waiting = 0;
-    s->write = NULL; /* the rest of an image under way would be of another state */
-    s->snapshot.whole =
-        model ? s->snapshot.whole : 0; /* predictions go on with the old model until there is a new one */
+    s->write = NULL;                                   /* a partly written image would mix two states */
+    s->snapshot.whole = model ? s->snapshot.whole : 0; /* predictions use the old model until there is a new one */
     s->snapshot.begun = s->snapshot.whole;
     tu_observer_clear(&s->observer);
     tu_clear(s->observer.ratio, plan->config->channels);
@@ -84,7 +83,7 @@ int tu_service_start(tu_service **service, const tu_plan *plan, void *learner_ar
     s->learner_arena = learner_arena;
     s->learner_bytes = learner_bytes;
     s->snapshot.known = plan->known;
-    s->step_left = 1; /* the first sample is the observer's, and a row's */
+    s->step_left = 1; /* the first sample is due for the observer and for a row */
     *service = s;
     return tu_service_restart(s, plan->model);
 }
@@ -106,7 +105,7 @@ int tu_service_due(const tu_service *s, uint32_t *left, uint32_t every)
     return past == 0;
 }
 
-/* Ticks are missing before this sample: one that the learner can fill, or a gap. 1: it is the former. */
+/* Handles missing ticks before this sample. Returns 1 if there is one that the learner can fill, 0 for a gap. */
 static int interrupt_stream(tu_service *s, uint32_t missing)
 {
     s->gaps++;
@@ -118,7 +117,7 @@ static int interrupt_stream(tu_service *s, uint32_t missing)
     return 1;
 }
 
-/* A sample that is missing, for the learner to fill. */
+/* Passes a missing sample to the learner, which fills it. */
 static void begin_missing(tu_service *s)
 {
     tu_real nothing[TU_MAX_STATES + TU_MAX_INPUTS];
@@ -141,7 +140,7 @@ static void count_missing(tu_service *s)
     }
 }
 
-/* Takes a waiting sample to the learner. 0: none waits. */
+/* Passes a waiting sample to the learner. Returns 0 if there is none. */
 static int take_sample(tu_service *s)
 {
     uint32_t tick;
@@ -174,7 +173,7 @@ static int model_changed(const tu_service *s)
             s->published_recalibrations != l->counters.recalibrations);
 }
 
-/* One slice of whatever comes next: what it cost, or 0 when nothing is left. */
+/* Runs the next slice of work. Returns its cost, or 0 when idle. */
 static int32_t slice(tu_service *s)
 {
     int32_t cost = LEAST_COST;

@@ -7,7 +7,7 @@
 
 enum { HALF, SPACING, SIGMA_SCALE, SCALES = TU_SNAPSHOT_SCALES };
 
-/* Where the parts of a model begin. */
+/* Offsets of the parts of a model. */
 typedef struct {
     int dx, network_on, coefficients, errors, weights, end;
 } places;
@@ -78,7 +78,7 @@ void tu_snapshot_write(const tu_snapshot *s, const tu_view *view, tu_real *model
     copy(model, view->average, view->params_count);
 }
 
-/* A count among a model's numbers; 0: it is none. */
+/* Reads a count from a model's numbers; 0: not a valid count. */
 static int32_t count_of(tu_real value) { return value > 0 && value < TU_R(32768.0) ? (int32_t)value : 0; }
 
 void tu_snapshot_read(const tu_snapshot *s, const tu_real *model, int32_t *network_on, tu_model *read)
@@ -128,7 +128,7 @@ static void residual_of(const tu_snapshot *s, const tu_real *model, const tu_rea
                         tu_real *residual)
 {
     const tu_config *c = s->config;
-    tu_real *seen = s->work; /* angles on the turn around 0, as they were learned */
+    tu_real *seen = s->work; /* angles wrapped as in training */
     for (int i = 0; i < c->states; i++) {
         int angle = c->order[i] == 0 && c->wrap[c->channel[i]];
         seen[i] = angle ? tu_angle_wrap(x[i]) : x[i];
@@ -151,7 +151,7 @@ int tu_snapshot_residual(tu_snapshot *s, const tu_real *x, const tu_real *u, tu_
 {
     uint32_t whole;
     tu_clear(residual, s->config->on_count);
-    do { /* anew where the model was overwritten meanwhile: only a reader that the writer interrupts meets that */
+    do { /* repeat if the model was overwritten meanwhile: only when the writer interrupts a reader */
         whole = s->whole;
         if (whole == 0) {
             return TU_NOT_READY;

@@ -3,7 +3,7 @@
 
 uint32_t tu_service_save_bytes(tu_service *s) { return tu_image_bytes(s->learner); }
 
-/* A piece of the image. 1: there are more. */
+/* Writes a piece of the image. Returns 1 while there are more. */
 static int write_piece(tu_service *s)
 {
     int status = tu_image_write(&s->writer, s->learner, s->plan->fingerprint);
@@ -27,7 +27,7 @@ int tu_service_save(tu_service *s, const tu_storage *storage)
 int tu_service_load(tu_service *s, const tu_storage *storage)
 {
     int status = tu_image_load(&s->writer, s->learner, storage, s->plan->fingerprint);
-    if (status == TU_STORAGE_FAILED) { /* half a state is none */
+    if (status == TU_STORAGE_FAILED) { /* a partial state is not usable */
         tu_service_restart(s, s->plan->model);
     }
     if (status == TU_OK) {

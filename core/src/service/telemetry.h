@@ -17,8 +17,8 @@ enum tu_frame_type {
     TU_FRAME_MODEL = 8,
     TU_FRAME_REPLY = 9,
     TU_COMMAND_HELLO = 0x81,
-    TU_COMMAND_MODEL = 0x82, /* send yours */
-    TU_COMMAND_TAKE = 0x83,  /* take this piece of one */
+    TU_COMMAND_MODEL = 0x82, /* request the model */
+    TU_COMMAND_TAKE = 0x83,  /* a piece of a model to load */
     TU_COMMAND_SAVE = 0x84,
     TU_COMMAND_RESET = 0x85
 };
@@ -38,7 +38,7 @@ enum tu_event {
 enum { TU_HEAD_BYTES = 4, TU_TAIL_BYTES = 2 };
 enum { TU_MODEL_PIECE = 40 }; /* numbers in a frame of a model */
 
-/* A frame that is being written. */
+/* A frame being written. */
 typedef struct {
     uint8_t *bytes;
     size_t count;
@@ -49,13 +49,13 @@ void tu_put_real(tu_writer *writer, tu_real value);
 
 tu_writer tu_frame_begin(tu_service *service, int type);
 
-/* Closes the frame and sends it. 0: no room on the line. */
+/* Closes the frame and sends it. Returns 0 if the link is full. */
 int tu_frame_send(tu_service *service, tu_writer *writer);
 
-/* Sends the next name or piece of a model. 0: no room on the line, later again. */
+/* Sends the next name or piece of a model. Returns 0 if the link is full: call again later. */
 int tu_send_part(tu_service *service);
 
-/* Carries out a command: a frame without its CRC. */
+/* Executes a command: a frame without its CRC. */
 void tu_command(tu_service *service, const uint8_t *frame, size_t count);
 
 #endif

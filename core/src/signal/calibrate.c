@@ -6,20 +6,20 @@
 enum { SMALLEST = 5 };                        /* half width in samples of the shortest dense window */
 static const tu_real NEARLY_ALL = TU_R(0.95); /* of the windows must pass, relative to the best candidate; */
 static const tu_real MOST =
-    TU_R(0.85); /* this many where a rate is not measured: second derivatives gain more from length */
-static const tu_real LEAST_SHARE = TU_R(0.05); /* of a mean square is signal, whatever the noise */
+    TU_R(0.85); /* this share where a rate is not measured: second derivatives gain more from length */
+static const tu_real LEAST_SHARE = TU_R(0.05); /* of a mean square counts as signal for any noise */
 
-enum { SHORT = 2 }; /* the candidate, short enough for any motion, whose misfit tells how far the noise scatters */
-enum { LEVEL_WINDOWS = 16 }; /* windows that tell the level roughly: the log of the upper decile of misfit over noise */
-static const tu_real UNEVEN = TU_R(0.8); /* a level above which noise is uneven (it grows with speed, say), */
-static const tu_real MOTION = TU_R(3.5); /* and one beyond which it is none */
+enum { SHORT = 2 };          /* candidate short enough for any motion; its misfit measures the noise's scatter */
+enum { LEVEL_WINDOWS = 16 }; /* windows for a rough level: the log of the upper decile of misfit over noise */
+static const tu_real UNEVEN = TU_R(0.8); /* level above which noise is uneven (for example, grows with speed) */
+static const tu_real MOTION = TU_R(3.5); /* level above which the misfit is motion, not noise */
 
 static const tu_real MOST_NOISE =
-    TU_R(0.5); /* sigma over a state's RMS beyond which there is no signal to calibrate on; over that of its rate, 1 */
-enum { WATCHED = 800 };  /* windows that are looked at together, */
-enum { REJECTED = 600 }; /* and those of them that must be rejected for the window to be the wrong one */
+    TU_R(0.5);           /* sigma over a state's RMS beyond which there is no signal to calibrate on; for its rate, 1 */
+enum { WATCHED = 800 };  /* windows counted together */
+enum { REJECTED = 600 }; /* rejected ones among them that cause a recalibration */
 
-/* The half width after this one, sqrt(2) times as long. */
+/* The next half width, sqrt(2) times as long. */
 static int longer(int half) { return (int)((tu_real)half * tu_sqrt(TU_R(2.0)) + TU_R(0.5)); }
 
 static int count_candidates(const tu_config *config)
@@ -93,7 +93,7 @@ void tu_window_jets(const tu_config *config, const tu_window *window, const tu_r
     }
 }
 
-/* Log of the worst channel's misfit over what the noise explains. */
+/* Log of the worst channel's ratio of misfit to its expected value from noise. */
 static tu_real excess(const tu_window *window, const tu_noise *noise, const tu_fit *fit)
 {
     tu_real worst = TU_R(1e-3);
@@ -104,7 +104,7 @@ static tu_real excess(const tu_window *window, const tu_noise *noise, const tu_f
     return tu_log(worst < TU_R(1e30) ? worst : TU_R(1e30));
 }
 
-/* One step of the decile; once it is roughly known, what was judged without it is forgotten. */
+/* One update of the decile estimate. Counts made before it is roughly known are cleared. */
 static void learn_level(tu_calibration *cal, const tu_config *config, tu_real now)
 {
     cal->level += (now > cal->level ? TU_R(0.9) : -TU_R(0.1)) * 4 / (tu_real)(cal->level_windows + 4);
@@ -113,7 +113,7 @@ static void learn_level(tu_calibration *cal, const tu_config *config, tu_real no
     }
 }
 
-/* A factor on sigma for noise that is uneven: what short windows scatter by must not count against long ones. */
+/* A factor on sigma for uneven noise: scatter that short windows show must not reject long ones. */
 static tu_real scatter(const tu_calibration *cal)
 {
     return UNEVEN < cal->level && cal->level < MOTION ? tu_exp(TU_R(0.5) * cal->level) : 1;
@@ -126,7 +126,7 @@ int tu_calibrate_begin(tu_calibration *cal, const tu_config *config, int clean, 
     return clean > 2 * tu_window_reach(&candidate->window);
 }
 
-/* Counts how a candidate's fit fared. */
+/* Counts whether a candidate's fit passes. */
 static void judge(tu_calibration *cal, const tu_config *config, const tu_ring *ring, const tu_noise *noise,
                   tu_median_gate *gate, int index, const tu_window *window, const tu_fit *fit, tu_real *jets)
 {
@@ -176,7 +176,7 @@ int tu_calibrate_window_slice(tu_calibration *cal, const tu_config *config, cons
 
 static tu_real share(uint32_t part, uint32_t whole) { return (tu_real)part / (tu_real)(whole > 1 ? whole : 1); }
 
-/* Root mean squares with the noise's own share taken out, so that they do not grow with it. */
+/* Root mean squares with the noise's contribution subtracted. */
 static void find_scales(const tu_calibration *cal, const tu_config *config, const tu_noise *noise, int index,
                         const tu_window *window, const tu_scales *scales)
 {

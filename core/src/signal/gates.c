@@ -3,7 +3,7 @@
 #include "numeric/elementary.h"
 #include "numeric/finite.h"
 
-static const tu_real CHI = TU_R(4.0);                          /* standard deviations of the misfit's own scatter */
+static const tu_real CHI = TU_R(4.0);                          /* standard deviations of the misfit */
 static const tu_real JUMP = TU_R(24.0) + (tu_real)TU_SEGMENTS; /* about five sigma on any one step */
 
 tu_real tu_gates_spread(const tu_window *window)

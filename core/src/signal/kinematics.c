@@ -3,13 +3,12 @@
 #include "config.h"
 #include "numeric/elementary.h"
 
-static const tu_real LONGEST =
-    TU_R(4.0); /* windows remembered at most: it limits how far a bias of the rate can reach */
-static const tu_real BETTER = TU_R(0.5);   /* variance, in units of a window's own, below which it is used */
-static const tu_real DIVERGED = TU_R(5.0); /* standard errors from the window's own at which it is dropped */
+static const tu_real LONGEST = TU_R(4.0);  /* maximum memory in windows: limits the effect of a bias of the rate */
+static const tu_real BETTER = TU_R(0.5);   /* variance, relative to the window's mean, below which it is used */
+static const tu_real DIVERGED = TU_R(5.0); /* standard errors from the window's mean at which it is dropped */
 
-static const tu_real DISAGREE = TU_R(6.0); /* standard errors between an angle's slope and its rate, */
-static const tu_real SHARE = TU_R(0.1);    /* and share of the rate, at which the sensors contradict each other */
+static const tu_real DISAGREE = TU_R(6.0); /* standard errors between an angle's slope and its rate */
+static const tu_real SHARE = TU_R(0.1);    /* plus this share of the rate: the sensors contradict each other */
 
 void tu_kinematics_carve(tu_kinematics *kinematics, tu_arena *arena, const tu_config *config)
 {
@@ -30,7 +29,7 @@ void tu_kinematics_clear(tu_kinematics *kinematics, const tu_config *config)
 
 static tu_real samples_of(const tu_window *window) { return (tu_real)(2 * window->half + 1); }
 
-/* Where the two noises balance, within the longest memory. */
+/* The gain at which both noises balance, limited by the longest memory. */
 static tu_real least_gain(const tu_config *config, const tu_window *window, const tu_real *sigma, int c)
 {
     tu_real balance = sigma[config->rate_channel[c] - 1] * config->sample_period / sigma[c];
@@ -45,7 +44,7 @@ static void carry(tu_kinematics *kinematics, const tu_config *config, int c, tu_
     const tu_real *angles = ring->values + c * ring->span;
     const tu_real *rates = ring->values + (config->rate_channel[c] - 1) * ring->span;
     int slot = tu_ring_slot(ring, count - 1);
-    if (count > 0 && known == 0) { /* the first step goes nowhere */
+    if (count > 0 && known == 0) { /* the first step is 0 */
         angle = angles[slot];
         rate = -rates[slot];
     }
@@ -70,7 +69,7 @@ void tu_kinematics_push(tu_kinematics *kinematics, const tu_config *config, cons
     }
 }
 
-/* The angle's polynomial but for its mean: its own coefficients and the integrated rate's, weighted by their noise. */
+/* The angle's polynomial without its mean: its own coefficients and the integrated rate's, weighted by their noise. */
 static void fuse_shape(const tu_window *window, tu_real own_sigma, tu_real rate_sigma, const tu_real *rate,
                        tu_real *angle)
 {
@@ -84,7 +83,7 @@ static void fuse_shape(const tu_window *window, tu_real own_sigma, tu_real rate_
     }
 }
 
-/* The angle's mean: the carried angle where it is known better than the window's own. */
+/* The angle's mean: the carried angle if it is more precise than the window's own mean. */
 static void fuse_mean(tu_kinematics *kinematics, const tu_config *config, const tu_window *window, const tu_real *sigma,
                       int c, const tu_real *rate, tu_real *mean)
 {
@@ -111,7 +110,7 @@ int tu_kinematics_consistent(const tu_config *config, const tu_window *window, c
             continue;
         }
         const tu_real *angle = fit->coefficients + c * terms, *rate = fit->coefficients + r * terms;
-        /* coefficient 1 of the angle is the half width times the rate's mean, a fifth of its curvature apart */
+        /* coefficient 1 of the angle is the half width times the rate's mean, minus a fifth of its curvature */
         tu_real expected = window->seconds * (rate[0] - (terms > 2 ? rate[2] / TU_R(5.0) : 0));
         tu_real own = sigma[c] * sigma[c] * TU_R(3.0), theirs = window->seconds * sigma[r];
         tu_real noise = scale * tu_sqrt((own + theirs * theirs * TU_R(1.2)) / samples);
@@ -126,7 +125,7 @@ void tu_kinematics_fuse(tu_kinematics *kinematics, const tu_config *config, cons
                         const tu_real *sigma, const tu_fit *fit)
 {
     int terms = window->poly + 1;
-    for (int c = 0; c < config->channels; c++) { /* every shape first: a rate may be an angle with a rate itself */
+    for (int c = 0; c < config->channels; c++) { /* all shapes first: a rate may itself have a sensed rate */
         int rate = config->rate_channel[c] - 1;
         if (rate >= 0) {
             fuse_shape(window, sigma[c], sigma[rate], fit->coefficients + rate * terms, fit->coefficients + c * terms);

@@ -1,18 +1,17 @@
 /* Angle/rate fusion: where an angle and its rate are both sensed, theta' = omega holds exactly, and each sensor
  * corrects the other's weakness. Two steps:
  *
- * Shape. The rate's polynomial, integrated, is a second estimate of all of the angle's but its mean. With L_j
+ * Shape. The rate's polynomial, integrated, is a second estimate of the angle's polynomial except its mean. With L_j
  * integrated to (L_{j+1} - L_{j-1}) / (2 j + 1), coefficient k of the integral is T (w_{k-1} / (2 k - 1) - w_{k+1} / (2
- * k + 3)) for a half width of T seconds. Coefficient k of a fit has the noise variance (2 k + 1) sigma^2 / samples: the
- * weights.
+ * k + 3)) for a half width of T seconds. The weights follow from the noise variance of coefficient k of a fit, (2 k +
+ * 1) sigma^2 / samples.
  *
- * Mean. A complementary filter carries the angle on by the rate, beyond the window:
+ * Mean. A complementary filter propagates the angle by the rate, beyond the window:
  *
  *     theta <- theta + omega dt,  theta <- theta + gain (sensed - theta),  gain = sigma_omega dt / sigma_theta
  *
- * which leaves the variance gain * sigma_theta^2, against sigma_theta^2 / samples of a window's mean. Where that is
- * less, the carried angle, taken back by T (w_0 + w_1 / 3) from the newest sample to the window's mean, replaces that
- * mean.
+ * Its variance is gain * sigma_theta^2; that of a window's mean is sigma_theta^2 / samples. If the former is smaller,
+ * the carried angle, moved back by T (w_0 + w_1 / 3) from the newest sample to the window's mean, replaces that mean.
  */
 #ifndef TU_KINEMATICS_H
 #define TU_KINEMATICS_H
@@ -21,16 +20,16 @@
 
 typedef struct {
     tu_real *angle; /* carried angle of each channel, at the newest sample */
-    tu_real *count; /* samples that went into it; 0: none yet */
+    tu_real *count; /* samples used for it; 0: none yet */
     tu_real *rate;  /* at that sample */
 } tu_kinematics;
 
 void tu_kinematics_carve(tu_kinematics *kinematics, tu_arena *arena, const tu_config *config);
 
-/* Forgets the carried angles: the next sample does not follow on the last one, or the motion jumped. */
+/* Clears the carried angles: the next sample does not follow the last one, or the motion jumped. */
 void tu_kinematics_clear(tu_kinematics *kinematics, const tu_config *config);
 
-/* The ring's newest `count` samples, which follow on those of the last call; sigma by channel. */
+/* Takes the ring's newest `count` samples, which follow those of the last call; sigma by channel. */
 void tu_kinematics_push(tu_kinematics *kinematics, const tu_config *config, const tu_window *window,
                         const tu_real *sigma, const tu_ring *ring, int count);
 
@@ -38,12 +37,11 @@ void tu_kinematics_push(tu_kinematics *kinematics, const tu_config *config, cons
 void tu_kinematics_fuse(tu_kinematics *kinematics, const tu_config *config, const tu_window *window,
                         const tu_real *sigma, const tu_fit *fit);
 
-/* Whether each sensed rate is the slope of its angle, to within noise and a share of the rate: cross-check of sensors.
- */
+/* Cross-check of sensors: whether each sensed rate is the slope of its angle, within noise and a share of the rate. */
 int tu_kinematics_consistent(const tu_config *config, const tu_window *window, const tu_real *sigma, tu_real scale,
                              const tu_fit *fit);
 
-/* What a learner calls of these: without the table they are not linked (tinyude.h). */
+/* The functions that a learner calls. Without this table they are not linked (tinyude.h). */
 struct tu_fusion_part {
     void (*push)(tu_kinematics *kinematics, const tu_config *config, const tu_window *window, const tu_real *sigma,
                  const tu_ring *ring, int count);

@@ -6,7 +6,7 @@
 
 enum { TU_MAX_TERMS = TU_MAX_POLY + 1 };
 
-/* Moments are taken with monic Legendre polynomials, P_{j+1} = tau P_j - beta_j P_{j-1}: the cheapest recurrence. */
+/* Moments use monic Legendre polynomials, P_{j+1} = tau P_j - beta_j P_{j-1}: the cheapest recurrence. */
 static const tu_real TU_MONIC_BETA[TU_MAX_TERMS] = {
     0,
     TU_R(1.0) / TU_R(3.0),
@@ -29,7 +29,7 @@ TU_INLINE void tu_monic(tu_real tau, int poly, tu_real *basis)
 /* L_j in powers of tau. */
 extern const tu_real tu_legendre_powers[TU_MAX_TERMS][TU_MAX_TERMS];
 
-/* Samples, or pairs of them, walked over at a time: about 30,000 instructions of a Cortex-M4F. */
+/* Samples, or pairs of samples, per slice: about 30,000 instructions on a Cortex-M4F. */
 enum { TU_WINDOW_SLICE = 128 };
 
 #endif

@@ -3,7 +3,7 @@
 #include "numeric/elementary.h"
 
 enum { MAX_TERMS = TU_MAX_POLY + 1, NEWTON_STEPS = 8 };
-enum { SLICE = 128 }; /* samples: some 70,000 instructions of a Cortex-M4F at nine Gauss nodes */
+enum { SLICE = 128 }; /* samples: about 70,000 instructions on a Cortex-M4F with nine Gauss nodes */
 
 void tu_nodes_carve(tu_nodes *nodes, tu_arena *arena, const tu_config *config, int count)
 {
@@ -20,7 +20,7 @@ void tu_nodes_carve(tu_nodes *nodes, tu_arena *arena, const tu_config *config, i
     nodes->weights = tu_arena_reals(arena, count * nodes->outputs);
 }
 
-/* Node number q of the count there are lies at tau. */
+/* Places node q at tau. */
 static void place(tu_nodes *nodes, const tu_window *window, int q, tu_real tau)
 {
     int terms = window->poly + 1;
@@ -64,7 +64,7 @@ static tu_real gauss_point(int index, int count, tu_real *weight)
     return tau;
 }
 
-/* L_0 .. L_{count-1} at tau, integrated `times` times, up to polynomials of lower degree than `times`. */
+/* L_0 .. L_{count-1} at tau, integrated `times` times; defined up to polynomials of degree below `times`. */
 static void antiderivative(tu_real tau, int count, int times, tu_real *values)
 {
     tu_legendre(tau, count + times, 0, values);
@@ -90,8 +90,8 @@ static tu_real row_at(const tu_window *window, const tu_real *row, int k)
 }
 
 /* Applied to samples of x, a derivative row of order d gives exactly the integral of a kernel times x^(d) (summation by
- * parts). Its moments are the row applied to the d-fold antiderivatives of L_j. Adds some samples to them. 1: there are
- * more.
+ * parts). Its moments are the row applied to the d-fold antiderivatives of L_j. Adds some samples to them. Returns 1
+ * while there are more.
  */
 static int add_moments(tu_nodes_work *work, const tu_window *window, int count, int derivative)
 {
@@ -113,7 +113,7 @@ static int add_moments(tu_nodes_work *work, const tu_window *window, int count, 
     return last < window->half;
 }
 
-/* The next output, if there is one. */
+/* Advances to the next output, if there is one. */
 static int next_output(const tu_nodes *nodes, tu_nodes_work *work)
 {
     work->output++;
@@ -141,7 +141,7 @@ int tu_nodes_gauss_slice(tu_nodes *nodes, tu_nodes_work *work, const tu_window *
     return next_output(nodes, work);
 }
 
-/* Summation by parts: constant on each interval. Adds some samples. 1: there are more. */
+/* Summation by parts: the kernel is constant on each interval. Adds some samples. Returns 1 while there are more. */
 static int add_intervals(tu_nodes_work *work, const tu_window *window, int derivative, int outputs, tu_real *weights)
 {
     tu_real row[MAX_TERMS], kernel = work->done ? weights[(work->done - 1) * outputs] : 0;
@@ -164,7 +164,7 @@ int tu_nodes_intervals_slice(tu_nodes *nodes, tu_nodes_work *work, const tu_wind
     if (add_intervals(work, window, derivative, outputs, weights)) {
         return 1;
     }
-    for (int order = 1; order < derivative; order++) { /* once more for each further derivative */
+    for (int order = 1; order < derivative; order++) { /* repeat for each further derivative */
         tu_real knot = 0;
         for (int q = 0; q < 2 * half; q++) {
             tu_real next = knot - weights[q * outputs] / (tu_real)half;

@@ -6,16 +6,17 @@
 #include <float.h>
 
 enum { HALF = 5 };
-enum { WARM = 64 };            /* residuals whose median starts the average off, */
-enum { LOWER = WARM / 2 + 1 }; /* and the smallest of them, which are enough to find it */
-enum { MEMORY = 1 << 20 };     /* samples that are remembered: float32 averages over more would stand still */
-enum { READY = 256 };          /* residuals averaged before outliers are judged by the estimate */
+enum { WARM = 64 };            /* residuals whose median starts the average */
+enum { LOWER = WARM / 2 + 1 }; /* the smallest of them, enough to find the median */
+enum { MEMORY = 1 << 20 };     /* maximum memory in samples: float32 averages over more would not change */
+enum { READY = 256 };          /* residuals averaged before the estimate is used to detect outliers */
 
-/* Centre minus D0 of the quartic on eleven samples, times 429: the newest five mirror the oldest. */
+/* Centre minus D0 of the quartic on eleven samples, times 429: symmetric, so the newest five are not stored. */
 static const tu_real ROW[HALF + 1] = {TU_R(-18.0), TU_R(45.0), TU_R(10.0), TU_R(-60.0), TU_R(-120.0), TU_R(286.0)};
 static const tu_real ROW_POWER = TU_R(122694.0); /* its squared norm: 2/3 of 429^2 */
 static const tu_real CLIP = TU_R(3.5);
-static const tu_real CLIPPED = TU_R(0.99367);     /* what is left of a Gaussian variance when such residuals stay out */
+static const tu_real CLIPPED =
+    TU_R(0.99367); /* remaining share of a Gaussian variance when such residuals are excluded */
 static const tu_real CHI_MEDIAN = TU_R(0.455);    /* of chi-square(1) */
 static const tu_real RELATIVE_FLOOR = TU_R(1e-6); /* of the channel's RMS */
 
@@ -65,7 +66,7 @@ static tu_real squared_residual(const tu_ring *ring, int channel)
     return sum * sum / ROW_POWER;
 }
 
-/* Keeps the smaller half of the first residuals in order; the last of them all settles where the average starts. */
+/* Keeps the smaller half of the first residuals sorted; after the last one, sets the initial average. */
 static void warm_up(tu_noise *noise, int channel, tu_real squared, tu_real floor)
 {
     tu_real *start = noise->start + channel * LOWER;
@@ -78,7 +79,7 @@ static void warm_up(tu_noise *noise, int channel, tu_real squared, tu_real floor
     }
     if (noise->seen + 1 == WARM) {
         noise->variance[channel] = tu_larger(start[LOWER - 1] / CHI_MEDIAN, floor * floor);
-        noise->count[channel] = WARM / 4; /* a median is worth that many averaged squares */
+        noise->count[channel] = WARM / 4; /* a median is as precise as this many averaged squares */
     }
 }
 
@@ -91,7 +92,7 @@ static void average(tu_noise *noise, int channel, tu_real squared, tu_real floor
     }
 }
 
-/* Power, quantisation step and standstill of a channel, from its newest sample; 1 when it stands still. */
+/* Updates power, quantisation step and stillness of a channel from its newest sample. Returns 1 if it is still. */
 static int observe(tu_noise *noise, const tu_ring *ring, int channel)
 {
     tu_real newest = tu_ring_at(ring, channel, 0);

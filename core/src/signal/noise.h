@@ -1,7 +1,7 @@
-/* Sensor noise from the stream itself: the paper's residual estimator on neighbouring samples, made robust.
+/* Sensor noise estimated from the stream: the paper's residual estimator on neighbouring samples, made robust.
  *
  * Eleven neighbouring samples follow a quartic to far below any sensor's noise, so y_mu - D0'y is noise alone (eq.
- * sigmahat). A jump or an outlier is not: residuals beyond CLIP sigma are counted, not averaged.
+ * sigmahat). Jumps and outliers are not noise: residuals beyond CLIP sigma are counted, not averaged.
  */
 #ifndef TU_NOISE_H
 #define TU_NOISE_H
@@ -10,30 +10,30 @@
 
 typedef struct {
     int channels;
-    int seen; /* residuals computed, until there are enough to start the average off */
+    int seen; /* residuals computed, until there are enough to start the average */
     uint32_t samples;
     tu_real *start;    /* channels x the smaller half of the first squared residuals, ascending */
     tu_real *variance; /* by channel, as all that follows */
-    tu_real *held;     /* variances remembered */
+    tu_real *held;     /* saved variances */
     tu_real *power;    /* running mean square of the signal */
     tu_real *step;     /* smallest change seen: the quantisation step; infinite before any */
-    tu_real *sigma;    /* never 0, never below what the sensor's own steps make it */
+    tu_real *sigma;    /* never 0, never below the quantisation noise */
     uint32_t *count;   /* residuals averaged */
-    int32_t *still;    /* samples in a row without a change: a sensor that stands still says nothing of its noise */
+    int32_t *still;    /* consecutive samples without a change: they carry no information on the noise */
 } tu_noise;
 
 void tu_noise_carve(tu_noise *noise, tu_arena *arena, int channels);
 
 void tu_noise_init(tu_noise *noise);
 
-/* Takes in the newest sample of the ring; learn: its residual may enter the estimate. */
+/* Processes the newest sample of the ring; learn: its residual may enter the estimate. */
 void tu_noise_update(tu_noise *noise, const tu_ring *ring, int learn);
 
-/* Remembers the variances, and takes them up again. */
+/* Saves and restores the variances. */
 void tu_noise_hold(tu_noise *noise);
 void tu_noise_restore(tu_noise *noise);
 
-/* Whether enough residuals have been averaged to judge outliers by. */
+/* Whether enough residuals have been averaged to detect outliers. */
 int tu_noise_ready(const tu_noise *noise);
 
 #endif

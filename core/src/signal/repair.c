@@ -5,9 +5,9 @@
 
 enum { REACH = 4, ROWS = 2 * REACH + 1 };
 static const tu_real OUTLIER = TU_R(7.0); /* sigmas; a pair median is itself uncertain by about half a sigma */
-static const tu_real BENT = TU_R(3.0);    /* times the spread of the middle pairs: what curvature alone may add */
+static const tu_real BENT = TU_R(3.0);    /* times the spread of the middle pairs: allowance for curvature */
 
-static const tu_real ALONE = TU_R(0.6); /* of that limit, by which it must differ from both neighbours */
+static const tu_real ALONE = TU_R(0.6); /* share of that limit by which it must differ from both neighbours */
 
 void tu_repair_carve(tu_repair *repair, tu_arena *arena, int columns)
 {
@@ -20,7 +20,7 @@ void tu_repair_clear(tu_repair *repair) { repair->held = 0; }
 
 static tu_real pair_mean(const tu_real *column, int j) { return TU_R(0.5) * (column[REACH - j] + column[REACH + j]); }
 
-/* The median over the pairs that are whole, and how far apart the middle two lie. 0: there is none. */
+/* Median over the complete pairs, and the distance of the middle two. Returns 0 if there is none. */
 static int pair_median(const tu_real *column, int held, tu_real *median, tu_real *spread)
 {
     tu_real pairs[REACH];
@@ -54,7 +54,7 @@ static int near_all(const tu_real *column, tu_real limit)
     return 1;
 }
 
-/* Whether the middle lies beyond both its neighbours, on the same side: a level shift agrees with one of them. */
+/* Whether the middle differs from both neighbours in the same direction: a level shift agrees with one of them. */
 static int stands_out(const tu_real *column, tu_real limit)
 {
     tu_real before = column[REACH] - column[REACH - 1], after = column[REACH] - column[REACH + 1];
@@ -63,7 +63,7 @@ static int stands_out(const tu_real *column, tu_real limit)
     return high || low;
 }
 
-/* Decides the middle of a column; limit < 0 while outliers cannot be told. */
+/* Decides the middle of a column; limit < 0 while outliers cannot be detected. */
 static int decide(tu_real *column, int held, tu_real limit)
 {
     tu_real median, spread;

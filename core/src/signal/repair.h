@@ -1,7 +1,7 @@
-/* Lone bad samples: a dropout is filled, an outlier replaced, from the pairs around it.
+/* Repair of single bad samples: a dropout is filled, an outlier replaced, from the pairs around it.
  *
- * (y[-j] + y[+j]) / 2 predicts y[0] exactly for a straight line; the median of several such pairs shrugs off a bad one.
- * The price is a delay of REACH ticks. Longer outages are marked, and no window touches them.
+ * (y[-j] + y[+j]) / 2 predicts y[0] exactly for a straight line; the median of several such pairs is robust to a bad
+ * one. The cost is a delay of REACH ticks. Longer outages are marked, and no window includes them.
  */
 #ifndef TU_REPAIR_H
 #define TU_REPAIR_H
@@ -20,10 +20,11 @@ void tu_repair_carve(tu_repair *repair, tu_arena *arena, int columns);
 
 void tu_repair_clear(tu_repair *repair);
 
-/* Takes `row` in, and puts the row REACH ticks old in its place. Says whether there was one, and what was done to it.
+/* Stores `row`, and replaces it by the row REACH ticks old. Returns flags: whether there was one, and how it was
+ * repaired.
  *
- * A column that could not be filled stays as it is. sigma x scale is the noise of the first `channels` columns;
- * sigma is NULL until the noise is known.
+ * A column that cannot be filled is unchanged. sigma x scale is the noise of the first `channels` columns; sigma is
+ * NULL until the noise is known.
  */
 int tu_repair_push(tu_repair *repair, const tu_real *sigma, tu_real scale, int channels, tu_real *row);
 

@@ -5,7 +5,7 @@
 #include "numeric/arena.h"
 
 typedef struct {
-    tu_real *values; /* columns x span: a column lies in one piece, so that a window is at most two stretches of it */
+    tu_real *values; /* columns x span: columns are contiguous, so a window is at most two runs */
     int span;
     int columns;
     int next; /* slot written next */
@@ -18,7 +18,7 @@ void tu_ring_clear(tu_ring *ring);
 
 void tu_ring_push(tu_ring *ring, const tu_real *row);
 
-/* Where in a column the sample pushed `back` (< span) ticks ago lies; 0: the newest. */
+/* Slot of the sample pushed `back` (< span) ticks ago; 0: the newest. */
 TU_INLINE int tu_ring_slot(const tu_ring *ring, int back)
 {
     int slot = ring->next - 1 - back;
@@ -30,7 +30,7 @@ TU_INLINE tu_real tu_ring_at(const tu_ring *ring, int column, int back)
     return ring->values[column * ring->span + tu_ring_slot(ring, back)];
 }
 
-/* The newest `count` samples of a column, oldest first; copied to `buffer` only where the ring's end parts them. */
+/* The newest `count` samples of a column, oldest first; copied to `buffer` only if they wrap around the ring's end. */
 const tu_real *tu_ring_last(const tu_ring *ring, int column, int count, tu_real *buffer);
 
 #endif

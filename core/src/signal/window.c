@@ -7,7 +7,7 @@ enum { MAX_TERMS = TU_MAX_POLY + 1 };
 void tu_legendre(tu_real tau, int count, int derivative, tu_real *values)
 {
     tu_real before = 0, own = 1, degree = 1;
-    for (int j = 0; j < count; j++, degree += 1) { /* degree: that of the next one */
+    for (int j = 0; j < count; j++, degree += 1) { /* degree of the next polynomial */
         tu_real next = ((2 * degree - 1) * tau * own - (degree - 1) * before) / degree;
         values[j] = own;
         before = own;

@@ -11,7 +11,7 @@ void tu_fit_carve(tu_fit *fit, tu_arena *arena, int channels, int poly)
     fit->work = tu_arena_take(arena, sizeof *fit->work);
 }
 
-/* Sample pairs (k, -k), `count` of them from `k` on, that neither the ring's end nor the caller's limit parts. */
+/* Sample pairs (k, -k), `count` of them from `k` on, contiguous in the ring and within the caller's limit. */
 typedef struct {
     int k;
     int count;
@@ -29,7 +29,7 @@ TU_INLINE stretch next_stretch(const tu_ring *ring, int middle, int spacing, int
     return s;
 }
 
-/* Adds a stretch to the moments: even polynomials see the sum of a pair, odd ones its difference. */
+/* Adds a run of pairs to the moments: even polynomials use the sum of a pair, odd ones its difference. */
 TU_INLINE void add_moments(const stretch *s, const tu_real *samples, int span, int half, int spacing, int poly,
                            int tracks, tu_track *t)
 {
@@ -61,7 +61,7 @@ TU_INLINE void add_moments(const stretch *s, const tu_real *samples, int span, i
     }
 }
 
-/* The terms of one parity, from this power down, at tau^2. */
+/* Evaluates the terms of one parity, from this power down, at tau^2. */
 TU_INLINE tu_real horner(const tu_real *terms, int power, tu_real square)
 {
     tu_real value = terms[power];
@@ -71,7 +71,7 @@ TU_INLINE tu_real horner(const tu_real *terms, int power, tu_real square)
     return value;
 }
 
-/* Adds a stretch of residuals to the misfit and to the sums of the two segments it runs through. */
+/* Adds a run of residuals to the misfit and to the sums of its two segments. */
 TU_INLINE void add_residuals(const stretch *s, const tu_real *samples, int span, int after, int before, int half,
                              int spacing, int poly, int tracks, tu_track *t)
 {
@@ -106,12 +106,12 @@ TU_INLINE void add_residuals(const stretch *s, const tu_real *samples, int span,
     }
 }
 
-/* The samples of a channel, nothing added up yet. */
+/* Starts a channel with empty sums. */
 static void start(const tu_window *window, const tu_ring *ring, int channel, tu_track *t)
 {
     t->centre = tu_ring_at(ring, channel, tu_window_reach(window));
     for (int j = 0; j <= window->poly; j++) {
-        t->terms[j] = 0; /* the centre itself adds nothing */
+        t->terms[j] = 0; /* the centre contributes 0 */
     }
     for (int i = 0; i < TU_SEGMENTS; i++) {
         t->sums[i] = 0;
@@ -141,7 +141,7 @@ static int segment_start(int segment, int samples) { return segment * samples / 
 /* The segment that a sample (0: the oldest) lies in. */
 static int segment_of(int position, int samples) { return (TU_SEGMENTS * (position + 1) - 1) / samples; }
 
-/* A slice of the walk for moments; behind the last pair, they become coefficients. */
+/* One slice of the pass for moments; after the last pair, converts them to coefficients. */
 TU_INLINE void walk_moments(const tu_window *window, const tu_ring *ring, int tracks, int spacing, int poly,
                             const tu_fit *fit)
 {
@@ -165,7 +165,7 @@ TU_INLINE void walk_moments(const tu_window *window, const tu_ring *ring, int tr
     w->residuals = w->next = 1;
 }
 
-/* A slice of the walk for residuals; behind the last pair, what they tell of the channels. */
+/* One slice of the pass for residuals; after the last pair, writes the channels' results. */
 TU_INLINE void walk_residuals(const tu_window *window, const tu_ring *ring, int tracks, int spacing, int poly,
                               const tu_fit *fit)
 {
@@ -209,7 +209,7 @@ void tu_window_fit_begin(const tu_fit *fit) { fit->work->channel = fit->work->co
 int tu_window_fit_slice(const tu_window *window, const tu_ring *ring, int channels, const tu_fit *fit)
 {
     tu_fit_work *w = fit->work;
-    int usual = window->poly == 4 && window->spacing == 1; /* worth registers of its own */
+    int usual = window->poly == 4 && window->spacing == 1; /* the common case gets its own instance */
     if (w->count == 0) {
         w->count = usual && w->channel + 1 < channels ? 2 : 1;
         w->residuals = 0;

@@ -11,7 +11,7 @@ const tu_real tu_legendre_powers[TU_MAX_TERMS][TU_MAX_TERMS] = {
     {TU_R(-0.3125), 0, TU_R(6.5625), 0, TU_R(-19.6875), 0, TU_R(14.4375)},
 };
 
-/* Adds samples to the sums of products of the monic polynomials: of two even or two odd ones, the rest are 0. */
+/* Adds samples to the sums of products of the monic polynomials: of two even or two odd ones; the others are 0. */
 TU_INLINE void add_products(int half, int poly, int first, int count, tu_real *sums)
 {
     tu_real basis[TU_MAX_TERMS], step = TU_R(1.0) / (tu_real)half, k = (tu_real)first;
@@ -63,7 +63,7 @@ void tu_window_begin(tu_window *window, tu_window_work *work, int half, int spac
 int tu_window_make_slice(tu_window *window, tu_window_work *work)
 {
     int left = window->half - work->next + 1, count = left < TU_WINDOW_SLICE ? left : TU_WINDOW_SLICE;
-    if (window->poly == 4) { /* the usual one is worth registers of its own */
+    if (window->poly == 4) { /* the common case gets its own instance */
         add_products(window->half, 4, work->next, count, work->sums);
     } else {
         add_products(window->half, window->poly, work->next, count, work->sums);
