@@ -1,6 +1,6 @@
 """The compiled core from Python: learners, tapes and memory sizes. The only importer of the extension modules.
 
-C of the host alone (tapes, rows of many states) lies beside it; the core itself is in core/src.
+Host-only C (tapes, rows of many states) is in this folder; the core itself is in core/src.
 """
 
 from tinyude.native.core import (

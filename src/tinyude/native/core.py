@@ -31,7 +31,7 @@ def available() -> bool:
 
 
 def build_info() -> dict[str, Any]:
-    """What is compiled in, for reports; or, as `missing`, why there is nothing."""
+    """Build information for reports; under `missing`, why the core is not available."""
     try:
         cores = [_core(precision) for precision in _MODULES]
     except ImportError as error:
@@ -46,7 +46,7 @@ def build_info() -> dict[str, Any]:
 
 @cache
 def _core(precision: str) -> Any:
-    """The extension module, for wider vectors where the processor has them: faster, with the same bits."""
+    """The extension module; the wide-vector build if the processor supports it: faster, with the same bits."""
     name = f"tinyude.native.{_MODULES[precision]}"
     core = importlib.import_module(name)
     if core.lib.tu_host_has_v3():
@@ -70,7 +70,7 @@ def loaded(precision: str) -> Any:
 
 
 def memory(config: Config, precision: str = "float32") -> dict[str, int]:
-    """Bytes of a learner's arena by part, before there is one; `total` is what a board must set aside."""
+    """Bytes of a learner's arena by part, without creating it; `total` is what a board must reserve."""
     core = loaded(precision)
     parts = core.ffi.new("tu_memory *")
     if core.lib.tu_learner_memory(_native_config(core, config), parts) != core.lib.TU_OK:
@@ -79,24 +79,24 @@ def memory(config: Config, precision: str = "float32") -> dict[str, int]:
 
 
 def host_bytes(config: Config) -> int:
-    """What the arena of a float32 learner takes here beyond a board's."""
+    """Bytes that the arena of a float32 learner takes on this host beyond a board's."""
     core = loaded("float32")
     return int(core.lib.tu_learner_bytes(_native_config(core, config))) - memory(config, "float32")["total"]
 
 
 def service_bytes(config: Config, fifo_depth: int, on_chip: bool = True) -> int:
-    """What the service around a learner takes beside its arena, with so many samples that may wait."""
+    """Bytes of the service around a learner, without its arena, for a queue of this many samples."""
     core = loaded("float32")
     return int(core.lib.tu_host_service_bytes(_native_config(core, config), fifo_depth, on_chip)) + 7 & ~7
 
 
 class NativeKnown:
-    """The known part as tapes that the core runs by itself."""
+    """The known part as tapes that the core interprets."""
 
     def __init__(self, programs: KnownPrograms, precision: str = "float64") -> None:
         core = loaded(precision)
         self._ffi, self._lib, self._dtype = core.ffi, core.lib, np.dtype(precision)
-        self._alive: list[Any] = []  # what C points to
+        self._alive: list[Any] = []  # objects that C points to
         self.states = len(programs.field.outputs)
         self.inputs = programs.field.n_inputs - self.states
         self._tapes = core.ffi.new("tu_tapes *")
@@ -138,7 +138,7 @@ class NativeKnown:
 
 
 class NativeLearner(Operations):
-    """One learner of the compiled core in its own arena; `tinyude.h` says what each call does."""
+    """One learner of the compiled core in its own arena; `tinyude.h` documents each call."""
 
     def __init__(self, config: Config, programs: KnownPrograms, precision: str = "float64") -> None:
         core = loaded(precision)
@@ -162,7 +162,7 @@ class NativeLearner(Operations):
         self._learner = handle[0]
 
     def start(self, model: StartModel) -> None:
-        """From a fitted model instead of from nothing, before the first sample."""
+        """Start from a fitted model; before the first sample."""
         native, alive = self._ffi.new("tu_model *"), []
         for name, entry in self._ffi.typeof("tu_model").fields:
             value = getattr(model, name)
@@ -178,13 +178,13 @@ class NativeLearner(Operations):
         return getattr(self._lib, f"tu_learner_{name}")(self._learner, *arguments)
 
     def push(self, rows: ArrayLike) -> None:
-        """Samples in order: (count, channels + inputs)."""
+        """Push samples in order: (count, channels + inputs)."""
         samples = _rows(rows, self._columns, "rows", self._dtype)
         self.call("push_many", self._ffi.from_buffer("tu_real[]", samples), len(samples))
 
     @property
     def save_bytes(self) -> int:
-        """What a saved state takes: one of two slots."""
+        """Bytes of a saved state: one of two slots."""
         return int(self._lib.tu_host_save_bytes(self._learner))
 
     def residual(self, x: ArrayLike, u: ArrayLike | None = None) -> NDArray[np.float64]:
@@ -196,7 +196,7 @@ class NativeLearner(Operations):
         return out.astype(np.float64)
 
     def set_network(self, weights: ArrayLike, rate: float) -> bool:
-        """Other weights, and the schedule from its start at this rate; False: they are not finite."""
+        """Replace the weights and restart the schedule at this rate. False: they are not finite."""
         values = np.ascontiguousarray(weights, self._dtype)
         return bool(self.call("set_network", self._ffi.from_buffer("tu_real[]", values), rate) == self._lib.TU_OK)
 
@@ -259,7 +259,7 @@ def _refused(config: Config) -> TinyUDEError:
 
 
 def _native_config(core: Any, config: Config) -> Any:
-    """`tu_config` filled by name, so that a field new to either side cannot be forgotten."""
+    """`tu_config` filled by name, so that a field that is new on either side is not missed."""
     native = core.ffi.new("tu_config *")
     for name, entry in core.ffi.typeof("tu_config").fields:
         value = _config_value(config, name)
@@ -286,7 +286,7 @@ def _config_value(config: Config, name: str) -> Any:
 def _state_rows(
     x: ArrayLike, u: ArrayLike | None, states: int, inputs: int, dtype: np.dtype[Any]
 ) -> tuple[Array, Array]:
-    """States and inputs side by side as C takes them."""
+    """States and inputs side by side, in the layout that C expects."""
     x = _rows(x, states, "x", dtype)
     u = _rows(np.zeros((len(x), 0)) if u is None else u, inputs, "u", dtype)
     if len(u) != len(x):
@@ -295,7 +295,7 @@ def _state_rows(
 
 
 def _rows(values: ArrayLike, columns: int, what: str, dtype: np.dtype[Any]) -> Array:
-    with np.errstate(over="ignore"):  # a sample too large for float32 is infinite, and the core survives those
+    with np.errstate(over="ignore"):  # a sample too large for float32 becomes infinite, which the core handles
         rows = np.ascontiguousarray(values, dtype)
     if rows.ndim != 2 or rows.shape[1] != columns:
         raise TinyUDEError(f"{what} has shape {rows.shape}; it must be (rows, {columns}).")

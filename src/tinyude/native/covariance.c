@@ -1,6 +1,6 @@
 #include "covariance.h"
 
-/* Four sums side by side, in an order that no compiler may change. */
+/* Four sums side by side, in a fixed order. */
 static tu_real dot(const tu_real *a, const tu_real *b, int64_t count)
 {
     tu_real sums[4] = {0, 0, 0, 0};

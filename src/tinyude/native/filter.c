@@ -51,7 +51,7 @@ static tu_walk walk_begin(const tu_filter *filter, tu_real *workspace)
     return w;
 }
 
-/* Whether no channel's innovation, before any correction, is beyond the gate. */
+/* Whether every channel's innovation, before any correction, is within the gate. */
 static int used(const tu_walk *w, const tu_real *sample, const tu_real *variance)
 {
     const tu_filter *filter = w->filter;
@@ -140,7 +140,7 @@ static void correct(tu_walk *w, const tu_filter_data *data, int64_t stretch, int
     }
 }
 
-/* What smoothing needs. Z still holds the way from the row before; at a stretch's first row nobody asks. */
+/* Stores what smoothing needs. Z still holds the transition from the row before; unused at a stretch's first row. */
 static void keep(const tu_walk *w, int64_t row, tu_filter_result *result)
 {
     int n = w->n;

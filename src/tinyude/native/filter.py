@@ -1,4 +1,4 @@
-"""The compiled pass of the filter (native/filter.c), with stretches spread over threads."""
+"""The compiled filter pass (native/filter.c), with stretches distributed over threads."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 THREADS = max(1, min(8, os.cpu_count() or 1))
-ROWS_A_THREAD = 10_000  # below so many rows a thread costs more than it saves
+ROWS_A_THREAD = 10_000  # with fewer rows a thread costs more than it saves
 
 
 class NativeFilter:
@@ -41,7 +41,7 @@ class NativeFilter:
             )
         self._alive: list[Any] = []
         self._value = self._tape(field.value)
-        self._slopes = {True: self._with_entries(field.slopes, field.entries)}  # by whether sensitivities are formed
+        self._slopes = {True: self._with_entries(field.slopes, field.entries)}  # by whether sensitivities are computed
         self._slopes[False] = self._with_entries(*field.state_slopes)
         self._measured = self._hold("int32_t[]", np.array(plan.measured, np.int32))
         self._data = core.ffi.new("tu_filter_data *")
@@ -129,7 +129,7 @@ class NativeFilter:
                 list(pool.map(over, spans))
 
     def _spans(self) -> list[tuple[int, int]]:
-        """Ranges of stretches with about equally many rows each, one for a thread."""
+        """Ranges of stretches with about the same number of rows, one per thread."""
         offsets, count = self.batch.offsets, len(self.batch.stretches)
         wanted = max(1, min(THREADS, count, int(offsets[-1]) // ROWS_A_THREAD))
         goals = offsets[-1] * np.arange(1, wanted) / wanted

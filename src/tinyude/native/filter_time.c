@@ -56,7 +56,7 @@ static void runge_kutta(tu_walk *w, const tu_real *inputs, tu_real s, tu_real ds
     tu_along(w->Z, w->Z, h / 6, w->Z_sum, size);
 }
 
-/* P <- Phi P Phi' + Q span, Phi being the first n columns of Z. */
+/* P <- Phi P Phi' + Q span, where Phi is the first n columns of Z. */
 static void spread(tu_walk *w, tu_real span)
 {
     int n = w->n;

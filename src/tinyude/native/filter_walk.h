@@ -1,16 +1,15 @@
-/* What the two halves of the filter share: filter.c corrects at rows, filter_time.c carries the state to the next one.
- */
+/* Shared by both halves of the filter: filter.c corrects at rows, filter_time.c propagates to the next row. */
 #ifndef TU_FILTER_WALK_H
 #define TU_FILTER_WALK_H
 
 #include "filter.h"
 #include "numeric/real.h"
 
-/* The filter on its way through one stretch. Matrices are by rows; Z is [Phi | M]. */
+/* State of the filter within one stretch. Matrices are row-major; Z is [Phi | M]. */
 typedef struct tu_walk {
     const tu_filter *filter;
-    int n, columns;     /* of Z: the states, and the unknowns where sensitivities are formed */
-    int rejected;       /* rows in a row */
+    int n, columns;     /* of Z: the states, plus the unknowns if sensitivities are computed */
+    int rejected;       /* consecutive rows */
     tu_real *x, *P, *M; /* state, covariance [n][n], sensitivities [n][unknowns] */
     tu_real *Z, *Z_stage, *Z_rate, *Z_sum;
     tu_real *k, *k_sum, *stage;
@@ -32,7 +31,7 @@ TU_INLINE void tu_along(tu_real *out, const tu_real *base, tu_real factor, const
     }
 }
 
-/* State, covariance and sensitivities to the next row, in equal steps. */
+/* Propagates state, covariance and sensitivities to the next row, in equal steps. */
 void tu_filter_advance(tu_walk *w, tu_real span, const tu_real *inputs);
 
 #endif

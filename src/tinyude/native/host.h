@@ -1,4 +1,4 @@
-/* What only the host wants of the core: loops over rows, and to know what it runs on. */
+/* Host-only functions: loops over rows, and information about the build and the processor. */
 #ifndef TU_HOST_H
 #define TU_HOST_H
 
@@ -13,11 +13,12 @@ void tu_tape_rows(const tu_tape *tape, const tu_real *x, const tu_real *u, size_
 int tu_residual_rows(tu_learner *learner, const tu_config *config, const tu_real *x, const tu_real *u, size_t rows,
                      tu_real *residual);
 
-/* Bytes of a service's arena for so many waiting samples: here, and on a 32-bit chip. 0: the configuration is not
- * valid. */
+/* Bytes of a service's arena for a queue of this many samples: on this host, and on a 32-bit chip. 0: the configuration
+ * is not valid.
+ */
 size_t tu_host_service_bytes(const tu_config *config, int32_t fifo_depth, int on_chip);
 
-/* Bytes of a saved state's slot. */
+/* Size of a saved state's slot in bytes. */
 uint32_t tu_host_save_bytes(tu_learner *learner);
 
 /* Whether the processor has the vector unit that the x86-64-v3 build is compiled for. */

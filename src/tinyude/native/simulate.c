@@ -32,7 +32,7 @@ static const double DENSE[STAGES][4] = {
 };
 
 static const double SAFETY = 0.9, SHRINK = 0.2, GROW = 5.0, PROPORTIONAL = 0.2; /* 1 / order */
-static const double SHORT = 1e-5; /* of the time in which the steepest slope would carry a state across its scale */
+static const double SHORT = 1e-5; /* share of the time in which the largest slope moves a state by its scale */
 
 typedef struct workspace {
     tu_real *slopes; /* [STAGES][states] */
@@ -86,7 +86,9 @@ static void slope_at(const tu_simulation *simulation, const tu_real *polynomials
     tu_tape_run(simulation->field, x, space->held, space->registers, slope);
 }
 
-/* All stages of one step from x; the new state is in trial. Returns the error over the tolerance; not finite: NaN. */
+/* Computes all stages of one step from x; writes the new state to trial. Returns the error over the tolerance; NaN if
+ * not finite.
+ */
 static tu_real try_step(const tu_simulation *simulation, const tu_real *polynomials, tu_real from, tu_real span,
                         tu_real step, const tu_real *x, const workspace *space)
 {
@@ -147,7 +149,7 @@ static tu_real first_step(const tu_simulation *simulation, const tu_real *x, con
     return step < longest ? step : longest;
 }
 
-/* Where a switching field is no longer resolved: short against the rows and against the dynamics. */
+/* The step below which a switching field is not resolved: short relative to the rows and to the dynamics. */
 static tu_real shortest_step(const tu_simulation *simulation, tu_run *run, const tu_real *slope)
 {
     for (int32_t i = 0; i < simulation->states; i++) {
@@ -177,7 +179,7 @@ static int within(const tu_real *x, const tu_real *limit, int32_t n)
     return 1;
 }
 
-/* Takes an accepted step: fills the rows it passes. */
+/* Applies an accepted step and fills the rows it passes. */
 static void advance(const tu_simulation *simulation, tu_run *run, tu_real end, tu_real step, int to_row,
                     const workspace *space, tu_real *x, tu_real *out)
 {
@@ -204,7 +206,7 @@ int64_t tu_simulate(const tu_simulation *simulation, int64_t index, tu_run *run,
     const int64_t last = simulation->rows - 1;
     const tu_real *times = simulation->times;
     int64_t taken = 0;
-    run->known_slope = 0; /* the workspace is the caller's again */
+    run->known_slope = 0; /* the caller may change the workspace */
     while (run->status == TU_RUN_GOING && taken < steps) {
         if (run->row == last) {
             run->status = TU_RUN_DONE;
@@ -242,7 +244,7 @@ int64_t tu_simulate(const tu_simulation *simulation, int64_t index, tu_run *run,
         advance(simulation, run, ends ? times[stop] : run->time + step, step, ends, &space, x, out);
         memcpy(space.slopes, space.slopes + (STAGES - 1) * n, n * sizeof *x);
         run->known_slope = !jumps;
-        run->step = wanted > run->step || !ends ? wanted : run->step; /* a short last step says little */
+        run->step = wanted > run->step || !ends ? wanted : run->step; /* not from a shortened last step */
     }
     return taken;
 }

@@ -1,4 +1,4 @@
-"""Compiled free runs (native/simulate.c) over a field that is a program."""
+"""Compiled free runs (native/simulate.c) over a field given as a program."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ STEPS_A_CALL = 20_000  # some tens of milliseconds: how long an interrupt waits
 
 
 class NativeSimulation:
-    """A field ready to be run from many starts.
+    """A field prepared for runs from many initial states.
 
     Parameters
     ----------
     program : Program
-        dx/dt; its inputs are the states, the inputs u, then the states `angles` within half a turn of 0.
+        dx/dt; its inputs are the states, the inputs u, then the states `angles`, wrapped to half a revolution around 0.
     states, inputs : int
-        How many of each.
+        Number of each.
     angles : sequence of int
-        States that the program takes a second time.
+        States that the program takes again as wrapped angles.
     """
 
     def __init__(self, program: Program, states: int, inputs: int, angles: Sequence[int]) -> None:
@@ -60,12 +60,12 @@ class NativeSimulation:
         shortest: float,
         most_steps: int,
     ) -> tuple[Array, Array]:
-        """States (runs, rows, states), NaN from where a run diverged, and when it did (runs,), NaN where it did not.
+        """States (runs, rows, states), NaN after a run diverged, and the time when it did (runs,), NaN if it did not.
 
-        Between two calls of at most `STEPS_A_CALL` steps Python is asked whether it was interrupted. A run that needs
-        more than `most_steps` steps counts as diverged.
+        Between two calls of at most `STEPS_A_CALL` steps Python checks for interrupts. A run that needs more than
+        `most_steps` steps counts as diverged.
         """
-        simulation = self._ffi.new("tu_simulation *", self._simulation[0])  # of this call: threads share the field
+        simulation = self._ffi.new("tu_simulation *", self._simulation[0])  # one per call: threads share the field
         runs, rows = len(starts), len(times)
         out = np.full((runs, rows, self.states), np.nan)
         out[:, 0] = starts

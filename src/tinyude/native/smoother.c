@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Backward through a stretch: what all later rows say about the state, as l and L. */
+/* Adjoint of the backward pass: the information of all later rows about the state, as l and L. */
 typedef struct adjoint {
     int n;
     tu_real *l, *L; /* vector and matrix [n][n] */

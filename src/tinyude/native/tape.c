@@ -12,7 +12,7 @@ static tu_real *load(tu_real *registers, const tu_real *values, int32_t count)
     return registers + count;
 }
 
-/* One after the other, as long as the operation is the same. */
+/* Executes instructions in order while the operation is the same. */
 #define RUN(expression)                                                                                                \
     do {                                                                                                               \
         tu_real a = registers[code[1]], b = registers[code[2]];                                                        \

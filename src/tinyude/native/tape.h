@@ -1,7 +1,7 @@
-/* The known part on the host: straight-line programs, interpreted with the core's own elementary functions.
+/* The known part on the host: straight-line programs, interpreted with the core's elementary functions.
  *
- * Each instruction rounds as the statement that the code generator writes for it, so results equal the generated C to
- * the bit. No Python runs during a fit.
+ * Each instruction rounds like the C statement generated for it, so results are bit-identical to the generated C. No
+ * Python runs during a fit.
  */
 #ifndef TU_TAPE_H
 #define TU_TAPE_H
@@ -40,12 +40,12 @@ typedef struct tu_tape {
     int32_t code_count;
     int32_t outputs_count;
     const tu_real *constants;
-    const int32_t *code;    /* [code_count][3]: operation, registers a and b; a unary operation takes a. Fastest in
+    const int32_t *code;    /* [code_count][3]: operation, registers a and b; a unary operation uses a. Fastest in
                              * runs of one operation. */
     const int32_t *outputs; /* [outputs_count] registers */
 } tu_tape;
 
-/* The functions of tu_known; `registers` has room for the longest of them. */
+/* The functions of tu_known; `registers` must hold the longest of them. */
 typedef struct tu_tapes {
     tu_tape field;
     tu_tape jacobian;
@@ -54,7 +54,7 @@ typedef struct tu_tapes {
     tu_real *registers;
 } tu_tapes;
 
-/* The instructions alone: inputs and constants are in their registers, results are left in theirs. */
+/* Runs the instructions only: inputs and constants are already in registers, results stay in registers. */
 void tu_tape_code(const tu_tape *tape, tu_real *registers);
 
 void tu_tape_run(const tu_tape *tape, const tu_real *x, const tu_real *u, tu_real *registers, tu_real *out);

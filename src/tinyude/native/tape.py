@@ -1,4 +1,4 @@
-"""Programs as arrays of numbers, which the compiled core interprets (tape.c)."""
+"""Programs as arrays of numbers for the interpreter of the compiled core (tape.c)."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def _ordered(program: Program) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
 
 
 def in_runs(program: Program) -> list[int]:
-    """The instructions in an order with long runs of one operation: of those that can be next, the most of a kind.
+    """Instructions reordered into long runs of one operation: greedily, the most frequent operation that is ready.
 
-    The interpreter looks an operation up once a run, not once an instruction; results are the same to the bit.
+    The interpreter dispatches once per run, not once per instruction; results are bit-identical.
     """
     first = program.n_inputs + len(program.constants)
     users: list[list[int]] = [[] for _ in program.code]
-    waits = [0] * len(program.code)  # operands that are not there yet
+    waits = [0] * len(program.code)  # operands not yet computed
     ready: dict[str, list[int]] = {}
     for number, (op, a, b) in enumerate(program.code):
         for operand in {a, b}:
@@ -64,7 +64,7 @@ def in_runs(program: Program) -> list[int]:
 
 
 def rounded(constants: tuple[float, ...], dtype: DTypeLike) -> NDArray[Any]:
-    """Constants as the chip will hold them."""
+    """Constants in the chip's precision."""
     with np.errstate(over="ignore"):
         values = np.array(constants, np.float64).astype(dtype)
     for constant, value in zip(constants, values, strict=True):

@@ -17,8 +17,8 @@ typedef struct tu_units {
 /* values[nodes][units]: exp(-|z - c|^2 / 2); sums[windows][units]: over the nodes of a window, by their weights. */
 void tu_units_sums(const tu_units *units, tu_real *values, tu_real *sums);
 
-/* by_length[features][units]: what a sum of slopes[windows][units] x sums loses with the logarithm of each inverse
- * length; values: from tu_units_sums.
+/* by_length[features][units]: minus the derivative of the sum of slopes[windows][units] x sums by the logarithm of each
+ * inverse length; values: from tu_units_sums.
  */
 void tu_units_by_length(const tu_units *units, const tu_real *values, const tu_real *slopes, tu_real *by_length);
 

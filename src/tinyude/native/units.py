@@ -39,7 +39,7 @@ class NativeUnits:
         return np.asarray(answer.sum(axis=1))
 
     def _scaled(self, inverse_lengths: Array) -> tuple[Any, ...]:
-        """The struct of these lengths, then what it points to."""
+        """The struct for these lengths, then the arrays it points to."""
         z = np.ascontiguousarray(self._z * inverse_lengths)
         centres = np.ascontiguousarray((self._centres * inverse_lengths).T)
         units = self._core.ffi.new("tu_units *")

@@ -1,4 +1,4 @@
 """The learner in NumPy float64: the executable specification of core/src.
 
-Same folders, same files, same function names, which tests/unit/reference/test_twin.py checks. It knows NumPy alone.
+Same folders, files and function names, checked by tests/unit/reference/test_twin.py. Depends only on NumPy.
 """

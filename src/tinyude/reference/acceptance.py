@@ -1,4 +1,4 @@
-"""The whole acceptance test of a window: gates, sensors that contradict each other, a stream that stands still."""
+"""Acceptance test of a window: noise gates, contradicting sensors, a stream without motion."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from tinyude.reference.signal.kinematics import kinematics_consistent
 from tinyude.reference.signal.noise import noise_sigma
 from tinyude.reference.state import Array, Learner
 
-CHECKED, AGREED = 256, 192  # windows that tell whether angles agree with rates, and how many must
-QUIET = 0.1  # of the misfit that the noise explains: it has fallen to a third
-STILL_WINDOWS, MOVED = 64, 4  # windows without motion, of which half are used; a moving one undoes so many
-SUSPECT, MOST_SUSPICION = 16, 256  # windows that must agree after one that does not, and at most
+CHECKED, AGREED = 256, 192  # windows that decide whether angles agree with rates; minimum
+QUIET = 0.1  # share of the expected squared misfit: the noise has fallen to a third
+STILL_WINDOWS, MOVED = 64, 4  # still windows counted at most; rejected from half on; motion subtracts 4
+SUSPECT, MOST_SUSPICION = 16, 256  # agreeing windows required after a contradiction; upper limit
 
 
 def learner_accept_window(
     learner: Learner, samples: Array, coefficients: Array, misfit: Array, segments: Array
 ) -> str | None:
-    """Whether the window that was fitted to the samples passes the acceptance test (None); else the reason."""
+    """Acceptance test of the fitted window: None or the reason of rejection."""
     config, setup = learner.config, learner.setup
     assert setup
     sigma, reason = noise_sigma(learner.noise) * setup.sigma_scale, None
@@ -35,14 +35,14 @@ def learner_accept_window(
 
 
 def learner_is_quiet(learner: Learner, misfit: Array) -> bool:
-    """Whether its fit leaves far less than the noise explains."""
+    """Whether its misfit is far below what the noise explains."""
     assert learner.setup
     sigma = noise_sigma(learner.noise) * learner.setup.sigma_scale
     return bool(np.all(misfit < QUIET * sigma**2 * learner.setup.window.freedom))
 
 
 def _is_consistent(learner: Learner, coefficients: Array, sigma: Array) -> bool:
-    """Whether angles agree with their rates. Sensors that never did are not held to it: the first windows tell."""
+    """Whether angles agree with their rates. Not enforced if the first windows never agree."""
     assert learner.setup
     agree = kinematics_consistent(learner.config, learner.setup.window, coefficients, sigma)
     if learner.checked < CHECKED:
@@ -56,7 +56,7 @@ def _is_consistent(learner: Learner, coefficients: Array, sigma: Array) -> bool:
 
 
 def _is_still(learner: Learner, coefficients: Array, sigma: Array) -> bool:
-    """Whether the stream has stood still for so long that its windows say nothing new."""
+    """Whether the stream has been still for so long that its windows add no information."""
     assert learner.setup
     change = 1 if gates_still(learner.setup.window, coefficients, sigma) else -MOVED
     learner.still = min(max(learner.still + change, 0), STILL_WINDOWS)

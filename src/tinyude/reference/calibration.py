@@ -1,4 +1,4 @@
-"""How a stretch that calibrates begins anew and ends, and what follows from the window and scales that it found."""
+"""Start and end of a calibration, and the setup derived from the window and scales that it found."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from tinyude.reference.signal.nodes import nodes_centre, nodes_gauss, nodes_inte
 from tinyude.reference.signal.noise import noise_hold, noise_init, noise_restore
 from tinyude.reference.state import Learner
 
-RECALIBRATION_SHARE = 4  # of the first calibration's length that a later one takes: 1 / this
+RECALIBRATION_SHARE = 4  # a recalibration takes 1 / this of the first one's length
 
 
 def learner_recalibrate(learner: Learner) -> None:
-    """Find noise and window once more; the model stays."""
+    """Estimate noise and window again; keep the model."""
     learner.calibration = calibrate_init(learner.config)
     learner.held_variance = noise_hold(learner.noise)
     learner.noise = noise_init(learner.config.channels)
@@ -23,13 +23,13 @@ def learner_recalibrate(learner: Learner) -> None:
 
 
 def learner_end_calibration(learner: Learner) -> None:
-    """End the calibration stretch, unless it has ended: from here on windows are used."""
+    """End the calibration, unless it has ended; from here on windows are used."""
     if not learner.calibrating:
         return
     if learner.setup and not calibrate_signal(learner.calibration, learner.config, learner.noise, learner.setup.scales):
         noise_restore(learner.noise, learner.held_variance)
         learner.counters.no_signal += 1
-    elif learner.setup:  # scales stay, because the model is in units of them
+    elif learner.setup:  # scales are kept, because the model is in units of them
         learner.setup.window, learner.setup.sigma_scale, _ = calibrate_choose(learner.calibration, learner.config)
         learner.counters.recalibrations += 1
         library_weigh(learner.library, _noise_growth(learner))
@@ -39,10 +39,10 @@ def learner_end_calibration(learner: Learner) -> None:
 
 
 def _noise_growth(learner: Learner) -> float:
-    """Noise variance of the states' channels, in units of the scales of their rates, now over that before.
+    """Ratio of the channels' noise variance, new to old, in units of the scales of the states' rates.
 
-    Windows under more noise must not count as much as those before: a sum's noise is that of the samples, whatever the
-    window's length.
+    Windows with more noise get less weight than those before: the noise of a sum is that of its samples, for any window
+    length.
     """
     assert learner.setup
     least, channels, unit = float(np.finfo(np.float32).tiny), list(learner.config.channel), learner.setup.scales.dx**2
@@ -51,7 +51,7 @@ def _noise_growth(learner: Learner) -> float:
 
 
 def learner_apply_setup(learner: Learner) -> None:
-    """What follows from the window found: the nodes of its physics and of the network."""
+    """Apply the window found: place the nodes of the physics and of the network."""
     config = learner.config
     assert learner.setup
     window = learner.setup.window

@@ -1,4 +1,4 @@
-"""What a learner is told before it starts; nothing here changes while it runs."""
+"""Configuration of a learner; constant while it runs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from tinyude.reference.signal.ring import LIMIT
 
-# Least and most of the settings that a user may override, as the core checks them.
+# Bounds of the settings that a user may override, as checked by the core.
 BOUNDS: dict[str, tuple[float, float]] = {
     "taps": (1, 8192),
     "poly": (1, 6),
@@ -42,17 +42,17 @@ class Config:
     channel: tuple[int, ...]
     order: tuple[int, ...]
     sample_period: float
-    rate_channel: tuple[int, ...] = ()  # of each channel: 1 + the channel that senses its rate; 0: none does
+    rate_channel: tuple[int, ...] = ()  # of each channel: 1 + the channel that senses its rate; 0: none
     wrap: tuple[int, ...] = ()  # of each channel: 1 for an angle in rad that is wrapped to [-pi, pi]
     inputs: int = 0
     linear: tuple[int, ...] = ()  # of each input: 1 where it is linear between samples; 0, or none: held until the next
-    shift: tuple[int, ...] = ()  # of each input: rows by which its value comes too late (1) or too early (-1)
+    shift: tuple[int, ...] = ()  # of each input: rows by which its value is late (1) or early (-1)
     on: tuple[int, ...] = ()  # states whose equation the residual may change
-    sees: tuple[int, ...] = ()  # what the network sees: states first, then inputs
+    sees: tuple[int, ...] = ()  # the network's inputs: states first, then inputs
     hidden: tuple[int, ...] = (16, 16)
     parameters: int = 0  # physical parameters to learn: the first library columns
     library_terms: int = 0  # terms offered to each residual state
-    forced: int = 0  # library columns, from the first, that always stay in
+    forced: int = 0  # library columns, from the first, that are always kept
 
     # windows
     dense: bool = True  # fit every sample of the window (default) or 2 * taps + 1 spaced ones (paper)
@@ -60,37 +60,37 @@ class Config:
     poly: int = 4
     stride: int = 5  # ticks between windows
     max_half: int = 256  # longest half width in ticks: sizes the ring
-    spacing: int = 20  # tap spacing (paper): at the start, and for good when not adaptive
+    spacing: int = 20  # tap spacing (paper): initial, and fixed if not adaptive
     adaptive: bool = True  # let the calibration choose the time scale
     gated: bool = True
-    repair: bool = True  # fill lone dropouts, replace lone outliers
+    repair: bool = True  # fill single dropouts, replace single outliers
     physics_nodes: int = 9
     network_nodes: int = 9
     calibration: int = 10_000  # ticks
 
     # learning
-    second_order: float = 0.0  # lambda_2^0; 0: the term is never built
+    second_order: float = 0.0  # lambda_2^0; 0: the term is not used
     snr_gate: float = 12.0  # second order only above this signal-to-noise ratio
     reservoir: int = 4096
-    holdout: int = 0  # entries held back to judge the network
-    compact: bool = False  # entries in int16; the reference keeps them whole
+    holdout: int = 0  # entries held out to test the network
+    compact: bool = False  # entries in int16; the reference stores floats
     rolling: bool = False  # keep the newest entries instead of a uniform sample
     batch: int = 64
     updates: int = 8000
-    train_every: int = 40  # ticks between updates while streaming; 0: only when asked
+    train_every: int = 40  # ticks between updates while streaming; 0: only on request
     adam: bool = True  # False: plain gradient descent at a fixed rate
     rate: float = 0.02
     rate_floor: float = 0.02
     decay: float = 0.999  # of the averaged weights; 0: no averaging
-    last_layer: bool = True  # solve the averaged network's last layer when training is over
+    last_layer: bool = True  # solve the averaged network's last layer after training
     groups: int = 16  # of blocks of windows, for the jackknife
     block: int = 200  # windows in a block
-    threshold: float = 4.5  # |coefficient| / jackknife error for a term to stay
-    follow: bool = True  # forget and start over when the dynamics change
-    recalibrate: bool = True  # noise and window again when nearly all windows are rejected for long
-    judged: bool = False  # judge the model while streaming: keep its last good state, and the network off until useful
+    threshold: float = 4.5  # |coefficient| / jackknife error for a term to be kept
+    follow: bool = True  # discard the data and start over when the dynamics change
+    recalibrate: bool = True  # estimate noise and window again when most windows are rejected for some time
+    judged: bool = False  # test the model while streaming: keep its last good state, and the network off until useful
     frozen_network: bool = False  # the known part contains a learned network, which is not trained; not with forget
-    forget: int = 0  # windows after which older ones count 1 / e in the library's sums; 0: all count alike
+    forget: int = 0  # windows after which the weight of older ones in the library falls to 1 / e; 0: equal weights
     seed: int = 0
 
     states: int = field(init=False)
@@ -121,17 +121,17 @@ class Config:
 
     @property
     def watched(self) -> bool:
-        """Whether the network is judged in the stream."""
+        """Whether the network is tested on held-out windows while streaming."""
         return self.judged and bool(self.hidden) and self.holdout > 0
 
     @property
     def keeps_good(self) -> bool:
-        """Whether the last good model is kept in the stream: not with a network that sees a window at several nodes."""
+        """Whether the last good model is kept while streaming: not with a network with several nodes per window."""
         return self.judged and (not self.hidden or self.network_nodes == 1)
 
     @property
     def answers(self) -> int:
-        """Columns that the network's answers take where changes are looked for."""
+        """Columns of the network's outputs in change detection."""
         return len(self.on) if self.hidden else 0
 
     @property
@@ -142,7 +142,7 @@ class Config:
 
 
 def config_refusal(name: str, value: Any) -> str:
-    """What is wrong with a setting by itself, and what to give instead; "" where it is within its bounds."""
+    """Error message for a setting outside its bounds, with the valid range; "" if it is valid."""
     if name not in BOUNDS:
         return ""
     low, high = BOUNDS[name]

@@ -47,7 +47,7 @@ def learner_push_many(learner: Learner, rows: Array) -> None:
 
 
 def learner_gap(learner: Learner) -> None:
-    """The next sample does not follow on the last one: a new run, or a hole in the record."""
+    """The next sample does not follow the last one: a new run, or a gap in the record."""
     ring_clear(learner.ring)
     repair_clear(learner.repair)
     kinematics_clear(learner.kinematics)
@@ -56,7 +56,7 @@ def learner_gap(learner: Learner) -> None:
 
 
 def learner_rewind(learner: Learner) -> None:
-    """Start the stream over, calibrated: what a recorded stream allows and a live one does not."""
+    """Restart the stream, calibrated: possible with a recorded stream, not with a live one."""
     learner_gap(learner)
     learner.tick = 0
     learner.calibration.watched = learner.calibration.rejected = learner.calibration.quiet = 0
@@ -89,7 +89,7 @@ def _process_sample(learner: Learner, row: Array) -> None:
 
 
 def _watch_run(learner: Learner, y: Array) -> None:
-    """Mark a channel that repeats itself where its noise should have moved it."""
+    """Mark a channel that repeats a value although its noise should have changed it."""
     if not learner.config.repair or not learner.ring.pushed:
         return
     same = y == ring_row(learner.ring, 0)[: len(y)]
@@ -101,7 +101,7 @@ def _watch_run(learner: Learner, y: Array) -> None:
 
 
 def _carry_angles(learner: Learner) -> None:
-    """Carry angles on to the newest sample, or start anew where samples are missing since the last window."""
+    """Propagate the angles to the newest sample; restart them if samples are missing since the last window."""
     ring, stride = learner.ring, learner.config.stride
     fresh = max(0, min(stride, ring.pushed - 1 - learner.bad, len(ring.values)))
     if fresh < stride:
@@ -112,7 +112,7 @@ def _carry_angles(learner: Learner) -> None:
 
 
 def _process_window(learner: Learner) -> None:
-    """Estimate the newest window and count what becomes of it."""
+    """Process the newest window and count its outcome."""
     learner.counters.windows += 1
     reason, quiet = _try_window(learner)
     if reason:
@@ -120,7 +120,7 @@ def _process_window(learner: Learner) -> None:
     else:
         learner.counters.accepted += 1
     learner.doubted = learner.config.dense and reason in ("misfit", "jump", "inconsistent", "still")
-    if reason in ("misfit", "jump"):  # a kick: the angle carried so far is of another motion
+    if reason in ("misfit", "jump"):  # a jump: the carried angle belongs to the motion before it
         kinematics_clear(learner.kinematics)
     if learner.astray:
         learner_go_back(learner)
@@ -131,9 +131,9 @@ def _process_window(learner: Learner) -> None:
 
 
 def _try_window(learner: Learner) -> tuple[str | None, bool]:
-    """Add the newest window's regression target where it passes the acceptance test; else the reason why not.
+    """Add the newest window's regression target if it passes the acceptance test; else the reason of rejection.
 
-    And whether it leaves far less than the noise explains.
+    Also returns whether its misfit is far below what the noise explains.
     """
     config, ring, setup = learner.config, learner.ring, learner.setup
     assert setup

@@ -1,4 +1,4 @@
-"""A learner that starts from a fitted model instead of from nothing, or goes back to its last good one."""
+"""Start a learner from a fitted model, or return it to its last good one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tinyude.reference.state import Array, Learner
 
 @dataclass(frozen=True)
 class StartModel:
-    """What a fit found (`tu_model` in tinyude.h)."""
+    """Result of a fit (`tu_model` in tinyude.h)."""
 
     window_half: int
     window_spacing: int
@@ -35,10 +35,10 @@ class StartModel:
 
 
 def learner_start(learner: Learner, model: StartModel) -> bool:
-    """Let a learner that has seen nothing yet predict as the model does and continue at the `rate_floor` rate.
+    """Start a new learner from a model: it predicts like the model and continues at the `rate_floor` rate.
 
-    Sensor noise is still estimated from the stream itself; the second-order term, whose gate only a calibration can
-    open, stays off. False: the model does not fit the configuration.
+    Sensor noise is still estimated from the stream; the second-order term requires a calibration and stays off. False:
+    the model does not fit the configuration.
     """
     config = learner.config
     numbers = np.concatenate([model.weights, model.coefficients, model.errors])
@@ -62,7 +62,7 @@ def learner_start(learner: Learner, model: StartModel) -> bool:
 
 
 def learner_go_back(learner: Learner) -> None:
-    """Back to the last good model: what came since is forgotten."""
+    """Return to the last good model; discard later data."""
     learner.astray = False
     last_good_restore(learner)
     targets_forget(learner)
@@ -73,13 +73,13 @@ def learner_go_back(learner: Learner) -> None:
 
 
 def learner_prior(learner: Learner) -> None:
-    """Begin the library's sums anew, with half a block a group as the model predicts it, in the range it was fitted in.
+    """Restart the library's sums with half a block per group, as the model predicts it, in the range it was fitted in.
 
-    Without that prior the first still stretch of a stream would wipe the model out.
+    Without that prior, a stream that starts without motion would erase the model.
     """
     config, library = learner.config, learner.library
     learner.anew = False
-    blocks = library.blocks  # which stored windows are tagged with
+    blocks = library.blocks  # stored windows are tagged with it
     library_clear(library)
     library.blocks = blocks
     assert learner.setup

@@ -53,22 +53,22 @@ class Counters:
     recalibrations: int = 0
     no_signal: int = 0
     returned: int = 0
-    changes: list[int] = field(default_factory=list)  # ticks at which the dynamics were found changed
+    changes: list[int] = field(default_factory=list)  # ticks at which a change of the dynamics was detected
 
 
 @dataclass
 class LastGood:
-    """The last good model, beside the one that learns on."""
+    """The last good model, besides the current one."""
 
     coefficients: Array
     errors: Array
     weights: Array
     network_on: NDArray[np.bool_]
-    credit: int  # blocks for which it must be contradicted to be given up
-    given: bool = False  # it is the one that the learner was started from
-    gain: float = 0.0  # squared remainders of the model now minus its own, over the block
-    block_energy: float = 0.0  # its squared residual over the block,
-    energy: float = 0.0  # and over the blocks so far
+    credit: int  # blocks of contradiction after which it is dropped
+    given: bool = False  # it is the model that the learner started from
+    gain: float = 0.0  # squared remainders of the current model minus its own, over the block
+    block_energy: float = 0.0  # its squared residual over the block
+    energy: float = 0.0  # the same over the blocks so far
     gains: list[float] = field(default_factory=list)  # of those blocks
 
 
@@ -89,7 +89,7 @@ class Learner:
     holdout: Reservoir
     params: Array
     average: Array
-    good: Array  # the model's weights: the average itself, or its last good state where it is judged in the stream
+    good: Array  # the model's weights: the average, or its last good state if it is tested in the stream
     adam: Adam
     counters: Counters = field(default_factory=Counters)
     setup: Setup | None = None  # None before the first calibration has ended
@@ -97,24 +97,24 @@ class Learner:
     network_nodes: Nodes | None = None
     network_on: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
     tick: int = 0
-    bad: int = -1  # ring position of the newest sample that no window may touch
+    bad: int = -1  # ring position of the newest sample that no window may include
     bad_reason: str = "gap"
     run: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # identical samples in a row
     still: int = 0  # windows in a row without motion
-    doubted: bool = False  # the last window was rejected for what its samples are: they say nothing of the noise
+    doubted: bool = False  # the last window was rejected for its samples: they are not used for the noise
     suspicion: int = 0  # grows with windows whose angles contradict their rates
-    checked: int = 0  # windows whose angles were checked against their rates, up to CHECKED,
-    agreed: int = 0  # those of them that agreed
+    checked: int = 0  # windows whose angles were checked against their rates, up to CHECKED
+    agreed: int = 0  # windows among them that agreed
     held_variance: Array = field(default_factory=lambda: np.zeros(0))  # of the noise, during a recalibration
     since_change: int = 0  # updates
     rate: float = 0.0  # learning rate at the start of the schedule
     calibrating: bool = True
-    until: int = 0  # tick at which it ends
+    until: int = 0  # tick at which the calibration ends
     losses: list[float] = field(default_factory=list)
     losses_taken: int = 0
-    last_good: LastGood | None = None  # None where it is not kept, or not there yet
-    astray: bool = False  # the last good model predicts better
-    anew: bool = False  # the library's sums are to begin anew, beside another network
+    last_good: LastGood | None = None  # None if it is not kept, or does not exist yet
+    astray: bool = False  # the last good model predicts better: return to it
+    anew: bool = False  # restart the library's sums: the network was replaced
 
     @property
     def sigma_scale(self) -> float:
@@ -145,7 +145,7 @@ def learner_init(config: Config, known: Known) -> Learner:
         average,
         average.copy() if config.watched else average,
         adam_init(len(params)),
-        network_on=np.full(len(config.on), not (config.watched and config.columns)),  # off until held-out errors fall
+        network_on=np.full(len(config.on), not (config.watched and config.columns)),  # off until hold-out error drops
         run=np.zeros(config.channels, dtype=np.int64),
         rate=config.rate,
         until=config.calibration,

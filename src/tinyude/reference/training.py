@@ -1,4 +1,4 @@
-"""Algorithm 1 of the paper, second half: `learner_step` makes updates; and how training ends."""
+"""Algorithm 1 of the paper, second half: `learner_step` makes updates; and the end of training."""
 
 from __future__ import annotations
 
@@ -16,13 +16,15 @@ from tinyude.reference.state import Array, Learner
 
 
 def learner_step(learner: Learner, count: int = 1) -> None:
-    """Make updates on what is stored."""
+    """Make updates on the stored windows."""
     for _ in range(count):
         _step(learner)
 
 
 def _step(learner: Learner) -> None:
-    """One update: draw a minibatch, its exact gradient, clip, Adam, average. Skipped without data or need."""
+    """One update: draw a minibatch, its exact gradient, clip, Adam, average. Skipped without data, or with nothing to
+    train.
+    """
     config, counters = learner.config, learner.counters
     counters.updates += 1
     learner.since_change += 1
@@ -49,7 +51,7 @@ def _step(learner: Learner) -> None:
 
 
 def _schedule_is_over(learner: Learner) -> bool:
-    """Whether the network has had its chance: in the stream it learns for its schedule, and again after a change."""
+    """Whether the network's schedule is over: in the stream it trains for one schedule, and again after a change."""
     return learner.config.watched and bool(learner.config.columns) and not learner_updates_left(learner)
 
 
@@ -67,24 +69,24 @@ def _loss_gradient(learner: Learner, batch: Array) -> tuple[float, Array]:
 
 
 def learner_updates_left(learner: Learner) -> int:
-    """Updates of the schedule that are still to be made."""
+    """Remaining updates of the schedule."""
     return max(0, learner.config.updates - learner.since_change)
 
 
 def learner_solve(learner: Learner) -> None:
-    """Solve the library on all that was seen."""
+    """Solve the library on all data so far."""
     if learner.setup:
         targets_solve(learner)
 
 
 def learner_judge(learner: Learner) -> None:
-    """Keep the network only where its hold-out error is clearly below that of the library alone."""
+    """Keep the network only if its hold-out error is clearly below that of the library alone."""
     if learner.setup:
         holdout_judge(learner)
 
 
 def learner_conclude(learner: Learner) -> None:
-    """When training is over: solve the averaged network's last layer, and judge."""
+    """After training: solve the averaged network's last layer and run the hold-out test."""
     if learner.setup:
         last_layer_finish(learner)
         learner.good[:] = learner.average
@@ -92,14 +94,14 @@ def learner_conclude(learner: Learner) -> None:
 
 
 def learner_finish(learner: Learner) -> None:
-    """The end of a recorded stream: solve the library, make the updates left, conclude."""
+    """The end of a recorded stream: solve the library, make the remaining updates, conclude."""
     learner_solve(learner)
     learner_step(learner, learner_updates_left(learner) if learner.setup else 0)
     learner_conclude(learner)
 
 
 def learner_set_network(learner: Learner, weights: Array, rate: float) -> bool:
-    """Replace the network's weights and start its schedule anew at this learning rate. False: they are not finite."""
+    """Replace the network's weights and restart its schedule at this learning rate. False: they are not finite."""
     if not len(learner.params) or not (usable(weights).all() and usable(np.array(rate)) and rate >= 0.0):
         return False
     learner.params[:] = weights

@@ -1,4 +1,4 @@
-"""What a learner has learned: its residual at a state, and a look inside."""
+"""Access to a learner's results: its residual at a state, and its internal data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clip, Adam (or plain descent), the cosine schedule and the running average of the weights."""
+"""Gradient clipping, Adam (or plain gradient descent), the cosine schedule and the running average of the weights."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def adam_init(count: int) -> Adam:
 
 
 def clip(grad: NDArray[np.float64], limit: float = CLIP_NORM) -> NDArray[np.float64]:
-    """The gradient, shortened to the limit where it is longer."""
+    """The gradient, its norm clipped to the limit."""
     norm = float(np.sqrt(np.sum(grad * grad)))
     return grad * (limit / norm) if norm > limit else grad
 
@@ -51,6 +51,6 @@ def cosine_rate(step: int, steps: int, rate: float, floor: float) -> float:
 
 
 def ema_update(average: NDArray[np.float64], params: NDArray[np.float64], step: int, decay: float) -> None:
-    """Polyak averaging. The decay warms up with the steps done, so that the random start is soon forgotten."""
+    """Polyak averaging. The decay grows with the number of steps, so that the random start is soon forgotten."""
     warm = min(decay, (1.0 + step) / (10.0 + step))
     average += (1.0 - warm) * (params - average)

@@ -14,16 +14,16 @@ from tinyude.reference.numeric.statistics import statistics_error
 from tinyude.reference.regression.change_detection import change_clear
 from tinyude.reference.state import Array, Learner
 
-LEAST_GAIN = 1.0  # standard errors by which the network must improve held-out parts,
-CLEARLY = 2.0  # and in a stream, where it is judged again and again
-WORTH = 5e-5  # squared gain, in units of the derivative's scale, below which a network is not worth having
-REPLACED = 0.5  # share of what the model's network leaves, squared, that another one must explain
-LEAST_PARTS = 8  # that a judgement in the stream needs,
-LEAST_PARTS_RELEARNED = 4  # and soon after a change: those of the first block held out
+LEAST_GAIN = 1.0  # minimum gain on held-out parts, in standard errors,
+CLEARLY = 2.0  # and in a stream, where the test is repeated
+WORTH = 5e-5  # minimum squared gain of a network, in units of the derivative's scale
+REPLACED = 0.5  # share of the squared remainder of the model's network that a replacement must explain
+LEAST_PARTS = 8  # minimum for a test in the stream,
+LEAST_PARTS_RELEARNED = 4  # and soon after a change: the parts of the first held-out block
 
 
 def holdout_judge(learner: Learner) -> None:
-    """Keep the network for a residual state only where its hold-out error is clearly below that of the library alone.
+    """Keep the network for a residual state only if its hold-out error is clearly below that of the library alone.
 
     Does nothing without a library, or without held-out windows.
     """
@@ -36,11 +36,11 @@ def holdout_judge(learner: Learner) -> None:
 
 
 def holdout_watch(learner: Learner) -> Array:
-    """In the stream: the weights now against the last good ones, by held-out parts.
+    """In the stream: compare the current weights with the last good ones on held-out parts.
 
-    They become the last good ones where they are clearly better, and those come back where they are clearly worse after
-    the schedule. The last good ones are the model. A network that is off comes on where it is clearly better than the
-    library alone, and goes off where it is worse. Returns by how much the library's coefficients moved along.
+    Clearly better weights become the last good ones; if they are clearly worse after the schedule, the last good ones
+    are restored. The model uses the last good ones. The network is switched on if it is clearly better than the library
+    alone, and off if it is worse. Returns the change of the library's coefficients.
     """
     config, count = learner.config, reservoir_count(learner.holdout)
     assert learner.network_nodes
@@ -60,7 +60,7 @@ def holdout_watch(learner: Learner) -> Array:
         learner.params[:] = learner.average[:] = learner.good
         learner.adam = adam_init(len(learner.params))
         learner.counters.rolled_back += 1
-        learner.rate *= 0.5  # its updates made predictions worse: smaller steps
+        learner.rate *= 0.5  # updates made predictions worse: use smaller steps
         gain = good
     elif better.mean() > _least_better(learner, better, good_left):
         learner.good[:] = learner.average
@@ -75,16 +75,16 @@ def holdout_watch(learner: Learner) -> Array:
         learner.anew |= bool(np.any(on != learner.network_on))
         learner.network_on = on
     if learner.anew:
-        change_clear(learner.change)  # what was usual was so of another model
+        change_clear(learner.change)  # past scores belong to another model
     return moved
 
 
 def _least_better(learner: Learner, better: Array, left: Array) -> float:
-    """By how much other weights must be better than the good ones, which leave so much.
+    """Minimum gain of new weights over the last good ones, whose remainder is given.
 
-    Those that the model stands on are replaced only where that explains a good part of what they leave, noise included:
-    what is less may as well be chance. Soon after a change they are of another plant, or of fewer windows than those
-    that were learned since: these must not be clearly worse.
+    Weights in use are replaced only if that explains a large share of their remainder, noise included; less may be
+    chance. Soon after a change the last good ones belong to the old dynamics, or to fewer windows: the new ones must
+    only not be clearly worse.
     """
     error = float(statistics_error(better))
     if not learner.network_on.any():
@@ -95,7 +95,7 @@ def _least_better(learner: Learner, better: Array, left: Array) -> float:
 
 
 def holdout_better(gain: Array) -> Array:
-    """Whether the mean over parts, the first axis, is clearly above 0; fewer than two parts cannot tell."""
+    """Whether the mean over parts, the first axis, is clearly above 0; False for fewer than two parts."""
     error = statistics_error(gain)
     return np.asarray((error > 0.0) & (gain.mean(axis=0) > LEAST_GAIN * error))
 
@@ -115,9 +115,9 @@ def _by_parts(entries: Array, values: Array) -> Array:
 def _remainder(
     config: Config, node_weights: Array, entries: Array, params: Array, beside: Array | float = 0.0
 ) -> tuple[Array, Array]:
-    """(entries, residual states): what is left of the targets without this network, and with it.
+    """(entries, residual states): remainders of the targets without this network, and with it.
 
-    beside: what the library is to add beside it.
+    beside: the library's correction.
     """
     nodes, rest = loss_gather(config, entries)
     rest = rest - beside

@@ -1,6 +1,6 @@
-"""The last layer is linear in its weights: after training, its least-squares solution over all stored windows.
+"""Least-squares solution of the last layer, which is linear in its weights, over all stored windows after training.
 
-After a change of the dynamics the model's terms are solved with it: neither is right beside the other's old values.
+After a change of the dynamics the model's terms are solved together with it, because both have changed.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from tinyude.reference.network.reservoir import Reservoir, reservoir_count
 from tinyude.reference.signal.ring import usable
 from tinyude.reference.state import Learner
 
-RELEARNING = 2  # share of the schedule after a change in which only terms and last layer are learned: 1 / so much
-MOST_TERMS = 8  # of a residual state, that are solved with its last layer
+RELEARNING = 2  # after a change, only terms and last layer are learned for 1 / this of the schedule
+MOST_TERMS = 8  # maximum per residual state that are solved with its last layer
 
 
 def last_layer_solve(
@@ -28,16 +28,16 @@ def last_layer_solve(
     overlap: float,
     shares: Sequence[Array] = (),
 ) -> list[Array]:
-    """Move every output's weights and bias from where training left them by the change that makes
+    """Move every output's weights and bias from their trained values by the change that minimises
 
         sum_windows (target - sum_q w_q N(x_q))^2 / overlap + s^2 |change|^2
 
-    least, s^2 being the mean square of what training left: weights may move by about 1, and stay where there is
-    only noise. So many windows as `overlap` say as much as one: they share their samples. Other arguments as
-    loss_first has them, with every stored window as the batch.
+    where s^2 is the mean square of the remainder after training: weights may move by about 1, and stay if there is only
+    noise. `overlap` windows carry the information of one, because they share their samples. Other arguments as in
+    loss_first, with every stored window as the batch.
 
-    shares: by output (windows, terms), what each term adds to a window now: terms, too, may move by about 1 time their
-    size. Returns by how much they are to.
+    shares: by output (windows, terms), each term's current contribution to a window. Terms may also move by about their
+    size. Returns their change.
     """
     moved = [np.zeros(share.shape[1]) for share in shares]
     batch, count, width = nodes.shape
@@ -62,11 +62,11 @@ def last_layer_solve(
 
 
 def last_layer_relearn(learner: Learner) -> Array:
-    """Soon after a change of the dynamics, where the model stands on its network: the same, from its weights before it.
+    """The same soon after a change of the dynamics, if the model uses its network: from the weights before the change.
 
-    To `learner.average`. Their hidden layers still fit most of what there is, and to train them takes minutes. Returns
-    what goes with it: by how much every coefficient of the library is to move. (The library alone, beside a network
-    that is wrong, would make up for that with wrong terms.)
+    Writes to `learner.average`. The hidden layers still fit most of the field, and training them takes minutes. Returns
+    the change of the library's coefficients: a library solved alone would compensate for the wrong network with wrong
+    terms.
     """
     moved = np.zeros(learner.config.columns)
     if not last_layer_relearns(learner):
@@ -84,7 +84,7 @@ def last_layer_relearn(learner: Learner) -> Array:
 
 
 def last_layer_terms(learner: Learner, store: Reservoir, coefficients: Array) -> Array:
-    """(entries, residual states, terms): what each term adds to a stored window with these coefficients."""
+    """(entries, residual states, terms): each term's contribution to a stored window with these coefficients."""
     config, setup, count = learner.config, learner.setup, reservoir_count(store)
     assert setup and learner.network_nodes
     on, columns = list(config.on), config.states + config.inputs
@@ -97,14 +97,14 @@ def last_layer_terms(learner: Learner, store: Reservoir, coefficients: Array) ->
 
 
 def last_layer_relearns(learner: Learner) -> bool:
-    """Whether that is so now."""
+    """Whether `last_layer_relearn` applies now."""
     early = learner.since_change < learner.config.updates // RELEARNING
     return early and bool(learner.network_on.any()) and _solvable(learner)
 
 
 def last_layer_finish(learner: Learner) -> None:
-    """The same for the averaged network, on what the reservoir holds; not before that is enough for an update, and
-    not with a second-order term.
+    """The same for the averaged network, on its reservoir. Does nothing before there is enough data for an update, or
+    with a second-order term.
     """
     if _solvable(learner):
         _solve_stored(learner)
@@ -119,9 +119,9 @@ def _solve_stored(learner: Learner, shares: Sequence[Array] = ()) -> list[Array]
 
 
 def _overlap(learner: Learner) -> float:
-    """Windows that begin within half a window's length: their noise is nearly the same.
+    """Number of windows that start within half a window's length: their noise is nearly the same.
 
-    Of a whole record, on which training was over before, every window counts.
+    After training on a whole record, every window counts.
     """
     assert learner.setup
     if not learner.config.judged:
@@ -130,7 +130,7 @@ def _overlap(learner: Learner) -> float:
 
 
 def _solvable(learner: Learner) -> bool:
-    """Whether there is a last layer to be solved, and enough to solve it with."""
+    """Whether there is a last layer to solve, and enough data."""
     config, count = learner.config, reservoir_count(learner.reservoir)
     assert learner.setup
     return config.last_layer and bool(config.hidden) and count >= config.batch and not learner.setup.second_order

@@ -1,6 +1,6 @@
 """Jet-matching loss and its exact gradient (paper eqs. jetloss, u_bar, grad), in the network's own units.
 
-The network sees x / x_scale and answers in units of s1 (the scale of dx), so a first-order residual is plainly
+The network's input is x / x_scale and its output is in units of s1 (the scale of dx), so a first-order residual is
 target - N(x). Regression targets are (dx_hat - f_known) / s1.
 """
 
@@ -15,7 +15,7 @@ from tinyude.reference.network.mlp import Array, mlp_backward, mlp_forward
 
 
 def loss_gather(config: Config, entries: Array) -> tuple[Array, Array]:
-    """Of stored entries: what the network sees at the nodes (batch, q, inputs), and the targets (batch, outputs)."""
+    """Network inputs at the nodes (batch, q, inputs) and targets (batch, outputs) of stored entries."""
     columns = config.states + config.inputs
     start = config.network_nodes * columns
     nodes = entries[:, :start].reshape(len(entries), config.network_nodes, columns)
@@ -27,8 +27,8 @@ def loss_first(
 ) -> tuple[complex, Array]:
     """Mean over the batch of |target - sum_q w_q N(x_q)|^2, and its gradient.
 
-    nodes (batch, q, inputs), node_weights (q, outputs), target (batch, outputs). With one node of weight 1 this is
-    the paper's first-order term; with several it matches the network as the window filters it.
+    nodes (batch, q, inputs), node_weights (q, outputs), target (batch, outputs). With one node of weight 1 this is the
+    paper's first-order term; with several it matches the network filtered by the window.
     """
     batch, count, width = nodes.shape
     acts = mlp_forward(params, sizes, nodes.reshape(batch * count, width))

@@ -1,6 +1,6 @@
 """The network: tanh hidden layers, linear output; its tangents (JVP) and both reverse sweeps.
 
-Parameters lie in one flat vector, layer by layer, weights (out x in, row by row) before biases.
+Parameters are one flat vector, layer by layer, weights (out x in, row by row) before biases.
 Arrays are (batch, units). Everything accepts complex input, so that gradients can be checked by complex step.
 """
 

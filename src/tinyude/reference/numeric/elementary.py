@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 TWO_PI = 2.0 * np.pi
-FAR = 1e6  # revolutions; further out one is lost in the rounding of the angle
+FAR = 1e6  # revolutions; beyond, one revolution is below the angle's rounding error
 
 
 def angle_wrap(angle: Array | float) -> Array:
-    """Angles (rad) wrapped to [-pi, pi]; as they are beyond 1e6 revolutions."""
+    """Angles (rad) wrapped to [-pi, pi]; unchanged beyond 1e6 revolutions."""
     angle = np.asarray(angle, dtype=np.float64)
     turns = angle / TWO_PI
     whole = np.trunc(turns + np.copysign(0.5, turns))

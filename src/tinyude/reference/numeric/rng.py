@@ -1,4 +1,4 @@
-"""PCG32 (O'Neill's XSH-RR): one small generator, shared bit for bit by both engines."""
+"""PCG32 (O'Neill's XSH-RR): a small generator, bit-identical in both engines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mean and standard error of numbers, and a standard deviation by a median: the one place that has them."""
+"""Standard error of a mean, and a robust standard deviation from a median."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MEDIAN = 1.4826  # standard deviations to a median absolute deviation of Gaussia
 
 
 def statistics_error(values: Array) -> Array:
-    """Standard error of the mean over the first axis; 0 of fewer than two numbers."""
+    """Standard error of the mean over the first axis; 0 for fewer than two numbers."""
     count = len(values)
     if count < 2:
         return np.zeros(np.shape(values)[1:])

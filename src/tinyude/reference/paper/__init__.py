@@ -1,4 +1,4 @@
-"""What only the paper presets use, as core/src/paper: the median gate, tap spacing, the second-order loss.
+"""Mechanisms that only the paper presets use, as core/src/paper: the median gate, tap spacing, the second-order loss.
 
-The default can be read without it.
+The default preset does not use them.
 """

@@ -28,7 +28,7 @@ def median_gate_init(channels: int) -> MedianGate:
 def median_gate_accept(gate: MedianGate, window: Window, misfit: Array, samples: Array, sigma: Array) -> str | None:
     """The paper's gate (eq. qgate): misfit against the running median of recent windows. Reason, or None to accept.
 
-    Six medians of eleven residuals let a jump through at 5 % noise, so the noise's own limit caps them.
+    At 5 % noise, six medians of eleven residuals would accept a jump: the noise limit caps them.
     """
     norms = np.sqrt(misfit)
     gate.recent[gate.kept % RECENT] = norms

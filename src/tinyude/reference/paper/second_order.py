@@ -14,7 +14,7 @@ from tinyude.reference.state import Learner
 
 @dataclass
 class SecondOrder:
-    """What the second-order term needs of each sample (batch first); all but the scales from the known physics."""
+    """Data for the second-order term by sample (batch first); scales are shared."""
 
     field: Array  # f_known(x_hat) (batch, n)
     jacobian: Array  # df_known/dx (batch, n, n)
@@ -41,7 +41,7 @@ def second_order_loss(
 
     lie_bar = (-2.0 * weight / batch) * r2 / second.s2
     tan_bar = second.s1 * lie_bar
-    _, v_bar = mlp_backward(params, sizes, acts, tan_bar)  # J_N' of the cotangent, for F's own share of G
+    _, v_bar = mlp_backward(params, sizes, acts, tan_bar)  # J_N' of the cotangent, for F in G
     flow_bar = np.einsum("bij,bi->bj", second.jacobian, lie_bar) + v_bar / second.x_scale
     y_bar = (-2.0 / batch) * r1 + second.s1 * flow_bar
     grad = mlp_jvp_backward(params, sizes, acts, tans, y_bar, tan_bar)

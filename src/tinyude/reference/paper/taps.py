@@ -1,5 +1,5 @@
-"""The paper's windows: eleven spaced taps. Their spacing by the stream's time scale and noise (eq. dt_opt), and whether
-the second derivative rises far enough above its noise for the second-order term (eqs. snr2_def, snrgate).
+"""The paper's windows of eleven spaced taps: their spacing from the stream's time scale and noise (eq. dt_opt), and
+whether the second derivative is far enough above its noise for the second-order term (eqs. snr2_def, snrgate).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tinyude.reference.signal.window import window_derivative_gain, window_make
 
 
 def taps_finish(config: Config, noise: Noise, setup: Setup) -> Setup:
-    """Complete a calibration whose window and scales are found. With dense windows only the ratio snr2 is filled in."""
+    """Complete a calibration whose window and scales are known. With dense windows it only sets snr2."""
     adaptive = not config.dense and config.adaptive
     if adaptive:
         spacing = taps_spacing(config, setup.scales, noise)
@@ -26,7 +26,7 @@ def taps_finish(config: Config, noise: Noise, setup: Setup) -> Setup:
 
 
 def taps_spacing(config: Config, scales: Scales, noise: Noise) -> int:
-    """Ticks between taps, kept within the ring."""
+    """Ticks between taps, limited by the ring."""
     sigma = noise_sigma(noise)
     relative = float(np.mean([sigma[c] / scales.x[i] for i, c in enumerate(config.channel)]))
     pace = float(np.sqrt((scales.ddx**2).sum() / (scales.dx**2).sum()))

@@ -1,9 +1,9 @@
 """Change detection: do the dynamics still follow the library's model?
 
-Each block of windows scores every column by the sum of column times innovation. Two blocks in a row that contradict
-the model the same way raise an alarm. That may be a change, or a library without the right term in a region that is
-new: in the trial that follows, each window is compared with the stored one nearest to its state. The answer of a
-network that the library learns beside counts as a column, too: the terms may not say what changed.
+Each block of windows scores every column by the sum of column times innovation. Two blocks in a row that contradict the
+model with the same sign raise an alarm. The cause may be a change, or a missing library term in a new region. In the
+trial that follows, each window is therefore compared with the stored one nearest to its state. The output of a network
+fitted together with the library counts as a column, too: the terms may not represent the change.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from tinyude.reference.network.reservoir import Reservoir, reservoir_count
 from tinyude.reference.regression.library import Library
 
 Array = NDArray[Any]
-ALARM = 4.0  # a block's score in units of its usual size, twice in a row,
-ALARM_BLOCKS = 8  # blocks that define what is usual
-TRIAL_BLOCKS = 6  # blocks after an alarm that decide whether it was one
+ALARM = 4.0  # a block's score in units of its usual size, twice in a row
+ALARM_BLOCKS = 8  # blocks that define the usual score
+TRIAL_BLOCKS = 6  # blocks of the trial after an alarm
 CERTAIN = 8.0  # the trial's score against the past, in units of its usual size
 SERIOUS = 0.005  # share of the trial's squared target that a change of one coefficient must explain,
-STEADY = 5.0  # standard errors, by how far the trial's parts differ among themselves, that the change must exceed
+STEADY = 5.0  # standard errors, from the scatter of the trial's parts, that the change must exceed
 LEAST_PARTS = 4.0  # minimum effective number of parts
-MATCHED = 0.25  # least share of the trial's windows that have a stored neighbour
-NEAR = 0.15  # distance, in scales and per state or input, at which two windows saw the same state
+MATCHED = 0.25  # minimum share of the trial's windows that have a stored neighbour
+NEAR = 0.15  # distance, in scales per state or input, below which two windows saw the same state
 _TINY = float(np.finfo(np.float32).tiny)
 
 
@@ -37,12 +37,12 @@ class Change:
     usual: Array  # mean square of past scores
     last: Array  # the previous block's score, in units of its usual size; in a trial, its score against the past
     part: Array  # squared columns over the current part of the trial
-    energy: Array  # the same over all its parts
+    energy: Array  # the same over all parts
     moments: Array  # (3, columns): sums over its parts of score^2, score * part, part^2
-    trial: int = 0  # blocks left of the trial that an alarm starts; 0: there is none
+    trial: int = 0  # blocks left of the trial after an alarm; 0: no trial
     matched_target: float = 0.0  # squared targets of the trial
-    matched: int = 0  # windows of the trial with a stored neighbour,
-    compared: int = 0  # of so many
+    matched: int = 0  # windows of the trial with a stored neighbour
+    compared: int = 0  # windows of the trial
     scored: int = 0  # blocks in `usual`
 
 
@@ -52,21 +52,21 @@ def change_init(columns: int) -> Change:
 
 
 def change_clear(change: Change) -> None:
-    """Forget what was usual."""
+    """Clear the usual scores."""
     change.last[:] = 0.0
     change.usual[:] = 0.0
     change.scored = change.trial = 0
 
 
 def change_add(change: Change, library: Library, design: Array, target: Array, answer: Array | None = None) -> None:
-    """One window, as library_add has it, with the network's answer where that counts."""
+    """Add one window, as in library_add, with the network's output where that counts."""
     if not change.trial:
         innovation = target - design @ library.coefficients
         change.score += _scored(design, answer).T @ innovation
 
 
 def change_nearest(store: Reservoir, entry: Array, columns: Sequence[int]) -> int:
-    """The stored entry nearest to this one in these columns; the number of entries when none is near."""
+    """The stored entry nearest to this one in these columns; the number of entries if none is near."""
     stored = store.entries[: reservoir_count(store)]
     distances = ((stored[:, columns] - entry[columns]) ** 2).sum(axis=1)
     near = len(stored) and distances.min() < NEAR**2 * len(columns)
@@ -81,7 +81,7 @@ def _scored(design: Array, answer: Array | None) -> Array:
 def change_compare(
     change: Change, design: Array, target: Array, difference: Array | None, answer: Array | None = None
 ) -> None:
-    """A window of the trial against its stored neighbour, by what the model leaves of both; None: it has none."""
+    """Compare the model's remainders of a window of the trial and of its stored neighbour; None: no neighbour."""
     change.compared += 1
     if difference is not None:
         change.matched += 1
@@ -101,7 +101,7 @@ def change_end_part(change: Change) -> None:
 
 
 def change_end_block(change: Change, solved: bool) -> bool:
-    """Close a block; `solved`: there is a model to contradict. True: the dynamics have changed."""
+    """Close a block; `solved`: there is a model to test. True: the dynamics have changed."""
     changed = False
     if change.trial:
         change_end_part(change)
@@ -112,7 +112,7 @@ def change_end_block(change: Change, solved: bool) -> bool:
     elif solved:
         if change.scored >= ALARM_BLOCKS and _alarm(change):
             _start_trial(change)
-        elif not np.any(np.abs(change.last) > ALARM):  # what is odd may be new: it must not count as usual
+        elif not np.any(np.abs(change.last) > ALARM):  # an unusual block may be a change: do not count it as usual
             change.scored += 1
             change.usual += (change.score**2 - change.usual) / change.scored
     change.score[:] = 0.0
@@ -128,7 +128,7 @@ def _start_trial(change: Change) -> None:
 
 
 def _alarm(change: Change) -> bool:
-    """Score the block; True when it and the one before lie beyond the alarm on the same side."""
+    """Score the block; True if it and the previous one exceed the alarm limit with the same sign."""
     now = change.score / np.sqrt(change.usual + _TINY)
     both = np.minimum(np.abs(now), np.abs(change.last))
     alarm = bool(np.any((both > ALARM) & (now * change.last > 0.0)))
@@ -137,7 +137,7 @@ def _alarm(change: Change) -> bool:
 
 
 def _contradicted(change: Change) -> bool:
-    """Whether the trial differs from what was seen before at the same states, the same way all along."""
+    """Whether the trial differs consistently from earlier windows at the same states."""
     share = change.matched / max(change.compared, 1)
     usual = np.sqrt(change.usual * (TRIAL_BLOCKS * share) + _TINY)
     serious = change.last**2 > SERIOUS * change.matched_target * change.energy
@@ -146,7 +146,7 @@ def _contradicted(change: Change) -> bool:
 
 
 def _steady(change: Change) -> Array:
-    """Columns whose coefficient has changed by about as much in every part of the trial, by least squares."""
+    """Columns whose coefficient has changed by a similar amount in every part of the trial, by least squares."""
     moved = change.last / np.maximum(change.energy, _TINY)
     scores, mixed, energies = change.moments
     scatter = scores - 2.0 * moved * mixed + moved**2 * energies

@@ -1,8 +1,8 @@
-"""The last good model: what the learner goes back to when a failing sensor has led it astray.
+"""The last good model: restored when a failing sensor has degraded the current one.
 
-The learner follows what it is told, and a sensor that drifts or is frozen tells something else for minutes. The model
-from before is kept beside it. It is given up only when it has been contradicted for as long as it had been good, and
-it comes back when it predicts clearly better than the model now: when the sensor is whole again.
+A sensor that drifts or freezes for minutes corrupts the learned model. The model from before is kept. It is dropped
+only after it has been contradicted for as long as it had been good, and restored if it predicts clearly better than the
+current one: when the sensor works again.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from tinyude.reference.numeric.statistics import statistics_error
 from tinyude.reference.state import Array, LastGood, Learner
 
 LOOK = 8  # blocks over which two models are compared
-MOST_CREDIT = 1024  # blocks for which a model must be contradicted, at most: half an hour or more
-CLEARLY = 2.0  # standard errors, from blocks, by which one must be better,
-# share of the target's RMS by which a solution is off for other reasons than noise: windows bend, inputs are held
+MOST_CREDIT = 1024  # maximum number of blocks for which a model must be contradicted: half an hour or more
+CLEARLY = 2.0  # standard errors, over blocks, by which one must be better,
+# systematic error of a solution, as a share of the target's RMS: curvature within windows, held inputs
 SYSTEMATIC = 0.005
-BESIDE_NETWORK = 0.03  # the same beside a network, which is off by as much itself
-CONTRADICTED = 2.0  # standard errors of a solution by which it must differ from the model that was started from
+BESIDE_NETWORK = 0.03  # the same with a network, whose own error is as large
+CONTRADICTED = 2.0  # standard errors by which a solution must differ from the model that the learner started from
 WORTH = 0.005  # and share of the squared residual: 7 % of its size
 
 
 def last_good_keep(learner: Learner, credit: int) -> None:
-    """Let the model now be the last good one, to be given up when contradicted for `credit` blocks."""
+    """Make the current model the last good one; it is dropped after `credit` blocks of contradiction."""
     if learner.config.keeps_good:
         library = learner.library
         kept = (library.coefficients.copy(), library.errors.copy(), learner.good.copy(), learner.network_on.copy())
@@ -33,17 +33,17 @@ def last_good_keep(learner: Learner, credit: int) -> None:
 
 
 def last_good_trust(learner: Learner) -> None:
-    """The model that a learner starts from is the last good one for as long as any can be."""
+    """Make the model that the learner starts from the last good one, with the maximum credit."""
     last_good_keep(learner, MOST_CREDIT)
     if learner.last_good:
         learner.last_good.given = True
 
 
 def last_good_hold(learner: Learner) -> None:
-    """After a solution: put the model that the learner was started from back in its place.
+    """After a solution: restore the model that the learner started from.
 
-    Where that model is the surer one, and the solution does not contradict it; not where it is a solution beside
-    another network.
+    Only if that model is more certain and the solution does not contradict it; not if the solution belongs to another
+    network.
     """
     good, library, config = learner.last_good, learner.library, learner.config
     network_on = bool(config.hidden) and bool(learner.network_on.any())
@@ -60,7 +60,7 @@ def last_good_hold(learner: Learner) -> None:
 
 
 def last_good_restore(learner: Learner) -> None:
-    """Let the model now be the last good one again."""
+    """Make the last good model the current one."""
     good = learner.last_good
     assert good
     learner.library.coefficients[:], learner.library.errors[:] = good.coefficients, good.errors
@@ -71,14 +71,14 @@ def last_good_restore(learner: Learner) -> None:
 
 
 def last_good_network(learner: Learner, entry: Array) -> Array:
-    """What the model's network, where it is on and judged in the stream, answers at a window's entry."""
+    """Output of the model's network at a window's entry, where it is on and tested in the stream."""
     if not (learner.config.watched and learner.config.keeps_good):
         return np.zeros(len(learner.config.on))
     return _network(learner, learner.good, learner.network_on, entry)
 
 
 def last_good_add(learner: Learner, design: Array, left: Array, target: Array, entry: Array) -> None:
-    """Add what both models leave of a window: its design, its target, what is left of it without the network now."""
+    """Add both models' remainders of a window: its design, its target, the target minus the current network."""
     good = learner.last_good
     if good is None:
         return
@@ -89,7 +89,7 @@ def last_good_add(learner: Learner, design: Array, left: Array, target: Array, e
 
 
 def last_good_end_block(learner: Learner) -> bool:
-    """Close a block. True: the last good model predicts clearly better than the model now."""
+    """Close a block. True: the last good model predicts clearly better than the current one."""
     good = learner.last_good
     if good is None:
         if learner.library.solved:
@@ -109,7 +109,7 @@ def last_good_end_block(learner: Learner) -> bool:
         good.credit += LOOK
     if good.credit <= 0:
         last_good_keep(learner, LOOK)
-    # a network that only makes up for wrong terms is not worth having
+    # do not keep a network that only compensates for wrong terms
     wider = bool(learner.config.hidden) and bool(np.any(learner.network_on & ~good.network_on))
     return bool(mean > (0.0 if wider else least))
 
@@ -120,7 +120,7 @@ def _look_anew(good: LastGood) -> None:
 
 
 def _network(learner: Learner, weights: Array, on: Array, entry: Array) -> Array:
-    """A network's answer at the window's centre, where it is on."""
+    """A network's output at the window's centre, where it is on."""
     config = learner.config
     if not (config.hidden and on.any()):
         return np.zeros(len(config.on))

@@ -1,8 +1,8 @@
-"""Sparse library regression: running sums over all accepted windows, and the few terms that rise above the noise.
+"""Sparse library regression: running sums over all accepted windows, and the few terms that exceed the noise.
 
 Each block of windows goes to one of several groups, each with its own sums. Leaving one group out at a time gives every
-coefficient its jackknife error, whatever the noise is like and however much windows overlap; a term stays when
-it exceeds that error by the threshold.
+coefficient its jackknife error, for any noise distribution and any overlap of windows. A term is kept if it exceeds
+that error by the threshold.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from numpy.typing import NDArray
 from tinyude.reference.numeric.statistics import statistics_error
 
 Array = NDArray[Any]
-MEMORY = 1 << 18  # windows whose sums are held: then all are halved, so that the oldest fade
+MEMORY = 1 << 18  # windows after which all sums are halved, so that the oldest lose weight
 MAX_CHOSEN = 12  # beyond the forced ones
-MIN_GROUPS = 6  # filled groups below which an error means nothing
+MIN_GROUPS = 6  # minimum number of filled groups for a jackknife error
 COLLINEAR = 1e-3  # share of a column that must be new for it to be chosen
 DEPENDENT = 1e-7  # the same for forced columns
-WORTH = 1e-8  # share of the squared target below which a term is not worth its place
+WORTH = 1e-8  # share of the squared target below which a term is not chosen
 
 
 @dataclass
 class Library:
     sums: Array  # (groups, columns + 1, columns + 1), the target last
-    coefficients: Array  # 0 for a term that is out
+    coefficients: Array  # 0 for a term that is not selected
     errors: Array  # jackknife standard errors
-    held: int = 0  # windows in the sums, by the weight of those to come
+    held: int = 0  # windows in the sums, in units of a new window's weight
     blocks: int = 0  # blocks since the last clear
     windows: int = 0  # windows in the current block
-    deficient: int = 0  # forced columns that the data cannot tell apart
+    deficient: int = 0  # forced columns that the data cannot distinguish
     solved: bool = False
 
 
@@ -42,9 +42,9 @@ def library_init(groups: int, columns: int) -> Library:
 
 
 def library_add(library: Library, design: Array, left: Array, target: Array | None = None) -> None:
-    """One window: for each residual state a row of the design and what is left of its target for the library.
+    """Add one window: for each residual state a row of the design and the target's remainder for the library.
 
-    In units of that state's scale; target: the whole of it, where a network takes its share.
+    In units of that state's scale; target: the full target, if a network explains part of it.
     """
     rows = np.column_stack([design, left])
     products = rows.T @ rows
@@ -56,7 +56,7 @@ def library_add(library: Library, design: Array, left: Array, target: Array | No
 def library_end_block(library: Library, forget: int = 0) -> None:
     """Close the current block; halve all sums when they hold too many windows.
 
-    forget: windows after which older ones count 1 / e; 0: all count alike.
+    forget: windows after which the weight of older ones falls to 1 / e; 0: equal weights.
     """
     block = library.windows
     library.held += library.windows
@@ -69,7 +69,7 @@ def library_end_block(library: Library, forget: int = 0) -> None:
 
 
 def library_weigh(library: Library, weight: float) -> None:
-    """Let every window so far count as `weight` windows to come: the noise has changed by that factor of variance."""
+    """Give every window so far the weight of `weight` new windows: the noise variance has changed by that factor."""
     if library.held:
         weight = min(weight, MEMORY / library.held)
     library.sums *= weight
@@ -77,13 +77,13 @@ def library_weigh(library: Library, weight: float) -> None:
 
 
 def library_clear(library: Library) -> None:
-    """Forget the data, keep the model until there is a better one."""
+    """Clear the data; keep the model until the next solution."""
     library.sums[:] = 0.0
     library.blocks = library.held = library.windows = 0
 
 
 def library_solve(library: Library, forced: int, threshold: float) -> bool:
-    """Choose terms forward by what they explain, prune backward by their jackknife error. False: too little data."""
+    """Select terms forward by explained share, prune backward by jackknife error. False: too little data."""
     sums = library.sums
     groups = [g for g in range(len(sums)) if sums[g, -1, -1] > 0.0]
     if len(groups) < MIN_GROUPS:
@@ -124,7 +124,7 @@ def library_solve(library: Library, forced: int, threshold: float) -> bool:
 
 
 def _explained(total: Array, chosen: list[int], column: int, novelty: float) -> float | None:
-    """Squared target explained by adding this column to the chosen ones; None when it is all but one of them."""
+    """Squared target explained by adding this column to the chosen ones; None if it is nearly collinear with them."""
     norm, cross = total[column, column], total[column, -1]
     if chosen:
         share = _solve(total, chosen, column)
@@ -136,14 +136,14 @@ def _explained(total: Array, chosen: list[int], column: int, novelty: float) -> 
 
 
 def _jackknife(sums: Array, total: Array, groups: list[int], chosen: list[int]) -> tuple[Array, Array]:
-    """Least squares over everything, and the delete-a-group standard errors."""
+    """Least squares over all groups, and the delete-a-group standard errors."""
     solution = _solve(total, chosen, -1)
     left_out = np.array([_solve(total - sums[group], chosen, -1) for group in groups])
     return solution, (len(groups) - 1) * statistics_error(left_out) + np.finfo(np.float32).tiny
 
 
 def _solve(sums: Array, chosen: list[int], column: int) -> Array:
-    """Least squares of a column on the chosen ones; 0 where the sums cannot tell those apart."""
+    """Least squares of a column on the chosen ones; 0 where the sums cannot distinguish them."""
     try:
         factor = np.linalg.cholesky(sums[np.ix_(chosen, chosen)])
     except np.linalg.LinAlgError:

@@ -27,17 +27,17 @@ from tinyude.reference.signal.nodes import Nodes
 from tinyude.reference.signal.ring import usable
 from tinyude.reference.state import Array, Learner
 
-HOLDOUT_EVERY = 8  # one block in so many is held out
-PARTS = 4  # of a block, each one observation where the network or a change is tested
+HOLDOUT_EVERY = 8  # one block in this many is held out
+PARTS = 4  # parts of a block; each is one observation in the tests of the network and of a change
 SOLVE_EVERY = 8  # blocks between two solutions of the library
-TAGS = 32768  # parts that a compact entry can tell apart
+TAGS = 32768  # parts that a compact entry can distinguish
 
 
 def targets_add(learner: Learner, coefficients: Array) -> bool:
     """Add an accepted window, from its polynomials (poly + 1, channels), to the library's sums and to the reservoir.
 
-    Its target is the derivative minus the known physics, both filtered alike. False: something of it is not finite, and
-    nothing was added.
+    Its target is the derivative minus the known physics, both filtered alike. False: it is not finite, and nothing was
+    added.
     """
     config, setup = learner.config, learner.setup
     assert setup and learner.physics_nodes and learner.network_nodes
@@ -56,7 +56,7 @@ def targets_add(learner: Learner, coefficients: Array) -> bool:
     if not (usable(design).all() and usable(target).all() and usable(entry).all()):
         return False
     answer = last_good_network(learner, entry)
-    left = target - answer  # the library learns beside a network, as beside known physics
+    left = target - answer  # a network counts as known physics for the library
     if not (learner.change.trial and _compare_with_stored(learner, entry, design, target, answer)):
         _store(learner, entry)
     if config.columns:
@@ -70,7 +70,7 @@ def targets_add(learner: Learner, coefficients: Array) -> bool:
 
 
 def targets_add_prior(learner: Learner, x: Array, u: Array) -> None:
-    """Add one window to the library's sums as its model predicts it at a state."""
+    """Add one window, as the library's model predicts it at a state, to the library's sums."""
     (design,) = design_rows(learner, x[None], u[None])
     target = design @ learner.library.coefficients
     if usable(design).all() and usable(target).all():
@@ -78,7 +78,7 @@ def targets_add_prior(learner: Learner, x: Array, u: Array) -> None:
 
 
 def _compare_with_stored(learner: Learner, entry: Array, design: Array, target: Array, answer: Array) -> bool:
-    """In a trial: the window against its stored neighbour, by what the model leaves of both. False: it has none."""
+    """In a trial: compare the model's remainders of the window and its stored neighbour. False: no neighbour."""
     config = learner.config
     columns = config.states + config.inputs
     middle, rest = config.network_nodes // 2 * columns, config.network_nodes * columns  # the node; the targets
@@ -93,7 +93,7 @@ def _compare_with_stored(learner: Learner, entry: Array, design: Array, target: 
 
 
 def _store(learner: Learner, entry: Array) -> None:
-    """Keep the window to train the network, or in every eighth block, tagged by part, to test it."""
+    """Store the window to train the network, or in every eighth block, tagged by part, to test it."""
     config, library = learner.config, learner.library
     if config.holdout and library.blocks % HOLDOUT_EVERY == HOLDOUT_EVERY - 1:
         tag = library.blocks // HOLDOUT_EVERY * PARTS + PARTS * library.windows // config.block
@@ -103,7 +103,7 @@ def _store(learner: Learner, entry: Array) -> None:
 
 
 def _count_block(learner: Learner) -> None:
-    """Close a block of windows when it is full: solve the library now and then, start over after a change."""
+    """Close a full block of windows: solve the library every SOLVE_EVERY blocks, start over after a change."""
     config, library, change = learner.config, learner.library, learner.change
     if library.windows % max(1, config.block // PARTS) == 0:
         change_end_part(change)
@@ -123,14 +123,14 @@ def _count_block(learner: Learner) -> None:
 
 
 def _start_over(learner: Learner) -> None:
-    """The dynamics have changed: the data are of another plant. The model stays until there is a better one."""
+    """After a change of the dynamics: discard the data, keep the model until there is a better one."""
     learner.counters.changes.append(learner.tick)
     targets_forget(learner)
     learner.since_change = 0
 
 
 def targets_forget(learner: Learner) -> None:
-    """Forget every window; the model stays."""
+    """Clear all windows; keep the model."""
     library_clear(learner.library)
     change_clear(learner.change)
     reservoir_clear(learner.reservoir)
@@ -139,7 +139,7 @@ def targets_forget(learner: Learner) -> None:
 
 
 def targets_solve(learner: Learner) -> None:
-    """Solve the library once more, and take what moved out of the targets that the network has stored."""
+    """Solve the library again, and subtract its change from the stored targets of the network."""
     library, config = learner.library, learner.config
     before = library.coefficients.copy()
     if not config.columns or not library_solve(library, config.forced, config.threshold):
@@ -149,7 +149,7 @@ def targets_solve(learner: Learner) -> None:
 
 
 def _take_out_moved(learner: Learner, moved: Array) -> None:
-    """Take what moved in the library out of every stored target."""
+    """Subtract the library's change from every stored target."""
     for store in (learner.reservoir, learner.holdout):
         if reservoir_count(store) and moved.any():
             _take_out_of(learner, store, moved)
@@ -179,7 +179,7 @@ def _node_states(learner: Learner, coefficients: Array, nodes: Nodes) -> tuple[N
 
 
 def _inputs_at(learner: Learner, number: int, nodes: Nodes) -> Array:
-    """An input in the middle of every sampling interval; elsewhere at the sample before a node, or there."""
+    """An input in the middle of every sampling interval; for other nodes, at the last sample up to the node."""
     config, ring = learner.config, learner.ring
     column, newest = ring.values[:, config.channels + number], ring.pushed - 1
     back = np.clip(nodes.ticks - sum(config.shift[number : number + 1]), 0, len(column) - 1)
@@ -207,7 +207,7 @@ def design_rows(learner: Learner, x: Array, u: Array) -> Array:
 
 
 def targets_library_at(learner: Learner, x: Array, u: Array, weights: Array) -> Array:
-    """What the library adds at nodes, weighted by residual state."""
+    """The library's contribution at nodes, weighted by residual state."""
     if not learner.config.columns:
         return np.zeros(len(learner.config.on))
     return np.einsum("qi,qik,k->i", weights, design_rows(learner, x, u), learner.library.coefficients)

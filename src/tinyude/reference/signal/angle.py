@@ -1,6 +1,6 @@
-"""Angle wrapping: where whole revolutions change nothing, angles are taken to [-pi, pi].
+"""Angle wrapping: where whole revolutions change nothing, angles are wrapped to [-pi, pi].
 
-What is learned then holds after any number of revolutions, and a network sees the same numbers.
+The model then holds after any number of revolutions, and a network sees the same range of inputs.
 """
 
 from __future__ import annotations

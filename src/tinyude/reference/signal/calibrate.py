@@ -1,4 +1,4 @@
-"""The first stretch of the stream: noise, scales and the time scale of the windows (paper eqs. dt_opt, snrgate)."""
+"""Calibration at the start of the stream: noise, scales and window length (paper eqs. dt_opt, snrgate)."""
 
 from __future__ import annotations
 
@@ -27,17 +27,15 @@ from tinyude.reference.signal.window import (
 Array = NDArray[Any]
 SMALLEST = 5  # half width in samples of the shortest dense window
 NEARLY_ALL = 0.95  # of the windows must pass, relative to the best candidate;
-MOST = 0.85  # this many where a rate is not measured: second derivatives gain more from longer windows
+MOST = 0.85  # this share where a rate is not measured: second derivatives gain more from longer windows
 
-LEAST_SHARE = 0.05  # of a mean square is signal, whatever the noise
-SHORT = 2  # the candidate, short enough for any motion, whose misfit tells how far the noise scatters
-LEVEL_WINDOWS = (
-    16  # windows that tell the level roughly: the log of the upper decile of misfit over noise; 0.4 if white
-)
-UNEVEN, MOTION = 0.8, 3.5  # levels above which noise is uneven (it grows with speed, say), and beyond which it is none
+LEAST_SHARE = 0.05  # of a mean square counts as signal for any noise
+SHORT = 2  # candidate short enough for any motion; its misfit measures the noise's scatter
+LEVEL_WINDOWS = 16  # windows for a rough level: the log of the upper decile of misfit over noise; 0.4 if white
+UNEVEN, MOTION = 0.8, 3.5  # levels above which noise is uneven (say, grows with speed); above which it is motion
 MOST_NOISE = 0.5  # sigma over a state's RMS beyond which there is no signal to calibrate on
-WATCHED = 800  # windows that are looked at together,
-REJECTED = 600  # and those of them that must be rejected for the window to be the wrong one
+WATCHED = 800  # windows counted together
+REJECTED = 600  # rejected ones among them that cause a recalibration
 
 
 @dataclass
@@ -48,12 +46,12 @@ class Calibration:
     squares: Array  # (candidates, 3, states) sums of squares of x, dx, ddx over passed windows
     input_squares: Array  # sums over all tried windows' newest samples
     excess: float = 0.0  # mean log of misfit over noise, shortest candidate
-    level: float = 0.0  # upper decile of that log of the SHORT candidate, found step by step
-    level_windows: int = 0  # windows that it was found from
-    next: int = 0  # candidate that is tried next
-    watched: int = 0  # windows since the last look at how many are rejected,
-    rejected: int = 0  # those of them with a misfit or a jump,
-    quiet: int = 0  # and those with hardly any
+    level: float = 0.0  # upper decile of that log for the SHORT candidate, a running estimate
+    level_windows: int = 0  # windows in that estimate
+    next: int = 0  # candidate tried next
+    watched: int = 0  # windows since the last check of the rejected share
+    rejected: int = 0  # those with a misfit or a jump
+    quiet: int = 0  # those with far less misfit than expected
 
 
 def calibrate_init(config: Config) -> Calibration:
@@ -79,7 +77,9 @@ def window_jets(config: Config, window: Window, coefficients: Array) -> tuple[Ar
 
 
 def calibrate_window(cal: Calibration, config: Config, ring: Ring, noise: Noise, gate: MedianGate, clean: int) -> None:
-    """Try one candidate on the newest samples, a different one at each call; `clean` ticks back nothing is bad."""
+    """Try one candidate on the newest samples, a different one at each call; the newest `clean` samples are all
+    valid.
+    """
     index = cal.next
     cal.next = (index + 1) % len(cal.windows)
     window = cal.windows[index]
@@ -105,7 +105,7 @@ def calibrate_window(cal: Calibration, config: Config, ring: Ring, noise: Noise,
 
 
 def _learn_level(cal: Calibration, excess: float) -> None:
-    """One step of the decile; once it is roughly known, what was judged without it is forgotten."""
+    """One update of the decile estimate. Counts made before it is roughly known are cleared."""
     cal.level += (0.9 if excess > cal.level else -0.1) * 4.0 / (cal.level_windows + 4)
     cal.level_windows += 1
     if cal.level_windows == LEVEL_WINDOWS:
@@ -115,12 +115,12 @@ def _learn_level(cal: Calibration, excess: float) -> None:
 
 
 def calibrate_scatter(cal: Calibration) -> float:
-    """A factor on sigma for noise that is uneven: what short windows scatter by must not count against long ones."""
+    """A factor on sigma for uneven noise: scatter that short windows show must not reject long ones."""
     return float(np.exp(0.5 * cal.level)) if UNEVEN < cal.level < MOTION else 1.0
 
 
 def calibrate_choose(cal: Calibration, config: Config) -> tuple[Window, float, int]:
-    """The longest window that nearly always passes, a factor on sigma where the noise is not white, its number."""
+    """The longest window that nearly always passes, a factor on sigma if the noise is not white, its index."""
     rates = cal.passed / np.maximum(cal.tried, 1)
     best = float(rates.max())
     wanted = (MOST if any(config.order) else NEARLY_ALL) * best
@@ -136,10 +136,10 @@ def calibrate_finish(cal: Calibration, config: Config, noise: Noise) -> Setup:
 
 
 def calibrate_watch(cal: Calibration, reason: str | None, quiet: bool) -> bool:
-    """Count how a window fared. True: nearly all were rejected for long, so the stream needs another window.
+    """Count the outcome of a window. True: the stream needs a different window.
 
-    The motion is faster, or the sensor worse; or nearly all were `quiet`, with far less misfit than the noise explains.
-    Scales are kept then, because the model is in units of them.
+    Most windows were rejected for some time (faster motion, or a worse sensor), or most were `quiet`, with far less
+    misfit than the noise explains. A recalibration keeps the scales, because the model is in units of them.
     """
     cal.watched += 1
     cal.rejected += reason in ("misfit", "jump")
@@ -152,9 +152,9 @@ def calibrate_watch(cal: Calibration, reason: str | None, quiet: bool) -> bool:
 
 
 def calibrate_signal(cal: Calibration, config: Config, noise: Noise, scales: Scales) -> bool:
-    """Whether the motion that the scales stand for rises above the noise.
+    """Whether the motion measured by the scales exceeds the noise.
 
-    In every channel of a sensed state, and in the derivative of every state by the longest window.
+    In every channel of a sensed state, and in the derivative of every state from the longest window.
     """
     signal, longest = True, cal.windows[-1]
     for state, (channel, order) in enumerate(zip(config.channel, config.order, strict=True)):
@@ -165,7 +165,7 @@ def calibrate_signal(cal: Calibration, config: Config, noise: Noise, scales: Sca
 
 
 def _scales(cal: Calibration, config: Config, noise: Noise, index: int) -> Scales:
-    """Root mean squares with the noise's own share taken out, so that they do not grow with it."""
+    """Root mean squares with the noise's contribution subtracted."""
     window = cal.windows[index]
     mean = cal.squares[index] / max(int(cal.passed[index]), 1)
     sigma = noise_sigma(noise)

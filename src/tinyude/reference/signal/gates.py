@@ -11,13 +11,13 @@ from tinyude.reference.signal.window import SEGMENTS, Window
 
 Array = NDArray[Any]
 REASONS = ("gap", "nonfinite", "stuck", "misfit", "jump", "inconsistent", "still")
-CHI = 4.0  # standard deviations of the misfit's own scatter
+CHI = 4.0  # standard deviations of the misfit
 JUMP = 24.0 + SEGMENTS  # squared segment sums in units of the noise: about five sigma on any one step
 STUCK_RUN = 16  # identical samples in a row where the noise should have moved them
 
 
 def gates_accept(window: Window, misfit: Array, segments: Array, sigma: Array, step: Array) -> str | None:
-    """Residuals against the noise: total (chi-square) and sums over segments, which see a step or a kink."""
+    """Residuals against the noise: total (chi-square) and sums over segments, which detect a step or a kink."""
     most_misfit, most_segments = gates_limits(window, sigma, step)
     if np.any(misfit > most_misfit):
         return "misfit"
@@ -25,17 +25,17 @@ def gates_accept(window: Window, misfit: Array, segments: Array, sigma: Array, s
 
 
 def gates_still(window: Window, coefficients: Array, sigma: Array) -> bool:
-    """Whether nothing but noise is left of every channel's polynomial (poly + 1, channels) but for its mean."""
+    """Whether every channel's polynomial (poly + 1, channels) minus its mean is noise only."""
     limit = window.poly + CHI * np.sqrt(2.0 * window.poly)
     weight = (2 * window.half + 1) / (2.0 * np.arange(1, window.poly + 1) + 1.0)
     return bool(np.all(weight @ coefficients[1:] ** 2 <= limit * sigma**2))
 
 
 def gates_limits(window: Window, sigma: Array, step: Array) -> tuple[Array, Array]:
-    """What misfit and segment sums of each channel may reach.
+    """Limits of misfit and segment sums of each channel.
 
-    Where the sensor's own steps are the noise, its error hardly changes from sample to sample, and segment sums
-    are allowed what such an error adds up to.
+    Quantisation error hardly changes from sample to sample, so where quantisation is the noise, the limit on segment
+    sums is wider.
     """
     variance = sigma**2
     coarse = np.where(np.isfinite(step) & (step > 2.0 * sigma), step**2 / 6.0, 0.0)
@@ -44,5 +44,5 @@ def gates_limits(window: Window, sigma: Array, step: Array) -> tuple[Array, Arra
 
 
 def gates_spread(window: Window) -> float:
-    """How far above the noise the root of a chi-square misfit may lie."""
+    """Limit of the root of a chi-square misfit, as a factor on the noise."""
     return 1.0 + CHI / float(np.sqrt(2.0 * window.freedom))

@@ -1,16 +1,17 @@
 """Angle/rate fusion: where an angle and its rate are both sensed, theta' = omega holds exactly, and each sensor
 corrects the other's weakness. Two steps:
 
-Shape. The rate's polynomial, integrated, is a second estimate of all of the angle's but its mean. With L_j integrated
-to (L_{j+1} - L_{j-1}) / (2 j + 1), coefficient k of the integral is T (w_{k-1} / (2 k - 1) - w_{k+1} / (2 k + 3)) for
-a half width of T seconds. Coefficient k of a fit has the noise variance (2 k + 1) sigma^2 / samples: the weights.
+Shape. The rate's polynomial, integrated, is a second estimate of the angle's polynomial except its mean. With L_j
+integrated to (L_{j+1} - L_{j-1}) / (2 j + 1), coefficient k of the integral is
+T (w_{k-1} / (2 k - 1) - w_{k+1} / (2 k + 3)) for a half width of T seconds. The weights follow from the noise variance
+of coefficient k of a fit, (2 k + 1) sigma^2 / samples.
 
-Mean. A complementary filter carries the angle on by the rate, beyond the window:
+Mean. A complementary filter propagates the angle by the rate, beyond the window:
 
     theta <- theta + omega dt,  theta <- theta + gain (sensed - theta),  gain = sigma_omega dt / sigma_theta
 
-which leaves the variance gain * sigma_theta^2, against sigma_theta^2 / samples of a window's mean. Where that is less,
-the carried angle, taken back by T (w_0 + w_1 / 3) from the newest sample to the window's mean, replaces that mean.
+Its variance is gain * sigma_theta^2; that of a window's mean is sigma_theta^2 / samples. If the former is smaller, the
+carried angle, moved back by T (w_0 + w_1 / 3) from the newest sample to the window's mean, replaces that mean.
 """
 
 from __future__ import annotations
@@ -25,17 +26,17 @@ from tinyude.reference.config import Config
 from tinyude.reference.signal.window import Window
 
 Array = NDArray[Any]
-LONGEST = 4.0  # windows that are remembered at most: it limits how far a bias of the rate can reach
-BETTER = 0.5  # variance, in units of a window's own, below which the carried angle is used
-DISAGREE = 6.0  # standard errors between an angle's slope and its rate,
-SHARE = 0.1  # and share of the rate, at which the sensors contradict each other
-DIVERGED = 5.0  # standard errors from the window's own angle at which it is dropped
+LONGEST = 4.0  # maximum memory in windows: limits the effect of a bias of the rate
+BETTER = 0.5  # variance, relative to the window's mean, below which the carried angle is used
+DISAGREE = 6.0  # standard errors between an angle's slope and its rate
+SHARE = 0.1  # plus this share of the rate: the sensors contradict each other
+DIVERGED = 5.0  # standard errors from the window's mean at which it is dropped
 
 
 @dataclass
 class Kinematics:
     angle: Array  # (channels,) at the newest sample
-    count: Array  # (channels,) samples that went into it; 0: none yet
+    count: Array  # (channels,) samples used for it; 0: none yet
     rate: Array  # (channels,) at that sample
 
 
@@ -44,7 +45,7 @@ def kinematics_init(channels: int) -> Kinematics:
 
 
 def kinematics_push(kinematics: Kinematics, config: Config, window: Window, sigma: Array, rows: Array) -> None:
-    """The newest samples (count, channels), which follow on those of the last call."""
+    """Take the newest samples (count, channels), which follow those of the last call."""
     for channel, rate in enumerate(config.rate_channel):
         if rate == 0:
             continue
@@ -62,12 +63,12 @@ def kinematics_push(kinematics: Kinematics, config: Config, window: Window, sigm
 
 
 def kinematics_clear(kinematics: Kinematics) -> None:
-    """Forget the carried angles: the next sample does not follow on the last one, or the motion jumped."""
+    """Clear the carried angles: the next sample does not follow the last one, or the motion jumped."""
     kinematics.count[:] = 0
 
 
 def kinematics_consistent(config: Config, window: Window, coefficients: Array, sigma: Array) -> bool:
-    """Whether each sensed rate is the slope of its angle, to within noise and a share of the rate."""
+    """Whether each sensed rate is the slope of its angle, within noise and a share of the rate."""
     samples = 2 * window.half + 1
     for channel, rate in enumerate(config.rate_channel):
         if rate == 0:
@@ -94,7 +95,7 @@ def kinematics_fuse(kinematics: Kinematics, config: Config, window: Window, coef
 
 
 def _fuse_shape(window: Window, fused: Array, channel: int, rate: int, sigma: Array) -> None:
-    """The angle's polynomial but for its mean: its own coefficients and the integrated rate's, weighted by noise."""
+    """The angle's polynomial without its mean: its own coefficients and the integrated rate's, weighted by noise."""
     k = np.arange(1, window.poly + 1)
     w = np.append(fused[:, rate], 0.0)
     integral = window.seconds * (w[k - 1] / (2 * k - 1) - w[k + 1] / (2 * k + 3))
@@ -107,7 +108,7 @@ def _fuse_shape(window: Window, fused: Array, channel: int, rate: int, sigma: Ar
 def _fuse_mean(
     kinematics: Kinematics, config: Config, window: Window, fused: Array, channel: int, sigma: Array
 ) -> None:
-    """The angle's mean: the carried angle where it is known better than the window's own."""
+    """The angle's mean: the carried angle if it is more precise than the window's own mean."""
     samples = 2 * window.half + 1
     if max(_least_gain(config, window, channel, sigma), 1.0 / kinematics.count[channel]) * samples > BETTER:
         return
@@ -120,6 +121,6 @@ def _fuse_mean(
 
 
 def _least_gain(config: Config, window: Window, channel: int, sigma: Array) -> float:
-    """Where the two noises balance, within the longest memory."""
+    """The gain at which both noises balance, limited by the longest memory."""
     balance = sigma[config.rate_channel[channel] - 1] * config.sample_period / sigma[channel]
     return max(float(balance), 1.0 / (LONGEST * (2 * window.half + 1)))

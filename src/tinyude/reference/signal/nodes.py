@@ -1,4 +1,4 @@
-"""Points of a window at which a field is evaluated, and its weights once filtered by the derivative rows."""
+"""Points of a window at which a field is evaluated, and their weights in the field filtered by the derivative rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class Nodes:
-    """Points of the window at which a field is evaluated, and its weights once filtered by the derivative rows."""
+    """Points of the window at which a field is evaluated, and their weights in the field filtered by the derivative
+    rows.
+    """
 
     values: tuple[Array, ...]  # by derivative: (q, poly + 1), coefficients to node values
     weights: Array  # (q, states): weight of node q in the target of state i
@@ -28,12 +30,12 @@ def _node_values(window: Window, tau: Array, orders: tuple[int, ...]) -> tuple[A
 
 
 def nodes_centre(window: Window, orders: tuple[int, ...]) -> Nodes:
-    """The window's centre alone: the paper's matching."""
+    """The window's centre only, as in the paper."""
     return Nodes(_node_values(window, np.zeros(1), orders), np.ones((1, len(orders))), np.array([window.reach]))
 
 
 def nodes_gauss(window: Window, count: int, orders: tuple[int, ...], at: float = 0.0) -> Nodes:
-    """Gauss points with weights that reproduce what the derivative row does to any polynomial of degree < count.
+    """Gauss points, with weights that reproduce the effect of the derivative row on any polynomial of degree < count.
 
     Applied to samples of x, a derivative row of order d gives exactly the integral of a kernel times x^(d)
     (summation by parts). Its moments are the row applied to the d-fold antiderivatives of L_j.
@@ -57,7 +59,7 @@ def nodes_intervals(window: Window, orders: tuple[int, ...]) -> Nodes:
     for state, order in enumerate(orders):
         kernel = -np.cumsum(window_derivative_row(window, order + 1))[
             :-1
-        ]  # summation by parts: constant on each interval
+        ]  # summation by parts: the kernel is constant on each interval
         for _ in range(order):
             knots = -np.concatenate([[0.0], np.cumsum(kernel)]) / half
             kernel = (knots[:-1] + knots[1:]) / 2.0
@@ -66,7 +68,7 @@ def nodes_intervals(window: Window, orders: tuple[int, ...]) -> Nodes:
 
 
 def antiderivative(tau: Array, count: int, times: int) -> Array:
-    """L_j integrated `times` times, up to polynomials of lower degree than `times` (last axis: j)."""
+    """L_j integrated `times` times; defined up to polynomials of degree below `times` (last axis: j)."""
     table = legendre(tau, count + times)
     for _ in range(times):
         lower = np.concatenate([np.zeros((*tau.shape, 1)), table[..., :-2]], axis=-1)

@@ -1,8 +1,7 @@
-"""Sensor noise from the stream itself: the paper's residual estimator on neighbouring samples, made robust.
+"""Sensor noise estimated from the stream: the paper's residual estimator on neighbouring samples, made robust.
 
-Eleven neighbouring samples follow a quartic to far below any sensor's noise, so y_mu - D0'y is noise alone
-(eq. sigmahat).
-A jump or an outlier is not: residuals beyond CLIP sigma are counted, not averaged.
+Eleven neighbouring samples follow a quartic to far below any sensor's noise, so y_mu - D0'y is noise alone (eq.
+sigmahat). Jumps and outliers are not noise: residuals beyond CLIP sigma are counted, not averaged.
 """
 
 from __future__ import annotations
@@ -17,10 +16,10 @@ from tinyude.reference.signal.window import savgol_rows
 
 HALF, POLY = 5, 4
 CLIP = 3.5
-CLIPPED = 0.99367  # what is left of a Gaussian variance when such residuals stay out, once settled
-WARM = 64  # residuals whose median starts the average off
-MEMORY = 1 << 20  # samples that are remembered: float32 averages over more would stand still
-READY = 256  # residuals averaged before outliers are judged by the estimate
+CLIPPED = 0.99367  # remaining share of a Gaussian variance when such residuals are excluded
+WARM = 64  # residuals whose median starts the average
+MEMORY = 1 << 20  # maximum memory in samples: float32 averages over more would not change
+READY = 256  # residuals averaged before the estimate is used to detect outliers
 RELATIVE_FLOOR = 1e-6  # of the channel's RMS
 
 
@@ -33,7 +32,7 @@ class Noise:
     power: NDArray[np.float64]  # running mean square of the signal
     step: NDArray[np.float64]  # smallest change seen: the quantisation step
     count: NDArray[np.int64]  # residuals averaged, by channel
-    still: NDArray[np.int64]  # samples in a row without a change: a sensor that stands still says nothing of its noise
+    still: NDArray[np.int64]  # consecutive samples without a change: they carry no information on the noise
     seen: int = 0  # residuals computed
     samples: int = 0
 
@@ -55,7 +54,7 @@ def noise_init(channels: int) -> Noise:
 
 
 def noise_update(noise: Noise, ring: Ring, learn: bool = True) -> None:
-    """Take in the newest sample of the ring; learn: its residual may enter the estimate."""
+    """Process the newest sample of the ring; learn: its residual may enter the estimate."""
     channels = len(noise.variance)
     newest = ring_row(ring, 0)[:channels]
     noise.samples = min(noise.samples + 1, MEMORY)
@@ -74,7 +73,7 @@ def noise_update(noise: Noise, ring: Ring, learn: bool = True) -> None:
         if noise.seen == WARM:
             median = np.sort(noise.start, axis=0)[WARM // 2]
             noise.variance = np.maximum(median / 0.455, _floor(noise) ** 2)  # median of chi-square(1)
-            noise.count[:] = WARM // 4  # a median is worth that many averaged squares
+            noise.count[:] = WARM // 4  # a median is as precise as this many averaged squares
         return
     keep = squared <= CLIP**2 * np.maximum(noise.variance, _floor(noise) ** 2)
     noise.count = np.minimum(noise.count + keep, MEMORY)
@@ -84,12 +83,12 @@ def noise_update(noise: Noise, ring: Ring, learn: bool = True) -> None:
 
 
 def noise_hold(noise: Noise) -> NDArray[np.float64]:
-    """The variances, to be taken up again."""
+    """Save the variances."""
     return noise.variance.copy()
 
 
 def noise_restore(noise: Noise, variance: NDArray[np.float64]) -> None:
-    """Take remembered variances up again."""
+    """Restore saved variances."""
     noise.variance = variance.copy()
     noise.count[:] = READY
     noise.seen = WARM
@@ -100,7 +99,7 @@ def noise_ready(noise: Noise) -> bool:
 
 
 def noise_sigma(noise: Noise) -> NDArray[np.float64]:
-    """Standard deviation by channel: never 0, never below what the sensor's own steps make it."""
+    """Standard deviation by channel: never 0, never below the quantisation noise."""
     return np.maximum(np.sqrt(noise.variance / CLIPPED), _floor(noise))
 
 

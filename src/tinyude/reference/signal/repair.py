@@ -1,7 +1,7 @@
-"""Lone bad samples: a dropout is filled, an outlier replaced, from the pairs around it.
+"""Repair of single bad samples: a dropout is filled, an outlier replaced, from the pairs around it.
 
-(y[-j] + y[+j]) / 2 predicts y[0] exactly for a straight line; the median of several such pairs shrugs off a bad one.
-The price is a delay of REACH ticks. Longer outages are marked, and no window touches them.
+(y[-j] + y[+j]) / 2 predicts y[0] exactly for a straight line; the median of several such pairs is robust to a bad one.
+The cost is a delay of REACH ticks. Longer outages are marked, and no window includes them.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from tinyude.reference.signal.ring import usable
 
 REACH = 4
 OUTLIER = 7.0  # sigmas; a pair median is itself uncertain by about half a sigma
-ALONE = 0.6  # of that limit, by which it must differ from both neighbours
-BENT = 3.0  # times the spread of the middle pairs: what curvature alone may add
+ALONE = 0.6  # share of that limit by which it must differ from both neighbours
+BENT = 3.0  # times the spread of the middle pairs: allowance for curvature
 
 
 @dataclass
@@ -36,9 +36,9 @@ def repair_clear(repair: Repair) -> None:
 def repair_push(
     repair: Repair, row: NDArray[np.float64], sigma: NDArray[np.float64] | None
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]] | None:
-    """Take a row in; give back the row REACH ticks old (None at first), which channels were filled, which replaced.
+    """Store a row; return the row REACH ticks old (None at first), which channels were filled, which replaced.
 
-    A channel that could not be filled stays as it is. sigma is None until the noise is known.
+    A channel that cannot be filled is unchanged. sigma is None until the noise is known.
     """
     repair.rows[:-1] = repair.rows[1:]
     repair.rows[-1] = row
@@ -63,7 +63,7 @@ def repair_push(
 
 
 def _stands_out(column: NDArray[np.float64], limit: float) -> bool:
-    """Whether the middle lies beyond both its neighbours, on the same side: a level shift agrees with one of them."""
+    """Whether the middle differs from both neighbours in the same direction: a level shift agrees with one of them."""
     neighbours = [column[REACH - 1], column[REACH + 1]]
     over = [column[REACH] - y > limit or not usable(y) for y in neighbours]
     under = [column[REACH] - y < -limit or not usable(y) for y in neighbours]
@@ -71,9 +71,9 @@ def _stands_out(column: NDArray[np.float64], limit: float) -> bool:
 
 
 def _pair_median(repair: Repair, channel: int) -> tuple[float, float]:
-    """The median of the pairs that are whole, and how far apart the middle two lie."""
+    """Median of the complete pairs, and the distance of the middle two."""
     column = repair.rows[:, channel]
-    start = max(0, 2 * REACH + 1 - repair.held)  # rows before the first sample hold nothing
+    start = max(0, 2 * REACH + 1 - repair.held)  # rows before the first sample are empty
     pairs = [
         0.5 * (column[REACH - j] + column[REACH + j])
         for j in range(1, REACH + 1)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-LIMIT = 1e15  # beyond it squares could not be added up in float32
+LIMIT = 1e15  # beyond it squares could not be summed in float32
 
 
 def usable(values: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Which numbers may enter: finite and within the limit."""
+    """Which numbers are valid: finite and within the limit."""
     return np.abs(values) < LIMIT
 
 

@@ -1,4 +1,4 @@
-"""What a calibration finds: window, scales, noise factor."""
+"""Result of a calibration: window, scales, noise factor."""
 
 from __future__ import annotations
 
@@ -25,5 +25,5 @@ class Setup:
     window: Window
     scales: Scales
     sigma_scale: float = 1.0  # a factor on sigma where the noise is not white
-    second_order: float = 0.0  # its weight
+    second_order: float = 0.0  # weight of the second-order term
     snr2: float = 0.0  # signal-to-noise ratio of the second derivative, the worst channel

@@ -1,4 +1,4 @@
-"""Local polynomials: the Savitzky-Golay fit in Legendre form, its derivatives, and what it does to a derivative.
+"""Local polynomials: the Savitzky-Golay fit in Legendre form, its derivatives, and its effect on a derivative.
 
 A window is 2 * half + 1 samples, `spacing` ticks apart. On tau in [-1, 1] the fitted polynomial is
 p(tau) = sum_j a_j L_j(tau); everything else (state, derivatives, node states) is linear in the coefficients a.
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
-SEGMENTS = 8  # stretches of a window whose mean residual is watched for jumps
+SEGMENTS = 8  # segments of a window, tested for jumps by their mean residual
 
 
 def savgol_rows(half: int, poly: int) -> tuple[Array, Array, Array, Array]:
