@@ -1,4 +1,4 @@
-/* Lines of text and whole files, from what the processor's folder brings. */
+/* Lines of text and whole files, built on the functions of the processor's folder. */
 #include "board.h"
 
 #include "machine.h"

@@ -1,11 +1,11 @@
-/* Learns from a recorded stream as a board does from its sensors: one sample at a time, then the updates left over.
+/* Learns from a recorded stream like a board from its sensors: one sample at a time, then the remaining updates.
  *
  * In: stream.bin, rows of float32. Out: lines of text, and the learner's arrays as files.
  */
 #include "board.h"
 #include "plant_config.h"
 #include "report.h"
-#include "state.h" /* the learner's slices */
+#include "state.h" /* for the learner's slices */
 
 enum { MEASURED_UPDATES = 16 };
 
@@ -15,7 +15,7 @@ static uint64_t arena[PLANT_ARENA_BYTES / 8];
 
 typedef char plant_arena_is_whole_words[PLANT_ARENA_BYTES % 8 == 0 ? 1 : -1];
 
-/* Pushes the samples of the stream until `last` of them were pushed or there are no more. */
+/* Pushes samples until `last` have been pushed or the stream ends. */
 static void push_samples(tu_learner *learner, int file, uint32_t last, phase *spent)
 {
     tu_real row[TU_MAX_STATES + TU_MAX_INPUTS];
@@ -24,7 +24,7 @@ static void push_samples(tu_learner *learner, int file, uint32_t last, phase *sp
         uint64_t start = board_instructions(), since = start, now = start;
         int more = 1;
         tu_learner_begin(learner, row);
-        while (more) { /* as tu_learner_push */
+        while (more) { /* same as tu_learner_push */
             more = tu_learner_advance(learner);
             now = board_instructions();
             spent->slice = now - since > spent->slice ? now - since : spent->slice;
@@ -44,7 +44,7 @@ static uint64_t finish(tu_learner *learner)
     return board_instructions() - start;
 }
 
-/* What one update costs: after the report, so that these updates leave no trace in it. */
+/* Cost of one update; measured after the report, so that these updates do not change it. */
 static uint64_t update(tu_learner *learner)
 {
     uint64_t start = board_instructions();
@@ -59,14 +59,14 @@ int main(void)
     int file = board_open_input("stream.bin");
     int status = tu_learner_init(&learner, &plant_config, &plant_known, arena, sizeof arena);
     if (file < 0 || status != TU_OK) {
-        board_print(file < 0 ? "cannot read stream.bin\n" : "the learner refused to start: configuration or arena\n");
+        board_print(file < 0 ? "cannot read stream.bin\n" : "the learner did not start: configuration or arena\n");
         return 1;
     }
     push_samples(learner, file, (uint32_t)plant_config.calibration, &calibration);
     push_samples(learner, file, UINT32_MAX, &learning);
     uint64_t finishing = finish(learner);
     report_state(learner, &plant_config);
-    board_print("\n"); /* what follows is about the run */
+    board_print("\n"); /* the run's figures follow */
     report_phase("calibration", &calibration);
     report_phase("learning", &learning);
     board_print_count("finish_instructions", finishing);

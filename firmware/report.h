@@ -1,4 +1,4 @@
-/* What a run leaves behind for whoever compares it with another machine's. */
+/* Results of a run, for comparison with other machines. */
 #ifndef REPORT_H
 #define REPORT_H
 
@@ -6,14 +6,14 @@
 
 typedef struct {
     uint32_t samples;
-    uint64_t instructions; /* of all pushes, with the updates they set off */
-    uint64_t longest;      /* push */
-    uint64_t slice;        /* the longest piece of one that cannot be interrupted */
+    uint64_t instructions; /* of all pushes, including the updates they trigger */
+    uint64_t longest;      /* longest push */
+    uint64_t slice;        /* longest uninterruptible slice of a push */
 } phase;
 
 void report_phase(const char *name, const phase *spent);
 
-/* What tu_view shows, by name: counts in decimal, reals by their bits, arrays as files called <name>.bin. */
+/* Writes the contents of tu_view by name: counts in decimal, reals as bits, arrays as files called <name>.bin. */
 void report_state(tu_learner *learner, const tu_config *config);
 
 #endif

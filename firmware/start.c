@@ -1,9 +1,9 @@
-/* From reset to main on any processor: the stack's paint, data and bss. */
+/* Start-up code for every processor: fills the stack with a pattern, initialises data and bss. */
 #include "board.h"
 #include "machine.h"
 
 #define PAINT 0x57ac57acu
-enum { OWN_WORDS = 32 }; /* of the stack, that may be in use while it is painted */
+enum { OWN_WORDS = 32 }; /* words below `here` that may be in use while the stack is filled */
 
 extern uint32_t _data_load[], _data[], _data_end[], _bss[], _bss_end[], _stack[], _stack_end[];
 

@@ -1,4 +1,4 @@
-/* The operations of a learner by number, for callers that try them in any order. */
+/* The operations of a learner by number, for fuzzers that call them in any order. */
 #ifndef FUZZ_ANY_OPERATION_H
 #define FUZZ_ANY_OPERATION_H
 

@@ -1,8 +1,8 @@
 /* libFuzzer target for the learner: any configuration, any model to start from, any stream, calls in any order.
  *
  * The input is read as a list of choices: a valid configuration and changes to it, then a model or none, then calls.
- * The arena is a heap block of exactly the size that the core asked for, so that the address sanitiser sees a byte too
- * many.
+ * The arena is a heap block of exactly the size that the core requires, so that the address sanitiser detects any
+ * overrun.
  */
 #include "any_operation.h"
 #include "small.h"
@@ -12,7 +12,7 @@
 
 enum { MOST_BYTES = 4 << 20, MOST_CALLS = 250, MOST_ROW = TU_MAX_STATES + TU_MAX_INPUTS, MOST_UPDATES = 4 };
 
-/* A number of any size: most are small, some are any bits at all. */
+/* A number of any size: most are small, some are arbitrary bits. */
 static tu_real number(source *s)
 {
     uint32_t kind = take(s, 1);
@@ -34,7 +34,7 @@ static void numbers(source *s, tu_real *values, int count)
     }
 }
 
-/* Writes a few 32-bit words of the configuration anew, wherever they fall. */
+/* Overwrites a few 32-bit words of the configuration at arbitrary positions. */
 static void change_config(source *s, tu_config *config)
 {
     for (uint32_t changes = take(s, 1) % 12; changes > 0; changes--) {
@@ -76,7 +76,7 @@ static void sensitivity(void *context, const tu_real *x, const tu_real *u, tu_re
     known_vector(c, x, u, out, c->on_count * c->parameters);
 }
 
-/* Starts from a model whose numbers are good but for a few. */
+/* Starts from a model with a few invalid numbers. */
 static void start(source *s, tu_learner *learner, const tu_config *c)
 {
     tu_view view;
@@ -104,7 +104,7 @@ static void start(source *s, tu_learner *learner, const tu_config *c)
     model.coefficients = model.weights + weights;
     model.errors = model.coefficients + columns;
     (void)tu_learner_start(learner, &model);
-    free(values); /* nothing of it may be needed afterwards */
+    free(values); /* the learner must not need it afterwards */
 }
 
 static void call(source *s, tu_learner *learner, const tu_config *c, tu_real *row)
@@ -126,7 +126,7 @@ static void call(source *s, tu_learner *learner, const tu_config *c, tu_real *ro
     case OPERATIONS + 2:
         numbers(s, row, MOST_ROW);
         break;
-    default: /* a stretch of samples around the last row: one byte buys many */
+    default: /* many samples around the last row from one byte */
         for (uint32_t i = 0; i < choice / 8; i++) {
             for (int k = 0; k < c->channels + c->inputs; k++) {
                 row[k] += (tu_real)((int32_t)((i * 7 + choice * 3 + (uint32_t)k * 5) % 17) - 8) / (tu_real)64;
@@ -152,7 +152,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     REQUIRE(bytes > 0 && tu_learner_memory(&config, &memory) == TU_OK && memory.total + memory.host == bytes);
     if (bytes > MOST_BYTES || config.updates > 1000 || config.reservoir > 4096) {
-        return 0; /* valid, and too slow to try many of */
+        return 0; /* valid, but too slow to fuzz */
     }
     const tu_known known = {field, jacobian, terms, sensitivity, &config, &tu_network, &tu_fusion, &tu_paper};
     unsigned char *arena = malloc(bytes);
@@ -168,7 +168,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     tu_view view;
     tu_learner_view(learner, &view);
     for (int32_t i = 0; i < view.params_count; i++) {
-        REQUIRE(view.average[i] - view.average[i] == 0); /* no stream and no model makes a weight non-finite for good */
+        REQUIRE(view.average[i] - view.average[i] == 0); /* no stream and no model may leave a non-finite weight */
     }
     free(arena);
     return 0;

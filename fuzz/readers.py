@@ -1,8 +1,8 @@
-"""Fuzz targets for everything that reads files of unknown origin, and a mutator for where atheris is not installed.
+"""Fuzz targets for all readers of files of unknown origin, and a mutator for use without atheris.
 
 A target takes bytes and must end in a result or in a TinyUDEError whose message is one printable line. Anything else is
-a finding: it is written to the folder that --findings names, and ends the run. Inputs that are refused at a place where
-none was refused before are kept to go on from.
+a finding: it is written to the folder given by --findings, and ends the run. Inputs rejected at a new place in the code
+are kept for further mutation.
 
     python fuzz/readers.py expression --seconds 60
     python fuzz/readers.py csv --atheris -max_total_time=3600     (guided by coverage)
@@ -89,7 +89,7 @@ WORDS = [
 
 
 def expression(data: bytes) -> None:
-    """The parser; its canonical form must mean the same."""
+    """The parser; the canonical form must have the same meaning."""
     text = data.decode("utf-8", "replace")[:400]
     expr = parse_expression(text, SYMBOLS, smooth=False)
     again = canonical_text(text)
@@ -110,7 +110,7 @@ def file_target(ending: str, read: Callable[[Path], object]) -> Target:
 
 
 def model(data: bytes) -> None:
-    """A model file; where it is whole safetensors, also with a checksum that fits what was changed."""
+    """A model file; if it is valid safetensors, also with a checksum that matches the changed content."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "a.tinyude"
         path.write_bytes(data)
@@ -125,7 +125,7 @@ def model(data: bytes) -> None:
 
 
 class Bytes:
-    """A line that carries these bytes and no more."""
+    """A link that delivers these bytes and no more."""
 
     name, ended = "line", False
 
@@ -144,7 +144,7 @@ class Bytes:
 
 
 def link(data: bytes) -> None:
-    """The line from a board: whatever it says can be shown, recorded and written as JSON."""
+    """The link from a board: any bytes can be shown, recorded and written as JSON."""
     if data.lstrip()[:1] == b"{":
         read_model_json(data)
         return
@@ -164,7 +164,7 @@ def link(data: bytes) -> None:
 
 
 def seeds(name: str) -> list[bytes]:
-    """Small valid inputs to start from, beside those in the corpus."""
+    """Small valid inputs to start from, besides those in the corpus."""
     t = np.arange(5.0)
     if name == "expression":
         return [b"-(g/L)*sin(theta) + 0.5*omega**2", b"tanh(3*x)*exp(-x**2)/(1+sqrt(x**2))", _PIECES]
@@ -195,7 +195,7 @@ def seeds(name: str) -> list[bytes]:
 
 
 def _telemetry() -> bytes:
-    """What a board with two states and an input says."""
+    """Telemetry of a board with two states and an input."""
     hello = struct.pack("<IIfIBBBBHH", 7, 3, 0.01, 2, 2, 1, 2, 1, 1, 2) + bytes((0, 0, 1, 0, 1))
     names = [(0, 0, b"rig"), (1, 0, b"theta"), (1, 1, b"omega"), (2, 0, b"u"), (3, 0, b"k"), (4, 0, b"x"), (4, 1, b"y")]
     row = struct.pack("<QB7f", 5, 1, *([0.5] * 7))
@@ -229,11 +229,11 @@ TARGETS: dict[str, Target] = {
     "model": model,
     "link": link,
 }
-MOST_KEPT = 500  # inputs to go on from
+MOST_KEPT = 500  # inputs for further mutation
 
 
 def attempt(target: Target, data: bytes) -> tuple[str, str]:
-    """What a target did that it must not, nothing where it behaves; and the place that refused the input."""
+    """The finding of a target, "" if there is none; and the place in the code that rejected the input."""
     try:
         target(data)
     except TinyUDEError as refusal:
@@ -270,7 +270,7 @@ def mutated(data: bytes, draw: random.Random) -> bytes:
 
 
 def inputs(name: str, start: list[bytes], draw: random.Random) -> Iterator[bytes]:
-    """Those to start from as they are, then changed without end; what is added to them meanwhile is changed, too."""
+    """The initial inputs unchanged, then endless mutations of them and of inputs added meanwhile."""
     yield from list(start)
     while True:
         yield changed_inside(name, draw.choice(start), draw, mutated)
@@ -279,8 +279,8 @@ def inputs(name: str, start: list[bytes], draw: random.Random) -> Iterator[bytes
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("target", choices=TARGETS)
-    parser.add_argument("--seconds", type=float, default=10.0, help="of the clock")
-    parser.add_argument("--seed", type=int, default=1, help="another one tries other inputs")
+    parser.add_argument("--seconds", type=float, default=10.0, help="wall-clock time")
+    parser.add_argument("--seed", type=int, default=1, help="random seed")
     parser.add_argument("--findings", type=Path, default=Path("fuzz/findings"))
     parser.add_argument("--atheris", action="store_true", help="guided by coverage; further options go to libFuzzer")
     chosen, rest = parser.parse_known_args()

@@ -1,7 +1,7 @@
-"""Builds and runs every fuzzer for some minutes of CPU each, and says how many inputs each tried a second.
+"""Builds and runs every fuzzer for some minutes of CPU each, and reports how many inputs each tried per second.
 
-The fuzzers take turns, each turn with a seed of its own; what the targets of the core have found worth keeping, they go
-on from. Minutes of CPU, because minutes of the clock say nothing on a machine with other work.
+The fuzzers take turns, each turn with its own seed; targets of the core continue from the inputs that they kept. Time
+is measured in CPU minutes, because wall-clock time depends on other work of the machine.
 
 python fuzz/run.py --minutes 10 --only csv npz --document SECURITY.md    (the table there is written by this command)
 """
@@ -20,21 +20,21 @@ from pathlib import Path
 HERE = Path(__file__).parent
 CORE = ("learner", "learner64", "service")
 READERS = ("expression", "toml", "csv", "npz", "mat", "model", "link")
-TURN = 60.0  # s of the clock
+TURN = 60.0  # s, wall-clock time
 HEADER = "| target | minutes of CPU | runs without a finding | runs a second of CPU |\n|---|---|---|---|"
 
 _CELLS = HEADER.splitlines()[0].count("|")
 
 
 def build(target: str, folder: Path) -> Path:
-    """The program of a target of the core."""
+    """Build the program of a target of the core."""
     program = folder / target
     subprocess.run([HERE / "build.sh", target, program], check=True)
     return program
 
 
 def core(target: str, seconds: int, folder: Path, seed: int) -> int:
-    """Run a built target of the core, starting from its corpus; runs, as libFuzzer tells them."""
+    """Run a built target of the core, starting from its corpus; returns the number of runs that libFuzzer reports."""
     program = folder / target
     grown = folder / f"corpus-{target}"
     grown.mkdir(parents=True, exist_ok=True)
@@ -51,7 +51,7 @@ def core(target: str, seconds: int, folder: Path, seed: int) -> int:
 
 
 def reader(target: str, seconds: float, folder: Path, seed: int) -> int:
-    """Run a target of the readers in a process of its own; runs."""
+    """Run a target of the readers in its own process; returns the number of runs."""
     command = [sys.executable, HERE / "readers.py", target, "--seconds", seconds, "--findings", folder, "--seed", seed]
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
     if done.returncode:
@@ -60,7 +60,7 @@ def reader(target: str, seconds: float, folder: Path, seed: int) -> int:
 
 
 def cpu_seconds(work: Callable[[], int]) -> tuple[int, float]:
-    """What work in other processes gives, and the CPU time it took there."""
+    """Result of `work` in other processes, and its CPU time there."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     given = work()
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -68,14 +68,14 @@ def cpu_seconds(work: Callable[[], int]) -> tuple[int, float]:
 
 
 def run(target: str, seconds: float, folder: Path, seed: int = 1) -> tuple[int, float]:
-    """Run one target, which is built, for some seconds of the clock; runs, and the CPU time they took."""
+    """Run one built target for some seconds of wall-clock time; returns the number of runs and their CPU time."""
     if target in READERS:
         return cpu_seconds(lambda: reader(target, seconds, folder, seed))
     return cpu_seconds(lambda: core(target, int(seconds), folder, seed))
 
 
 def merged(document: Path, told: dict[str, str]) -> str:
-    """The table with a row for each target: those told now, and the document's for the others."""
+    """The table with a row for each target: new figures, and the document's for the others."""
     from tinyude.experiments.documents import read_blocks
 
     rows = [row for row in read_blocks(document).get("fuzz", "").splitlines()[2:] if row.count("|") == _CELLS]
@@ -86,9 +86,9 @@ def merged(document: Path, told: dict[str, str]) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--minutes", type=float, default=60.0, help="of CPU, each")
+    parser.add_argument("--minutes", type=float, default=60.0, help="CPU time of each target")
     parser.add_argument("--only", nargs="+", choices=(*READERS, *CORE), default=(*READERS, *CORE))
-    parser.add_argument("--seed", type=int, default=1, help="another one tries other inputs")
+    parser.add_argument("--seed", type=int, default=1, help="random seed")
     parser.add_argument("--document", type=Path, help="write the table into its block `fuzz`, after every round")
     given = parser.parse_args()
     folder = HERE / "findings"

@@ -1,7 +1,7 @@
-/* libFuzzer target for the service layer: any bytes on the serial line, any content of the storage, calls in any order.
+/* libFuzzer target for the service layer: any bytes on the serial link, any content of the storage, calls in any order.
  *
- * Random bytes hardly ever pass a checksum, so beside them there are whole frames, whole models and whole saved states
- * whose content was changed and whose checksum fits it.
+ * Random bytes hardly ever pass a checksum, so there are also complete frames, models and saved states with changed
+ * content and matching checksum.
  */
 #include "service/cobs.h"
 #include "service/crc.h"
@@ -56,7 +56,7 @@ static const tu_real SCALES[] = {1, 1}, COEFFICIENTS[] = {0, (tu_real)0.1, (tu_r
 static const int32_t NETWORK_ON[] = {1, 0};
 static const tu_model MODEL = {6, 1, 1, SCALES, SCALES, SCALES, WEIGHTS, NETWORK_ON, COEFFICIENTS, ERRORS};
 
-/* What a board needs, made once: the blocks have exactly the size that was asked for. */
+/* Memory of a board, allocated once: the blocks have exactly the required size. */
 typedef struct {
     tu_config config;
     tu_plan plan;
@@ -86,7 +86,7 @@ static board *board_of(int which)
 
 typedef struct {
     uint8_t bytes[2 * SLOT];
-    int failing; /* calls until one fails; 0: none does */
+    int failing; /* calls until one fails; 0: none fails */
 } disk;
 
 static int fails(disk *d) { return d->failing > 0 && --d->failing == 0; }
@@ -112,12 +112,12 @@ static int send_line(void *context, const uint8_t *bytes, size_t count)
     volatile uint8_t sum = 0;
     (void)context;
     for (size_t i = 0; i < count; i++) {
-        sum = (uint8_t)(sum + bytes[i]); /* every byte that is sent was written before */
+        sum = (uint8_t)(sum + bytes[i]); /* reads every byte that is sent */
     }
     return sum != 1;
 }
 
-/* Most are small or at the end of a range, some are any bits at all. */
+/* Most are small or at the end of a range, some are arbitrary bits. */
 static uint32_t word(source *s)
 {
     static const uint32_t odd[] = {0xffffffffu, 0x7fffffffu, 0x80000000u, 0x7fc00000u,
@@ -126,7 +126,7 @@ static uint32_t word(source *s)
     return kind < 200 ? kind : kind < 208 ? odd[kind - 200] : take(s, 4);
 }
 
-/* A frame with a checksum that fits. */
+/* A frame with a valid checksum. */
 static void send_frame(tu_service *service, int type, const uint8_t *body, size_t count)
 {
     uint8_t frame[TU_FRAME_BYTES] = {TU_LINK_VERSION, (uint8_t)type, 1, 0}, stuffed[TU_COBS_BYTES(TU_FRAME_BYTES)];
@@ -139,7 +139,7 @@ static void send_frame(tu_service *service, int type, const uint8_t *body, size_
     tu_service_receive(service, stuffed, tu_cobs_encode(frame, count, stuffed));
 }
 
-/* A whole model, with a few of its numbers replaced: in pieces, its checksum fits. */
+/* A complete model in pieces, with a few numbers replaced and a valid checksum. */
 static void send_model(tu_service *service, source *s, uint32_t changes)
 {
     const tu_real *own = tu_snapshot_model(&service->snapshot);
@@ -164,14 +164,14 @@ static void send_model(tu_service *service, source *s, uint32_t changes)
     }
 }
 
-/* A saved state, with a few of its words replaced: its checksum fits. */
+/* A saved state with a few words replaced and a valid checksum. */
 static void forge(tu_service *service, disk *d, source *s, uint32_t changes, uint32_t slot)
 {
     uint8_t *image = d->bytes + slot * SLOT;
     uint32_t length;
     memcpy(&length, image + HEAD - 8, sizeof length);
     if (length == 0 || length + HEAD + 4 > tu_service_save_bytes(service)) {
-        return; /* nothing was saved there */
+        return; /* nothing saved there */
     }
     for (; changes > 0; changes--) {
         uint32_t wide = take(s, 1), place = wide < 128 ? wide : take(s, 2); /* most at the start: the numbers */
@@ -235,13 +235,13 @@ static void step(tu_service *service, disk *d, const tu_storage *storage, source
     case 2:
         send_model(service, s, many % 8);
         break;
-    case 3: /* saved, changed, loaded */
+    case 3: /* save, change, load */
         (void)tu_service_save(service, storage);
         finish_saving(service);
         forge(service, d, s, many % 8, many / 16);
         (void)tu_service_load(service, storage);
         break;
-    case 4: /* what is saved is changed, at a place that the bytes choose */
+    case 4: /* change the saved state at a position chosen by the input */
         if (left > LONGEST) {
             uint32_t place = take(s, 2) * 2 % (sizeof d->bytes - LONGEST);
             memcpy(d->bytes + place, s->at, count - count / 8), s->at += count - count / 8;

@@ -1,4 +1,4 @@
-/* What the C fuzz targets share: a check that a fuzzer sees, and small learners that are quick to try. */
+/* Shared by the C fuzz targets: a check that a fuzzer detects, and small, fast learners. */
 #ifndef FUZZ_SMALL_H
 #define FUZZ_SMALL_H
 
@@ -60,8 +60,8 @@ static const tu_config SMALL = {
 
 enum { SMALL_CONFIGS = 4 };
 
-/* A learner with everything; one without a network; one that judges its network in the stream, with small entries and
- * angle/rate fusion; one with the paper's windows.
+/* A learner with all features; one without a network; one that tests its network in the stream, with compact entries
+ * and angle/rate fusion; one with the paper's windows.
  */
 static inline tu_config small_config(int which)
 {

@@ -1,7 +1,7 @@
-"""Changes inside a file: what is wrapped is taken out, changed, and wrapped again, with sizes and checksums that fit.
+"""Mutations inside a file: content is unpacked, changed and packed again, with matching sizes and checksums.
 
-Bytes changed at random seldom come past a checksum; these do. A function takes a whole file and returns another; what
-it cannot open is changed from outside.
+Randomly changed bytes seldom pass a checksum; these do. A function takes a whole file and returns another; a file that
+it cannot open is changed byte by byte.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def archive(data: bytes, draw: random.Random, change: Change) -> bytes:
 
 
 def matlab(data: bytes, draw: random.Random, change: Change) -> bytes:
-    """A MAT file (version 5) with one element changed, and compressed or not."""
+    """A MAT file (version 5) with one element changed, compressed or not."""
     elements, place = [], _MAT_HEAD
     while place + 8 <= len(data):
         kind, size = struct.unpack_from("<II", data, place)
@@ -68,7 +68,7 @@ def matlab(data: bytes, draw: random.Random, change: Change) -> bytes:
 
 
 def model(data: bytes, draw: random.Random, change: Change) -> bytes:
-    """A model file with one value of its text or one number of its arrays changed, and a checksum that fits."""
+    """A model file with one value of its text or one number of its arrays changed, and a matching checksum."""
     with tempfile.NamedTemporaryFile() as file:
         Path(file.name).write_bytes(data)
         with safe_open(file.name, framework="numpy") as opened:
@@ -86,7 +86,7 @@ def model(data: bytes, draw: random.Random, change: Change) -> bytes:
 
 
 def frames(data: bytes, draw: random.Random, change: Change) -> bytes:
-    """Bytes of a line with one frame changed: its kind, its number or its body."""
+    """Bytes of a link with one frame changed: its type, its number or its body."""
     pieces = data.split(b"\0")
     chosen = draw.randrange(len(pieces))
     frame = decode_frame(pieces[chosen])
@@ -109,7 +109,7 @@ INSIDE: dict[str, Callable[[bytes, random.Random, Change], bytes]] = {
 
 
 def changed_inside(name: str, data: bytes, draw: random.Random, change: Change) -> bytes:
-    """A file changed within its wrapping; from outside where it has none, or cannot be opened."""
+    """A file changed inside its container; byte by byte if it has none, or cannot be opened."""
     if name not in INSIDE or draw.random() < 0.3:
         return change(data, draw)
     try:
@@ -119,7 +119,7 @@ def changed_inside(name: str, data: bytes, draw: random.Random, change: Change) 
 
 
 def _replace_leaf(told: Any, draw: random.Random, change: Change) -> None:
-    """Put something else in the place of a value somewhere in nested lists and dictionaries."""
+    """Replace a value somewhere in nested lists and dictionaries."""
     while True:
         keys = list(told) if isinstance(told, dict) else range(len(told))
         if not keys:

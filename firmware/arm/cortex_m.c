@@ -1,4 +1,4 @@
-/* A Cortex-M: vectors and the FPU. */
+/* Cortex-M start-up: vectors and the FPU. */
 #include "machine.h"
 #include "systick.h"
 

@@ -1,4 +1,4 @@
-/* Semihosting's instruction on a Cortex-M. */
+/* The semihosting instruction of a Cortex-M. */
 #include "semihosting.h"
 
 int semihost(int operation, const void *argument)

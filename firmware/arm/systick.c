@@ -22,7 +22,7 @@ uint64_t board_instructions(void)
         CONTROL = 7; /* on, with its interrupt, at the processor's clock */
         (void)VALUE;
     }
-    do { /* not across a wrap */
+    do { /* repeat if it wrapped */
         before = wraps;
         value = VALUE;
     } while (before != wraps);

@@ -2,7 +2,7 @@
 #ifndef SYSTICK_H
 #define SYSTICK_H
 
-/* Its interrupt. */
+/* Interrupt handler of the timer. */
 void systick_wrapped(void);
 
 #endif

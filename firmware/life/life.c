@@ -1,10 +1,10 @@
-/* An export called "model" that lives on an emulated Cortex-M4F, QEMU's mps2-an386; a main for its cortex-m folder.
+/* Runs an export called "model" on an emulated Cortex-M4F, QEMU's mps2-an386; a main for its cortex-m folder.
  *
- * In: life.bin, a head and two tables. Out: lines of text, and flash.bin, which the next life finds again.
+ * In: life.bin, a header and two tables. Out: lines of text, and flash.bin, which the next run reads.
  *
  * COUNTED: pushes the rows one after the other, and counts the instructions of every push and every slice of work.
  * PACED: samples in SysTick's interrupt; a sensor's value is a function of the time at which it is read.
- * RESUMED: takes the state of flash.bin up, and saves it once more.
+ * RESUMED: loads the state from flash.bin and saves it again.
  */
 #include "board.h"
 #include "machine.h"
@@ -19,9 +19,9 @@ typedef struct {
     uint32_t mode;
     uint32_t samples;
     uint32_t save_every; /* samples; 0: never */
-    uint32_t cut_after;  /* bytes written to the flash, then the power fails; UINT32_MAX: never */
-    uint32_t fine;       /* rows of the table a sample period */
-    uint32_t fine_ticks; /* of the timer, from one of them to the next */
+    uint32_t cut_after;  /* bytes written to the flash before the simulated power cut; UINT32_MAX: never */
+    uint32_t fine;       /* rows of the table per sample period */
+    uint32_t fine_ticks; /* timer ticks between these rows */
 } life_head;
 
 typedef struct {
@@ -29,18 +29,18 @@ typedef struct {
     uint32_t count, longest;
 } cost;
 
-/* The board's 16 MB of external memory: what a life is told, and what it leaves behind. */
+/* The board's 16 MB of external memory: input and output of a run. */
 #define TABLE ((float *)0x21000000u)
 #define FLASH ((unsigned char *)0x21c00000u)
 
-/* A timer of 25 MHz that counts down. Under -icount every instruction takes as long as the one before. */
+/* A timer of 25 MHz that counts down. Under -icount all instructions take the same time. */
 static volatile uint32_t *const TIMER = (volatile uint32_t *)0x40000000u;
 
 void start_ticks(void);
 void sample(void);
 
 static life_head life;
-static uint32_t written;        /* bytes, to the flash */
+static uint32_t written;        /* bytes written to the flash */
 static volatile uint32_t taken; /* samples */
 
 static void start_timer(void)
@@ -58,7 +58,7 @@ static int flash_write(void *context, uint32_t offset, const void *bytes, uint32
     uint32_t left = life.cut_after - written, whole = left < count ? left : count;
     memcpy(FLASH + offset, bytes, whole);
     written += whole;
-    if (whole < count) { /* the power fails */
+    if (whole < count) { /* simulated power cut */
         tu_health health;
         model_health(&health);
         board_print_count("saves", health.saves);
@@ -122,8 +122,8 @@ static void live_counted(const tu_storage *storage)
     print_cost(slice_names, &slice);
 }
 
-/* What the sensors show now: between two rows of the table. Noise and inputs, the firmware's own commands, are those of
- * the sample that is nearest.
+/* Sensor values now, interpolated between two rows of the table. Noise and inputs (the firmware's commands) are those
+ * of the nearest sample.
  */
 static void read_sensors(uint64_t now, float *row)
 {
@@ -146,7 +146,7 @@ void sample(void)
 {
     static uint64_t now;
     float row[MODEL_ROW];
-    now += (uint32_t)(timer_ticks() - (uint32_t)now); /* the timer wraps, and is read more often than that */
+    now += (uint32_t)(timer_ticks() - (uint32_t)now); /* the timer wraps; it is read at least once per wrap */
     if (taken < life.samples) {
         read_sensors(now, row);
         (void)model_push(row);
@@ -154,8 +154,8 @@ void sample(void)
     }
 }
 
-/* Waits for an interrupt: never by wfi, after which QEMU's timers take twice their time under -icount. The emulator
- * runs over instructions that do nothing so fast that even a sample a second is not waited for long.
+/* Waits for an interrupt. Not by wfi: after it, QEMU's timers take twice as long under -icount. The emulator executes
+ * nops fast enough for one sample per second.
  */
 #define NOTHING_8 "nop\n\tnop\n\tnop\n\tnop\n\tnop\n\tnop\n\tnop\n\tnop\n\t"
 static void idle(void) { __asm__ volatile(NOTHING_8 NOTHING_8 NOTHING_8 NOTHING_8 NOTHING_8 NOTHING_8); }
@@ -171,7 +171,7 @@ static void live_paced(void)
             }
         }
     }
-    while (model_work(BUDGET)) { /* the last sample */
+    while (model_work(BUDGET)) { /* work of the last sample */
     }
 }
 
@@ -211,7 +211,7 @@ int main(void)
     static const tu_storage storage = {flash_write, flash_read, NULL, SLOT};
     int file = board_open_input("life.bin"), old = board_open_input("flash.bin");
     if (file < 0 || board_read(file, &life, sizeof life) != 0 || model_start() != TU_OK) {
-        board_print("cannot read life.bin, or the learner refused to start\n");
+        board_print("cannot read life.bin, or the learner did not start\n");
         machine_exit(1);
     }
     (void)board_read(file, TABLE, 0xc00000u);

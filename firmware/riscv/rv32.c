@@ -1,11 +1,11 @@
-/* An RV32: the way from reset, the FPU, semihosting's instructions, the instruction counter. */
+/* RV32: start-up code, the FPU, semihosting instructions, the instruction counter. */
 #include "board.h"
 #include "machine.h"
 #include "semihosting.h"
 
 void board_reset(void);
 
-/* Traps start on a fresh stack: the old one may be what they are about. */
+/* Traps reset the stack pointer: a bad stack may be their cause. */
 __asm__(".option arch, +zicsr\n"
         ".section .vectors, \"ax\"\n"
         ".globl board_reset\n"
@@ -14,7 +14,7 @@ __asm__(".option arch, +zicsr\n"
         "    la sp, _stack_end\n"
         "    la t0, trap\n"
         "    csrw mtvec, t0\n"
-        "    li t0, 0x2000\n" /* the FPU, where there is one: mstatus.FS */
+        "    li t0, 0x2000\n" /* the FPU, if present: mstatus.FS */
         "    csrs mstatus, t0\n"
         "    j board_start\n"
         ".align 2\n"
@@ -28,7 +28,7 @@ int semihost(int operation, const void *argument)
     register const void *a1 __asm__("a1") = argument;
     __asm__ volatile(".option push\n\t"
                      ".option norvc\n\t"
-                     ".balign 16\n\t" /* the three of them on one page */
+                     ".balign 16\n\t" /* all three on one page */
                      "slli x0, x0, 0x1f\n\t"
                      "ebreak\n\t"
                      "srai x0, x0, 7\n\t"
@@ -39,12 +39,12 @@ int semihost(int operation, const void *argument)
     return a0;
 }
 
-/* QEMU advances minstret by the time that its instructions take. */
+/* QEMU advances minstret by the emulated time. */
 uint64_t board_instructions(void)
 {
     static uint64_t first;
     uint32_t high, low, again;
-    do { /* not across a carry */
+    do { /* repeat if the high word changed */
         __asm__ volatile("csrr %0, minstreth\n\tcsrr %1, minstret\n\tcsrr %2, minstreth"
                          : "=r"(high), "=r"(low), "=r"(again));
     } while (high != again);

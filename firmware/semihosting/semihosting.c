@@ -1,4 +1,4 @@
-/* Arm's semihosting ("Semihosting for AArch32 and AArch64"), which RISC-V has taken over. */
+/* Arm's semihosting ("Semihosting for AArch32 and AArch64"), also used by RISC-V. */
 #include "semihosting.h"
 
 #include "machine.h"

@@ -1,4 +1,4 @@
-/* The one instruction of semihosting that processors spell differently. */
+/* The semihosting instruction, which differs by processor. */
 #ifndef SEMIHOSTING_H
 #define SEMIHOSTING_H
 

@@ -1,4 +1,4 @@
-/* What compiler and libraries call by name and Debian's libgcc for this processor leaves out. */
+/* Functions that compiler and libraries call, and that Debian's libgcc for this processor lacks. */
 #include <stdint.h>
 
 float __addsf3(float a, float b);
@@ -7,14 +7,14 @@ float __mulsf3(float a, float b);
 uint64_t __muldi3(uint64_t a, uint64_t b);
 uint64_t __udivdi3(uint64_t a, uint64_t b);
 
-/* Of libraries that were made without FPU; here the FPU does it. */
+/* Called by libraries built without FPU; computed by the FPU here. */
 float __addsf3(float a, float b) { return a + b; }
 
 float __subsf3(float a, float b) { return a - b; }
 
 float __mulsf3(float a, float b) { return a * b; }
 
-/* By shifts: the compiler would see through anything quicker and call this function for it. */
+/* By shifts: the compiler would turn anything faster into a call of this function. */
 uint64_t __muldi3(uint64_t a, uint64_t b)
 {
     uint64_t product = 0;

@@ -1,14 +1,14 @@
-/* An Xtensa LX with FPU and no register windows: vectors, the way from reset, the calls of its simulator. */
+/* Xtensa LX with FPU and without register windows: vectors, start-up code, simulator calls. */
 #include "board.h"
 #include "machine.h"
 
 enum { SYS_EXIT = 1, SYS_READ = 3, SYS_WRITE = 4, SYS_OPEN = 5, SYS_CLOSE = 6 };
-/* Modes go to the computer's own open as they are: these are Linux's. */
+/* Modes are passed unchanged to the host's open: these are Linux's. */
 enum { READ_ONLY = 0, WRITE_CREATE_TRUNCATE = 0x241, OWNER_READS_AND_WRITES = 0600, STANDARD_OUTPUT = 1 };
 
 void board_reset(void);
 
-/* Exceptions of kernel and user code, and those within one, at their places after VECBASE; on a fresh stack. */
+/* Kernel, user and double exceptions at their offsets from VECBASE; they reset the stack pointer. */
 __asm__(".section .vectors, \"ax\"\n"
         ".globl board_reset\n"
         "vectors:\n"
