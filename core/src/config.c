@@ -96,8 +96,7 @@ static int windows_valid(const tu_config *c)
 {
     int taps = c->dense || (within(c->taps, 1, MAX_HALF) && within(c->spacing, 1, MAX_HALF) && 2 * c->taps > c->poly &&
                             c->taps * c->spacing <= c->max_half);
-    int spread =
-        c->dense || c->inputs == 0 || c->physics_nodes == 1; /* with inputs, nodes lie in every sampling interval */
+    int spread = c->dense || c->inputs == 0 || c->physics_nodes == 1; /* inputs: nodes in every sampling interval */
     return taps && spread && within(c->max_half, c->dense ? SMALLEST_HALF : 1, MAX_HALF) &&
            within(c->stride, 1, MAX_COUNT) && within(c->physics_nodes, 1, TU_MAX_NODES) &&
            within(c->network_nodes, 1, TU_MAX_NODES) && within(c->calibration, 1, MAX_COUNT);

@@ -204,8 +204,7 @@ static void start(tu_learner *l, const tu_known *known)
     memcpy(l->average, l->params, (size_t)l->adam.count * sizeof(tu_real));
     memcpy(l->good, l->params, (size_t)l->adam.count * sizeof(tu_real));
     for (int i = 0; i < l->config->on_count; i++) {
-        l->network_on[i] =
-            !tu_config_watched(l->config) || !l->library.columns; /* off until the hold-out error drops */
+        l->network_on[i] = !tu_config_watched(l->config) || !l->library.columns; /* off until hold-out error drops */
     }
 }
 

@@ -73,8 +73,7 @@ static int loss_block(const tu_mlp *net, const tu_real *params, const tu_real *f
                       int nodes, const tu_real *weights, tu_real *scratch, tu_real *grad, int first, tu_real *loss)
 {
     int outputs = net->sizes[net->layers];
-    int part =
-        TU_CHIP_BLOCK / nodes; /* whole windows in a chip's block; losses are summed in such parts on every machine */
+    int part = TU_CHIP_BLOCK / nodes; /* windows in a chip's block; losses are summed in such parts everywhere */
     int group = TU_BLOCK / TU_CHIP_BLOCK * part;
     int windows = smaller(group, batch->size - first), rows = windows * nodes;
     tu_real *acts = scratch;

@@ -20,7 +20,7 @@ size_t tu_reservoir_bytes(uint32_t capacity, uint32_t width, int compact);
 void tu_reservoir_init(tu_reservoir *res, void *entries, const tu_real *scale, uint32_t capacity, uint32_t width,
                        int rolling);
 
-/* Forgets every entry. */
+/* Removes all entries. */
 void tu_reservoir_clear(tu_reservoir *res);
 
 /* Entries held: min(seen, capacity). */

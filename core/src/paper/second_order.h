@@ -1,4 +1,4 @@
-/* The paper's second-order term: jet matching of d2x/dt2 = J_F F (eqs. jetloss, grad), beside the first-order loss. */
+/* Second-order term: jet matching of d2x/dt2 = J_F F (eqs. jetloss, grad); adds to the first-order loss. */
 #ifndef TU_SECOND_ORDER_H
 #define TU_SECOND_ORDER_H
 

@@ -11,9 +11,8 @@ static const tu_real MEMORY_SECONDS = TU_R(60.0);
 static const tu_real MODEL_ERROR = TU_R(1e-5);
 static const tu_real DIFFERENCE = TU_R(1e-3); /* in units of x_scale, for derivatives of the field */
 static const tu_real FAR = TU_R(36.0);        /* e^2 / S beyond which a sample is not used */
-static const tu_real MOST =
-    TU_R(16.0);    /* upper limit on one innovation's e^2 / S: rare jumps must not lower the health */
-enum { LOST = 4 }; /* consecutive samples beyond FAR after which the filter restarts */
+static const tu_real MOST = TU_R(16.0); /* upper limit of e^2 / S in the mean: rare jumps must not lower the health */
+enum { LOST = 4 };                      /* consecutive samples beyond FAR after which the filter restarts */
 
 void tu_observer_carve(tu_observer *o, tu_arena *arena, const tu_config *config)
 {
@@ -166,8 +165,7 @@ static void correct(tu_observer *o, int state, tu_real sigma, tu_real sample)
         return;
     }
     tu_real score = e * e / s;
-    tu_real share =
-        tu_larger(o->forget, TU_R(1.0) / ((tu_real)o->steps + 1)); /* a plain mean during the first minute */
+    tu_real share = tu_larger(o->forget, TU_R(1.0) / ((tu_real)o->steps + 1)); /* plain mean in the first minute */
     o->ratio[c] += share * ((score < MOST ? score : MOST) - o->ratio[c]);
     o->far[c] -= share * o->far[c];
     o->astray[c] = score < FAR ? 0 : o->astray[c] + 1;

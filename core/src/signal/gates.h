@@ -6,7 +6,7 @@
 #include "signal/window.h"
 
 #define TU_ACCEPTED (-1) /* in addition to enum tu_reason */
-#define TU_STUCK_RUN 16  /* identical samples in a row where the noise should have moved them */
+#define TU_STUCK_RUN 16  /* identical samples in a row although the noise should have changed them */
 
 /* Limit of the root of a chi-square misfit, as a factor on the noise. */
 tu_real tu_gates_spread(const tu_window *window);

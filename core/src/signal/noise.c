@@ -15,8 +15,7 @@ enum { READY = 256 };          /* residuals averaged before the estimate is used
 static const tu_real ROW[HALF + 1] = {TU_R(-18.0), TU_R(45.0), TU_R(10.0), TU_R(-60.0), TU_R(-120.0), TU_R(286.0)};
 static const tu_real ROW_POWER = TU_R(122694.0); /* its squared norm: 2/3 of 429^2 */
 static const tu_real CLIP = TU_R(3.5);
-static const tu_real CLIPPED =
-    TU_R(0.99367); /* remaining share of a Gaussian variance when such residuals are excluded */
+static const tu_real CLIPPED = TU_R(0.99367);     /* share of a Gaussian variance that remains within the clip */
 static const tu_real CHI_MEDIAN = TU_R(0.455);    /* of chi-square(1) */
 static const tu_real RELATIVE_FLOOR = TU_R(1e-6); /* of the channel's RMS */
 

@@ -22,7 +22,7 @@ def reservoir_init(capacity: int, width: int, rolling: bool = False) -> Reservoi
 
 
 def reservoir_clear(res: Reservoir) -> None:
-    """Forget every entry."""
+    """Remove all entries."""
     res.seen = 0
 
 

@@ -42,5 +42,5 @@ def rng_normal(rng: Rng) -> float:
     total = 0
     for _ in range(12):
         total += rng_next(rng) >> 8  # 24 bits: exact in float32 once scaled
-    # In float32 the sum of twelve 24-bit integers would round, so it is taken in integers.
+    # In float32 the sum of twelve 24-bit integers would round, so it is computed in integers.
     return float(total - 6 * (1 << 24)) / float(1 << 24)

@@ -13,7 +13,7 @@ Array = NDArray[Any]
 REASONS = ("gap", "nonfinite", "stuck", "misfit", "jump", "inconsistent", "still")
 CHI = 4.0  # standard deviations of the misfit
 JUMP = 24.0 + SEGMENTS  # squared segment sums in units of the noise: about five sigma on any one step
-STUCK_RUN = 16  # identical samples in a row where the noise should have moved them
+STUCK_RUN = 16  # identical samples in a row although the noise should have changed them
 
 
 def gates_accept(window: Window, misfit: Array, segments: Array, sigma: Array, step: Array) -> str | None:
