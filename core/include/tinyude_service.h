@@ -61,7 +61,7 @@ enum tu_sensor_flag {
 typedef struct tu_health {
     tu_real ratio;       /* RMS innovation of the last minute, over what noise and prediction explain: 1 is healthy */
     tu_real worst;       /* the same of the worst channel */
-    uint32_t steps;      /* predictions since the start */
+    uint32_t steps;      /* predictions since the start; the first one waits for the noise: 128 samples */
     uint32_t flags[12];  /* of each channel: tu_sensor_flag */
     uint32_t lost;       /* samples lost because the FIFO was full */
     uint32_t gaps;       /* interruptions of the stream */

@@ -7,7 +7,8 @@
 
 typedef char tu_service_must_fit[sizeof(tu_service) <= TU_SERVICE_STATE_BYTES || sizeof(void *) > 4 ? 1 : -1];
 
-enum { LEAST_COST = 1 }; /* minimum cost of a slice, in thousands of instructions */
+enum { LEAST_COST = 1 };    /* minimum cost of a slice, in thousands of instructions */
+enum { NOISE_KNOWN = 128 }; /* samples; the noise estimate needs 74 without a gap, and before that it is next to 0 */
 static const tu_real MINUTE = TU_R(60.0);
 
 static void carve(tu_service *s, tu_arena *arena, const tu_plan *plan)
@@ -154,6 +155,9 @@ static int take_sample(tu_service *s)
     s->waiting = missing && interrupt_stream(s, missing);
     count_missing(s);
     int due = tu_service_due(s, &s->step_left, (uint32_t)s->observer.every);
+    if (s->learner->noise.samples < NOISE_KNOWN) {
+        tu_observer_clear(&s->observer);
+    }
     s->predicted = tu_observer_push(&s->observer, &s->snapshot, s->learner->noise.sigma, s->row, due);
     if (s->waiting) {
         begin_missing(s);

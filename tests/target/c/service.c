@@ -226,6 +226,36 @@ static void health_tells_a_worn_plant(void)
     board_free(&b);
 }
 
+/* A board that starts from a model predicts at once, but what its sensors' noise allows it learns first. */
+static void sound_start_is_healthy(void)
+{
+    tu_config config = base_config();
+    board first, second;
+    plant p;
+    tu_view found;
+    tu_health health;
+    config.hidden_count = 0;
+    config.reservoir = 0;
+    config.holdout = 0;
+    start_pair(&first, &second, &config, &p, 9, 9000);
+    tu_learner_view(first.service->learner, &found);
+    tu_model model = {found.window_half, found.window_spacing, found.sigma_scale, found.x_scale,      found.u_scale,
+                      found.dx_scale,    found.average,        found.network_on,  found.coefficients, found.errors};
+    CHECK(tu_service_restart(second.service, &model) == TU_OK);
+    tu_real worst = 0;
+    for (int i = 0; i < 400; i++) {
+        push_stream(&second, &p, 10);
+        tu_service_health(second.service, &health);
+        CHECK(!health.flags[0] && !health.flags[1]);
+        CHECK(fabs((double)(health.state[0] - second.service->row[0])) < 0.1); /* of the sensors until then */
+        worst = health.worst > worst ? health.worst : worst;
+    }
+    printf("health of a sound start %.2f at worst, %.2f in the end\n", (double)worst, (double)health.worst);
+    CHECK(worst < 2 && health.worst > 0.7f && health.worst < 1.3f);
+    board_free(&first);
+    board_free(&second);
+}
+
 static void cobs_returns_what_it_was_given(void)
 {
     uint8_t bytes[600], stuffed[TU_COBS_BYTES(600)];
@@ -392,6 +422,7 @@ int main(int argc, char **argv)
     overruns_become_gaps();
     every_power_cut_leaves_a_whole_state();
     health_tells_a_worn_plant();
+    sound_start_is_healthy();
     models_travel();
     if (argc > 1) {
         record_telemetry(argv[1]);
