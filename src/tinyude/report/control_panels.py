@@ -111,24 +111,21 @@ def _correlation_panel(
 
 
 def poles_panel(ude: Any) -> Data | None:
-    """Poles of the linear fit of the field over the visited windows, with and without the learned part.
-
-    The tangent at rest of dry friction says no more than "sticks"; the fit says how it damps over the recorded motion.
-    """
+    """Poles of the mean slopes of the field over the visited windows, with and without the learned part."""
     record, physics = ude.record_, ude.model_.physics
     inputs = inputs_at_windows(record, physics.n_inputs)
     x, u = record["x"], np.zeros((len(record["x"]), 0)) if inputs is None else inputs
     if len(x) < FEWEST_A_STATE * (1 + x.shape[1] + u.shape[1]):
         return None
-    plane = np.linalg.pinv(np.column_stack([np.ones(len(x)), x - x.mean(axis=0), u - u.mean(axis=0)]))
-    plane = plane[1 : 1 + physics.n_states]
-    known, model = (plane @ field(x, inputs) for field in (known_dynamics(ude.physics).field, ude.predict))
-    drawn = _drawn_poles(ude.model_, np.hstack([x, u]), plane)
+    points = _exchanged(x, u)
+    states, held = points[:, : x.shape[1]], None if inputs is None else points[:, x.shape[1] :]
+    known, model = (_slopes(x, field(states, held)) for field in (known_dynamics(ude.physics).field, ude.predict))
+    drawn = _drawn_poles(ude.model_, x, points)
     rows: list[Data] = []
     for name, matrix in (("known", known), ("model", model)):
         if not np.all(np.isfinite(matrix)):
             continue
-        for pole in sorted(np.linalg.eigvals(matrix.T), key=lambda p: (-abs(p.imag), p.real)):
+        for pole in sorted(np.linalg.eigvals(matrix), key=lambda p: (-abs(p.imag), p.real)):
             if pole.imag >= 0.0:
                 spread = None if name == "known" or drawn is None else _nearest(pole, drawn)
                 rows.append({
@@ -151,7 +148,32 @@ def poles_panel(ude: Any) -> Data | None:
     return {"svg": chart.draw(), "rows": rows, "at": where}
 
 
-def _drawn_poles(model: Any, points: Array, plane: Array) -> Array | None:
+def _elsewhere(x: Array) -> Array:
+    """The states at another moment of the record, drawn anew for every row."""
+    return np.asarray(x[np.random.default_rng(0).permutation(len(x))])
+
+
+def _exchanged(x: Array, u: Array) -> Array:
+    """The visited points, then for every state all of them with its value of another moment."""
+    points = np.tile(np.hstack([x, u]), (1 + x.shape[1], 1, 1))
+    for state, values in enumerate(_elsewhere(x).T):
+        points[1 + state, :, state] = values
+    return points.reshape(-1, points.shape[-1])
+
+
+def _slopes(x: Array, rates: Array) -> Array:
+    """Least squares of what rates at `_exchanged` points change with each state, all other signals as they are.
+
+    The tangent at rest of dry friction says no more than "sticks"; this says how it damps over the recorded motion. A
+    plane through the rates would count what goes with a state, as the heat of a speed, as an effect of that state.
+    """
+    steps = (_elsewhere(x) - x).T
+    changes = rates.reshape(1 + len(steps), len(x), -1)
+    weights = steps / np.maximum(np.sum(steps**2, axis=1, keepdims=True), 1e-300)
+    return np.asarray(np.einsum("jr,jri->ij", weights, changes[1:] - changes[0]))
+
+
+def _drawn_poles(model: Any, x: Array, points: Array) -> Array | None:
     """Poles of models drawn from the covariance of what was learned (draws, states); None where there is none."""
     if model.covariance is None or not len(model.unknowns):
         return None
@@ -161,7 +183,7 @@ def _drawn_poles(model: Any, points: Array, plane: Array) -> Array | None:
     program = model_program(model, unknowns=True)
     with np.errstate(all="ignore"):
         slopes = np.stack([
-            (plane @ program_numpy(program, np.hstack([points, np.tile(one, (len(points), 1))]))).T for one in drawn
+            _slopes(x, program_numpy(program, np.hstack([points, np.tile(one, (len(points), 1))]))) for one in drawn
         ])  # fmt: skip
     found = slopes[np.isfinite(slopes).all(axis=(1, 2))]
     return np.asarray(np.linalg.eigvals(found)) if len(found) > 1 else None

@@ -42,7 +42,7 @@ def test_innovations_stand_beside_those_of_the_known_physics_alone(oscillator: t
     assert panels[1]["table"]["rows"][1]["status"] == "bad"
 
 
-def test_poles_are_those_of_a_linear_fit_over_the_motion_with_their_spread(oscillator: tu.UDE) -> None:
+def test_poles_are_those_of_the_mean_slopes_over_the_motion_with_their_spread(oscillator: tu.UDE) -> None:
     panel = poles_panel(oscillator)
     assert panel is not None
     known, model = (next(row for row in panel["rows"] if row["who"] == who) for who in ("known", "model"))
@@ -52,6 +52,18 @@ def test_poles_are_those_of_a_linear_fit_over_the_motion_with_their_spread(oscil
     dry = 0.3 * float(np.tanh(40.0 * v) @ (v - v.mean()) / ((v - v.mean()) @ (v - v.mean())))
     value, spread = model["damping"]  # the tangent at rest would say (0.4 + 12) / 4
     assert value == pytest.approx((0.4 + dry) / 4.0, abs=4.0 * spread + 0.005) and 0.0 < spread < 0.02
+
+
+def test_heat_that_goes_with_the_temperature_does_not_move_the_pole() -> None:
+    """A plane through the rates gives -0.157 here: where the speed heats most, it is hot."""
+    t = np.arange(0.0, 60.0, 0.1)
+    w = 1.5 + np.sin(0.15 * t)
+    physics = tu.Physics(["T"], ["-0.2*T + 0.5*w**4"], ["w"])
+    x = free_run(known_dynamics(physics), np.array([1.0]), t, np.ones(1), w[:, None])
+    noisy = x + 0.001 * np.random.default_rng(0).standard_normal(x.shape)
+    panel = poles_panel(tu.UDE(physics, library=["T"], network=None, refine=False).fit(noisy, t, w))
+    assert panel is not None
+    assert [row["real"] for row in panel["rows"]] == [pytest.approx(-0.2, abs=0.01)] * 2
 
 
 def test_page_of_many_signals_stays_small(tmp_path: Path) -> None:
