@@ -61,9 +61,28 @@ def collect_evidence(
     unused : mapping of str to (times, values), optional
         Logged columns that the model does not use.
     """
+    common = _of_the_record(result, seen, stream, held_out)
+    if len(seen) < FEWEST:
+        return Evidence(**common, nets=net_values(result.model, result.diagnostics.get("term_shares")))
+    rates = _of_the_rates(result, seen, unused or {}) | _of_the_physics(result, seen)
+    runs = run_errors(result.model, stream, seen, given, result.diagnostics.get("holds") or "held")
+    covered = _outside(result.model, seen, result.diagnostics) if held_out else ({}, 0.0)
+    return Evidence(
+        **common,
+        **rates,
+        runs=runs,
+        cycles=common["seconds"] / (TWO_PI * max(characteristic_seconds(seen, derived=True), 1e-12)),
+        apart=stream.count / (2.0 * seen.usual + 1.0),
+        outside=covered[0],
+        outside_total=covered[1],
+    )
+
+
+def _of_the_record(result: FitResult, seen: Windows, stream: Stream, held_out: str) -> dict[str, Any]:
+    """What the record, its sensors and the course of the fit tell; needs no windows."""
     model, found, counters = result.model, result.diagnostics, result.counters
     noise = learner_part(result.calibration)
-    common: dict[str, Any] = {
+    return {
         "states": model.physics.states,
         "inputs": model.physics.inputs,
         "held_out": held_out,
@@ -92,38 +111,39 @@ def collect_evidence(
         "following": list(found.get("refinement", {}).get("following", ())),
         "input_shifts": {name: shift for name, (_, shift) in found.get("holds", {}).items() if shift},
     }
-    if len(seen) < FEWEST:
-        return Evidence(**common, nets=net_values(model, found.get("term_shares")))
-    alike = look_alikes(model, seen)
+
+
+def _of_the_rates(result: FitResult, seen: Windows, unused: Mapping[str, tuple[Array, Array]]) -> dict[str, Any]:
+    """What the model leaves of the rates, and which signals that follows."""
+    model, found = result.model, result.diagnostics
     field = model.field(seen.node_x, seen.inputs)
     left = seen.dx - seen.view(field)
     alone = seen.view(np.asarray(model.physics.field(seen.node_x, seen.inputs)))
-    covered = _outside(model, seen, found) if held_out else ({}, 0.0)
-    return Evidence(
-        **common,
-        cycles=common["seconds"] / (TWO_PI * max(characteristic_seconds(seen, derived=True), 1e-12)),
-        shortest=seen.usual <= SHORTEST,
-        unexplained={model.physics.states[i]: _unexplained(seen, left, alone, i) for i in model.on},
-        runs=run_errors(model, stream, seen, given, found.get("holds") or "held"),
-        drivers=_drivers(model, seen, left, seen.dx - alone, unused or {}),
-        changes=changes(model, seen),
-        addends=addends(model, seen),
-        jumps=jumps(model, seen),
-        nets=net_values(model, found.get("term_shares"), alike),
-        values=wrong_values(model, seen, alike),
-        other_values=other_values(model, seen, alike),
-        effects=input_effects(model, seen),
-        apart=stream.count / (2.0 * seen.usual + 1.0),
-        tied=_tied(model, seen),
-        lags=_lags(model, seen, field, found.get("innovations", {}).get("shifts", {})),
-        outside=covered[0],
-        outside_total=covered[1],
-        sizes={
-            name: (float(seen.rms(alone)[i]), float(seen.rms(seen.dx)[i]))
-            for i, name in enumerate(model.physics.states)
-            if i in model.on
-        },
-    )
+    states = {model.physics.states[i]: i for i in model.on}
+    known, rates = seen.rms(alone), seen.rms(seen.dx)
+    return {
+        "shortest": seen.usual <= SHORTEST,
+        "unexplained": {name: _unexplained(seen, left, alone, i) for name, i in states.items()},
+        "sizes": {name: (float(known[i]), float(rates[i])) for name, i in states.items()},
+        "drivers": _drivers(model, seen, left, seen.dx - alone, unused),
+        "tied": _tied(model, seen),
+        "jumps": jumps(model, seen),
+        "lags": _lags(model, seen, field, found.get("innovations", {}).get("shifts", {})),
+    }
+
+
+def _of_the_physics(result: FitResult, seen: Windows) -> dict[str, Any]:
+    """What contradicts the known part: its values, signs, units and the effects of its inputs."""
+    model = result.model
+    alike = look_alikes(model, seen)
+    return {
+        "changes": changes(model, seen),
+        "addends": addends(model, seen),
+        "nets": net_values(model, result.diagnostics.get("term_shares"), alike),
+        "values": wrong_values(model, seen, alike),
+        "other_values": other_values(model, seen, alike),
+        "effects": input_effects(model, seen),
+    }
 
 
 def hidden_evidence(
