@@ -52,12 +52,14 @@ def judged_horizon(evidence: Evidence) -> int | None:
 
 def _room(evidence: Evidence) -> Iterator[Reason]:
     few = evidence.windows < FEW_WINDOWS or 0.0 < evidence.apart < FEW_APART
-    if few or (0.0 < evidence.cycles < FEW_CYCLES):
+    brief = 0.0 < evidence.cycles < FEW_CYCLES
+    if few or brief:
         length = f"{evidence.samples} samples, {seconds(evidence.seconds)}"
-        cycles = f", {evidence.cycles:.2g} periods of the motion" if evidence.cycles else ""
+        motion = "; less than three time constants, or three quarters of a period, of the motion" if brief else ""
         yield Reason(
-            CAUTION, f"The record is too short to judge a model ({length}{cycles}).",
-            "Record several periods of the motion, with at least 20 samples per period.", "short",
+            CAUTION, f"The record is too short to judge a model ({length}{motion}).",
+            "Record longer, or more runs from other starts, with at least 20 samples in a time constant or period.",
+            "short",
         )  # fmt: skip
     elif evidence.runs is None and not evidence.held_back:
         yield Reason(

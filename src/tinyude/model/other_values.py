@@ -33,7 +33,7 @@ class OtherValue:
     name: str
     yours: float
     factor: float
-    terms: tuple[str, ...]
+    terms: tuple[tuple[str, str], ...]  # state and term, as `Net` has them
 
 
 def other_values(model: Model, seen: Windows, alike: Alike) -> list[OtherValue]:
@@ -67,8 +67,8 @@ def other_values(model: Model, seen: Windows, alike: Alike) -> list[OtherValue]:
             continue
         best = refined_factor(partial(left, columns=without), TRIED)
         if left(best, without) <= limit:
-            terms = tuple(str(model.terms[k]) for columns in own.values() for k in columns)
-            found.append(OtherValue(name, parameter.value, best, terms))
+            terms = [(physics.states[i], _told(model, i, k, alike)) for i, columns in own.items() for k in columns]
+            found.append(OtherValue(name, parameter.value, best, tuple(terms)))
     return found
 
 
@@ -78,6 +78,11 @@ def _own_terms(model: Model, i: int, name: str, alike: Alike) -> list[int]:
     shapes = _effect_shapes(model.physics, i, name)
     kept = [int(k) for k in np.flatnonzero(model.coefficients[row])]
     return [k for k in kept if alike.get((row, k), (term_text(sp.expand(model.terms[k])), 1.0))[0] in shapes]
+
+
+def _told(model: Model, i: int, k: int, alike: Alike) -> str:
+    known, factor = alike.get((model.on.index(i), k), ("", 1.0))
+    return known if factor != 1.0 else str(model.terms[k])
 
 
 def _effect_shapes(physics: Physics, i: int, name: str) -> set[str]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from tinyude.model.evidence import NEAR_NOISE, Evidence
 from tinyude.model.hypotheses import VALUE_HIGH, VALUE_LOW
+from tinyude.model.other_values import OtherValue
 from tinyude.model.quantities import percent, seconds, times
 from tinyude.model.reason import BAD, CAUTION, Reason
 from tinyude.model.wrong_physics import SAME_FACTOR, Change, factor_name
@@ -84,13 +85,16 @@ def wrong_rates(evidence: Evidence) -> Iterator[Reason]:
 def wrong_terms(evidence: Evidence) -> Iterator[Reason]:
     """Values of yours that learned terms contradict, where no single change explains it all."""
     if not _named_changes(evidence):
-        yield from _wrong_terms(evidence)
         yield from _wrong_values(evidence)
+        yield from _wrong_terms(evidence)
 
 
 def _wrong_terms(evidence: Evidence) -> Iterator[Reason]:
-    said = set()
+    said = {state for value in _told_values(evidence) for state, _ in value.terms}
+    explained = {term for value in _told_values(evidence) for term in value.terms}
     for net in evidence.nets:
+        if (net.state, net.term) in explained:
+            continue
         left = evidence.unexplained.get(net.state)
         useless = left is not None and left.known > USELESS
         if found := _wrong_term(net, evidence.values.get((net.state, net.term), ""), useless):
@@ -118,15 +122,26 @@ def _wrong_terms(evidence: Evidence) -> Iterator[Reason]:
             )  # fmt: skip
 
 
+def _told_values(evidence: Evidence) -> list[OtherValue]:
+    """Values that explain several learned terms at once, the one that explains most first, none that adds nothing."""
+    told: list[OtherValue] = []
+    for value in sorted(evidence.other_values, key=lambda value: -len(value.terms)):
+        explained = {term for other in told for term in other.terms}
+        if not VALUE_LOW < value.factor < VALUE_HIGH and not explained.issuperset(value.terms):
+            told.append(value)
+    return told
+
+
 def _wrong_values(evidence: Evidence) -> Iterator[Reason]:
-    """Parameters of which another value explains several learned terms at once."""
-    for value in evidence.other_values:
-        if not VALUE_LOW < value.factor < VALUE_HIGH:
-            terms = " and ".join(("a constant" if term == "1" else term) for term in value.terms)
-            yield Reason(
-                CAUTION, f"{value.name} = {value.factor * value.yours:.4g} instead of your {value.yours:.4g} explains "
-                f"what was learned of {terms}.", "Check that value, or let it be learned (learn = true).", "value",
-            )  # fmt: skip
+    for value in _told_values(evidence):
+        terms = " and ".join("a constant" if term == "1" else f"{term} in d({state})/dt" for state, term in value.terms)
+        turned = value.factor < 0.0
+        yield Reason(
+            CAUTION, f"{value.name} = {value.factor * value.yours:.4g} instead of your {value.yours:.4g} explains "
+            f"what was learned of {terms}.",
+            f"Check {'the sign of ' if turned else ''}that value, or let it be learned (learn = true).",
+            "sign" if turned else "value",
+        )  # fmt: skip
 
 
 def wrong_inputs(evidence: Evidence) -> Iterator[Reason]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tinyude.model.evidence import NEAR_NOISE, Evidence
-from tinyude.model.findings import held_back_runs, judged_horizon, reasons
+from tinyude.model.findings import LEFT_LOST, held_back_runs, judged_horizon, reasons
 from tinyude.model.quantities import percent, seconds
 from tinyude.model.reason import BAD, CAUTION, GOOD, NOTE, Reason
 
@@ -149,7 +149,9 @@ def _good_summary(evidence: Evidence) -> str:
     elif "" in evidence.held_back:
         parts.append(f"{held_back_runs(evidence)} off by {percent(evidence.held_back[''])} of the signals' spread")
     worst = max(evidence.unexplained.values(), key=lambda u: u.share, default=None)
-    if worst is not None:
+    if worst is not None and worst.share > LEFT_LOST:  # else the verdict would not be good: noise accounts for it
+        parts.append("what is left of the rates is sensor noise")
+    elif worst is not None:
         parts.append(
             f"{percent(worst.share)} of the rates stay unexplained, where sensor noise accounts for "
             f"{percent(worst.floor)}"

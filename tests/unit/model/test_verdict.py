@@ -12,6 +12,7 @@ import tinyude as tu
 from tinyude.model.dynamics import known_dynamics
 from tinyude.model.evidence import Evidence, Innovations, Unexplained
 from tinyude.model.input_effects import InputEffect
+from tinyude.model.other_values import OtherValue
 from tinyude.model.probes import RunErrors
 from tinyude.model.simulation import free_run
 from tinyude.model.validation import run_scores
@@ -148,6 +149,7 @@ SOUND = Evidence(
 
 
 VALUE = {"values": {("x", "u"): "k", ("x", "v"): "k"}}
+NOISY = Unexplained(0.58, 0.9, 0.74)
 COLOURED = Innovations((0.6, "x"), (0.0, "", ""), 0.04)
 
 
@@ -180,7 +182,7 @@ COLOURED = Innovations((0.6, "x"), (0.0, "", ""), 0.04)
             "",
         ),  # balanced
         ({"apart": 6.0}, "caution", "too short"),
-        ({"cycles": 0.6}, "caution", "too short"),
+        ({"cycles": 0.6}, "caution", "less than three time constants, or three quarters of a period"),
         ({"innovations": Innovations((0.05, "x"), (0.04, "x", "u"), 0.04)}, "good", ""),
         (
             {"innovations": Innovations((0.05, "x"), (0.3, "x", "u"), 0.04)},
@@ -261,6 +263,26 @@ def test_judge_follows_the_evidence(change: dict[str, Any], status: str, words: 
     assert words in f"{verdict.summary} {' '.join(reason.text for reason in verdict.reasons)}"
     assert all(reason.remedy for reason in verdict.reasons if reason.severity != "note")
     assert Verdict.from_dict(json.loads(json.dumps(verdict.to_dict()))) == verdict
+
+
+def test_value_that_explains_most_makes_the_other_findings_needless() -> None:
+    both = OtherValue("m", 1.0, 2.0, (("x", "u"), ("x", "v")))
+    nets = [Net("x", "u", 30.0, -15.0, 0.1, 0.4), Net("x", "v", -4.0, 2.0, 0.01, 0.4)]
+    inner = replace(both, name="k", terms=(("x", "u"),))
+    turned = replace(both, name="k", factor=-1.0, terms=(("y", "u"),))
+    mixed = {"values": {("x", "u"): "k", ("x", "v"): "m"}, "nets": nets}
+    found = judge(replace(SOUND, **mixed, other_values=[inner, both, turned])).reasons
+    assert [(r.kind, r.text) for r in found if r.severity == "caution"] == [
+        ("value", "m = 2 instead of your 1 explains what was learned of u in d(x)/dt and v in d(x)/dt."),
+        ("sign", "k = -1 instead of your 1 explains what was learned of u in d(y)/dt."),
+    ]
+
+
+def test_good_summary_of_a_noisy_record_says_that_noise_is_left() -> None:
+    noisy, quiet = (judge(replace(SOUND, unexplained={"x": u})) for u in (NOISY, Unexplained(0.02, 0.9, 0.019)))
+    assert (noisy.status, quiet.status) == ("good", "good")
+    assert noisy.summary.endswith("; what is left of the rates is sensor noise.")
+    assert quiet.summary.endswith("; 2 % of the rates stay unexplained, where sensor noise accounts for 1.9 %.")
 
 
 @pytest.mark.parametrize("expected", [0.001, 0.05, 0.2, 0.24, 0.3, 0.9])
