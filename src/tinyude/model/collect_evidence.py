@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from tinyude.data.streams import Stream
 from tinyude.model import jackknife
 from tinyude.model.evidence import Driver, Evidence, Innovations, Lag, Sensor, Unexplained
+from tinyude.model.input_delay import LOOKED_FOR, input_delay
 from tinyude.model.input_effects import input_effects
 from tinyude.model.jump import jumps
 from tinyude.model.model import Model
@@ -70,6 +71,7 @@ def collect_evidence(
     return Evidence(
         **common,
         **rates,
+        input_delays=_input_delays(result.model, seen, common["innovations"], rates["drivers"]),
         runs=runs,
         cycles=common["seconds"] / (TWO_PI * max(characteristic_seconds(seen, derived=True), 1e-12)),
         apart=stream.count / (2.0 * seen.usual + 1.0),
@@ -252,6 +254,17 @@ def _drivers(
             strength = abs(correlation) * np.sqrt(freedom / max(1.0 - correlation**2, 1e-6))
             found.append(Driver(name, kind, model.physics.states[i], correlation, float(strength)))
     return sorted(found, key=lambda driver: -abs(driver.correlation))
+
+
+def _input_delays(
+    model: Model, seen: Windows, innovations: Innovations | None, drivers: Sequence[Driver]
+) -> dict[str, int]:
+    """Of the inputs that innovations, or what is left, tell of."""
+    names = {d.name for d in drivers if d.kind == "slope of input" and abs(d.correlation) > LOOKED_FOR}
+    if innovations is not None and innovations.cross[0] > LOOKED_FOR:
+        names.add(innovations.cross[2])
+    delays = {name: input_delay(model.physics, seen, name, model.on) for name in sorted(names)}
+    return {name: samples for name, samples in delays.items() if samples}
 
 
 def _correlation(a: Array, b: Array) -> float:

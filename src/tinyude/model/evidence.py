@@ -108,6 +108,7 @@ class Evidence:
     held_back_count: int = 0  # free runs
     innovations: Innovations | None = None
     input_shifts: Mapping[str, int] = field(default_factory=dict)  # samples by which logged inputs come too late
+    input_delays: Mapping[str, int] = field(default_factory=dict)  # samples by which inputs act later than logged
     drivers: Sequence[Driver] = ()
     changes: Sequence[Change] = ()
     addends: Sequence[Addend] = ()

@@ -193,10 +193,23 @@ def _inputs(evidence: Evidence) -> Iterator[Reason]:
         else:
             yield Reason(
                 CAUTION, f"{told} the slope of the input {driver.name} (r = {driver.correlation:.2f}).",
-                f"{driver.name} acts later or earlier than logged, or is not held between samples: shift it by a "
-                "sample, or try hold = \"linear\".", "input",
+                _delay(evidence, driver.name) or f"{driver.name} acts later or earlier than logged, or is not held "
+                "between samples: shift it by a sample, or try hold = \"linear\".", "input",
             )  # fmt: skip
         return
+
+
+def _delay(evidence: Evidence, name: str) -> str:
+    """What to do about an input that acts some samples later or earlier; "" where that is not known."""
+    late = evidence.input_delays.get(name, 0)
+    if not late:
+        return ""
+    late -= evidence.input_shifts.get(name, 0)  # which the fit has allowed for
+    count, when = abs(late), "later" if late > 0 else "earlier"
+    return (
+        f"{name} seems to act about {count} sample{'' if count == 1 else 's'} ({seconds(count * evidence.period)}) "
+        f"{when} than logged: shift its column by that and fit again."
+    )
 
 
 def _innovations(evidence: Evidence) -> Iterator[Reason]:
@@ -207,8 +220,8 @@ def _innovations(evidence: Evidence) -> Iterator[Reason]:
     if crossed > max(CROSSED, 2.0 * found.bound):
         yield Reason(
             CAUTION, f"The one-step prediction error of {channel} correlates with the input {name} (r = {crossed:.2f}; "
-            f"white noise stays below {found.bound:.2f}).", f"{name} acts later or earlier than logged, through "
-            "something that is missing, or differently between samples than hold says.", "input",
+            f"white noise stays below {found.bound:.2f}).", _delay(evidence, name) or f"{name} acts later or earlier "
+            "than logged, through something that is missing, or differently between samples than hold says.", "input",
         )  # fmt: skip
     elif coloured > max(COLOURED, 3.0 * found.bound):
         runs, index = evidence.runs, judged_horizon(evidence)
