@@ -202,9 +202,9 @@ def _inputs(evidence: Evidence) -> Iterator[Reason]:
 def _delay(evidence: Evidence, name: str) -> str:
     """What to do about an input that acts some samples later or earlier; "" where that is not known."""
     late = evidence.input_delays.get(name, 0)
+    late -= evidence.input_shifts.get(name, 0) if late else 0  # which the fit has allowed for
     if not late:
         return ""
-    late -= evidence.input_shifts.get(name, 0)  # which the fit has allowed for
     count, when = abs(late), "later" if late > 0 else "earlier"
     return (
         f"{name} seems to act about {count} sample{'' if count == 1 else 's'} ({seconds(count * evidence.period)}) "

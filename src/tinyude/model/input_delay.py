@@ -21,7 +21,7 @@ CLEARLY = 0.97  # of the mean square that the known physics leaves without a del
 def input_delay(physics: Physics, seen: Windows, name: str, on: Sequence[int]) -> int:
     """Samples by which the input must be moved for the known rates of these states to fit best.
 
-    0 where moving it does not help clearly. Positive: it acts later than logged.
+    0 where moving it does not help clearly, or helps more the farther. Positive: it acts later than logged.
     """
     index, states = physics.inputs.index(name), list(on)
     left = {}
@@ -32,7 +32,8 @@ def input_delay(physics: Physics, seen: Windows, name: str, on: Sequence[int]) -
             rest = seen.dx - seen.view(known_rates(physics, seen.node_x, nodes))
         left[samples] = squares(seen, rest)[states].sum()
     best = min(left, key=lambda samples: left[samples])
-    return best if left[best] < CLEARLY * left[0] else 0
+    inside = TRIED[0] < best < TRIED[-1]
+    return best if inside and left[best] < CLEARLY * left[0] else 0
 
 
 def _moved(seen: Windows, index: int, samples: int) -> Array:
