@@ -20,7 +20,7 @@ Array = NDArray[Any]
 RUNAWAY = 1e3  # times the scale of the training data
 MARGIN = 0.1  # of a visited range, by which a state may leave it unmentioned
 RELATIVE, ABSOLUTE = 1e-8, 1e-10  # tolerances of a step; the absolute one times the state's scale
-MOST_STEPS = 20_000_000  # of one run
+MOST_STEPS = 20_000_000  # of one run, taken or still to be taken at its pace
 SHORTEST = 1e-3  # of the shortest span between two times: no shorter where the field switches (native/simulate.c)
 
 
@@ -68,7 +68,8 @@ def free_runs(
         What inputs do between two times, all of them or by name: constant from each time to the next, straight lines,
         or a spline.
     most_steps : int
-        Steps of one run, after which it counts as diverged: the field is too stiff for the times asked for.
+        Steps of one run, after which it counts as diverged: the field is too stiff for the times asked for. So does
+        one that would need more for what is left of it, at its pace.
 
     Returns
     -------
@@ -265,6 +266,6 @@ def _scipy_span(
 def _diverged(time: float) -> TinyUDEError:
     return TinyUDEError(
         f"The simulation diverged at t = {time:.4g} s: a state grew beyond {RUNAWAY:g} times what was seen in "
-        f"training, was no longer a number, or took more than {MOST_STEPS:,} steps. Start inside the states visited in "
-        "training, simulate a shorter stretch, or fit data that covers this motion."
+        f"training, was no longer a number, or the run would take more than {MOST_STEPS:,} steps. Start inside the "
+        "states visited in training, simulate a shorter stretch, or fit data that covers this motion."
     )

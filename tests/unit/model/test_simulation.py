@@ -114,6 +114,18 @@ def test_free_run_says_when_a_driven_model_diverges() -> None:
         free_run(scalar("5*x + u", ["u"]), [1.0], TIMES, np.ones(1), np.zeros(61))
 
 
+@pytest.mark.skipif(not native.available(), reason="the core is not compiled")
+def test_free_runs_give_up_early_where_steps_are_too_short_ever_to_end() -> None:
+    late = free_runs(scalar("1 - 1e8*x"), [[1.0]], TIMES, np.ones(1)).diverged[0]
+    assert 0.0 < late < 0.05  # after 20,000,000 steps it would be beyond 0.5
+
+
+@pytest.mark.skipif(not native.available(), reason="the core is not compiled")
+def test_free_runs_end_where_they_take_many_steps() -> None:
+    runs = free_runs(scalar("1 - 3e5*x"), [[1.0]], TIMES, np.ones(1))  # more than one look at the pace
+    assert np.isnan(runs.diverged[0]) and runs.states[0, -1, 0] == pytest.approx(1.0 / 3e5, abs=1e-7)
+
+
 def test_free_run_passes_a_switching_term(short_stream: tuple[float, np.ndarray], quick_engine: str) -> None:
     period, samples = short_stream
     ude = UDE(pendulum_physics(), hidden=(), library=["sign(omega)"], engine=quick_engine).fit(samples, period)
