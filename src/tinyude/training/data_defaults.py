@@ -1,4 +1,4 @@
-"""Data-dependent defaults: what a stream shows before anything is estimated from it."""
+"""Data-dependent defaults, from a stream before anything is fitted."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tinyude.reference.config import Config
 from tinyude.reference.numeric.elementary import TWO_PI
 from tinyude.reference.signal.window import window_make
 
-_FEWEST, _MOST = 20, 200  # stretches that it takes to tell a parabola, and that are looked at
-_DOUBT = 3.0  # standard deviations by which noise alone may exceed its expected square
+_FEWEST, _MOST = 20, 200  # stretches needed for the parabola test, and stretches used
+_DOUBT = 3.0  # standard deviations by which noise alone may exceed its expected mean square
 
 
 def rough_rms(physics: Physics, measured: Sequence[str] | None, stream: Stream) -> dict[str, float]:
-    """RMS of each state, for the sharpness of a smooth sign; of an unmeasured rate from coarse differences."""
+    """RMS of each state, for the sharpness of a smooth sign; for an unmeasured rate, from coarse differences."""
     _, channel, order = measured_map(physics, measured)
     run = stream.longest
     lag = max(1, len(run.samples) // 400)
@@ -32,7 +32,7 @@ def rough_rms(physics: Physics, measured: Sequence[str] | None, stream: Stream) 
 
 
 def two_way(stream: Stream) -> list[str]:
-    """Channels that go both ways, as a speed does and a level does not."""
+    """Channels that take both signs, as a speed does and a level does not."""
     forward = np.nanmean(stream.longest.samples > 0.0, axis=0)
     return [name for name, share in zip(stream.names, forward, strict=True) if 0.05 < share < 0.95]
 
@@ -43,10 +43,10 @@ def rotating(stream: Stream) -> list[str]:
 
 
 def window_order(stream: Stream, half: int) -> int:
-    """Order of the windows' polynomials: 2 where the longest windows there may be show no more than a parabola.
+    """Order of the windows' polynomials: 2 where even the longest allowed windows fit a parabola.
 
-    A slow plant that is sampled fast: the windows cannot be longer, so the fewer coefficients, the less noise. The
-    third difference of neighbouring samples tells the noise.
+    For a slow plant that is sampled fast: the windows cannot be longer, and fewer coefficients mean less noise. The
+    third difference of neighbouring samples gives the noise.
     """
     rows, width = stream.longest.samples, 2 * half + 1
     count = min(len(rows) // width, _MOST)

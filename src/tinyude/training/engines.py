@@ -1,4 +1,4 @@
-"""Two engines behind one surface: the compiled core, and the NumPy reference that specifies it."""
+"""Two engines with one interface: the compiled core, and the NumPy reference that specifies it."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def make_engine(
     terms: Sequence[sp.Expr],
     frozen: Sequence[Part] = (),
 ) -> tuple[Engine, str]:
-    """The engine asked for, and its name; without the compiled core the reference serves, with one warning.
+    """The requested engine and its name; without the compiled core the reference is used, with one warning.
 
-    frozen: parts of a fitted model that stay as they are, and count as known.
+    frozen: parts of a fitted model that are not changed and count as known.
     """
     if precision not in ("float64", "float32"):
         raise TinyUDEError(f"precision is {precision!r}; use 'float64' or 'float32'.")
@@ -57,7 +57,7 @@ def make_engine(
 
 
 class ReferenceLearner(Operations):
-    """The NumPy learner with the surface of the native one."""
+    """The NumPy learner with the interface of the native one."""
 
     def __init__(self, config: Config, known: Known) -> None:
         self._learner = learner_init(config, known)
@@ -67,7 +67,7 @@ class ReferenceLearner(Operations):
         return getattr(module, f"learner_{name}")(self._learner, *arguments)
 
     def start(self, model: StartModel) -> None:
-        """From a fitted model instead of from nothing, before the first sample."""
+        """Start from a fitted model, before the first sample."""
         if not learner_start(self._learner, model):
             raise TinyUDEError(START_REFUSED.format(model))
 

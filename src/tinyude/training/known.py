@@ -21,7 +21,7 @@ MAX_SECONDS = 120.0  # of CPU time
 
 @dataclass(frozen=True)
 class KnownPrograms:
-    """Inputs of every program: states, then inputs; parameters are constants at their present value."""
+    """Inputs of every program: states, then inputs; parameters are constants at their current value."""
 
     field: Program
     jacobian: Program
@@ -67,9 +67,9 @@ def _followed(programs: KnownPrograms, states: int, on: int) -> Known:
 def known_programs(
     physics: Physics, terms: Sequence[sp.Expr], on: Sequence[int], frozen: Sequence[Part] = ()
 ) -> KnownPrograms:
-    """The programs of a physics and a library; an error where SymPy finds no end with them.
+    """The programs of a physics and a library; an error if SymPy does not finish in time.
 
-    frozen: parts of a fitted model that stay as they are, and count as known.
+    frozen: parts of a fitted model that are not changed and count as known.
     """
     return within(MAX_SECONDS, "The derivative of this physics", lambda: _known_programs(physics, terms, on, frozen))
 
@@ -85,7 +85,7 @@ def _known_programs(
     rhs = [expr.xreplace(fixed) for expr in physics.rhs]
 
     def written(exprs: Sequence[sp.Expr]) -> Program:
-        """SymPy works on it once, with the learned parameters for inputs; then their present values are put in."""
+        """SymPy runs once, with the learned parameters as inputs; then their current values are substituted."""
         return bound(program(exprs, [*plain, *learned]), values)
 
     library = program(list(terms), real)

@@ -1,4 +1,4 @@
-"""Memory that a learner takes, on this computer and on a board."""
+"""Memory that a learner needs, on this computer and on a board."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from tinyude.model.model import Model
 from tinyude.reference.config import Config
 from tinyude.training.presets import chip_config
 
-FEWEST_TERMS = 4  # that a board is offered, however few were kept here
+FEWEST_TERMS = 4  # least number offered to a board, even if fewer were kept here
 
 
 def memory_figures(model: Model, config: Config) -> dict[str, Any]:
-    """Arena in float32, by its parts; and that of the same learner on a microcontroller, offered the kept terms.
+    """Arena in float32, by its parts; and that of the same learner on a microcontroller with the kept terms.
 
     0 without the compiled core, which knows the sizes.
     """

@@ -29,7 +29,7 @@ class Operations(ABC):
 
     @abstractmethod
     def start(self, model: StartModel) -> None:
-        """From a fitted model instead of from nothing, before the first sample."""
+        """Start from a fitted model, before the first sample."""
 
     @abstractmethod
     def push(self, rows: ArrayLike) -> None: ...
@@ -46,7 +46,7 @@ class Operations(ABC):
 
     @abstractmethod
     def state(self) -> dict[str, Any]:
-        """Copies of what tu_view in tinyude.h shows, by its names."""
+        """Copies of the fields of tu_view in tinyude.h, by name."""
 
     def gap(self) -> None:
         self.call("gap")

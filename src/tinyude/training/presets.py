@@ -1,4 +1,4 @@
-"""What the presets mean: the paper's two, constant for constant, and the default that goes beyond them."""
+"""The presets: the paper's two with exactly its constants, and the default."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Any
 from tinyude.errors import TinyUDEError
 from tinyude.reference.config import Config, config_refusal
 
-TRAINING_RATE = 25.0  # updates a second while streaming
+TRAINING_RATE = 25.0  # updates per second while streaming
 WINDOWS_WANTED = 4000  # windows overlap less where a record is long enough to give this many
 _GROUPS = 16
-CHIP_HOLDOUT = 128  # windows held out on a chip, by which its network is judged
-_PAST = 1024  # windows kept without a network, to tell a change from a region that is new
+CHIP_HOLDOUT = 128  # windows held out on a chip to judge its network
+_PAST = 1024  # windows kept without a network, to distinguish a change from a new region
 
 _PAPER: dict[str, Any] = {
     "dense": False, "repair": False, "physics_nodes": 1, "network_nodes": 1, "second_order": 0.1, "follow": False,
     "rate_channel": (), "wrap": (), "last_layer": False,
 }  # fmt: skip
-_RATE_ALONE = 0.04  # of a network without a library: there is more to learn
+_RATE_ALONE = 0.04  # learning rate of a network without a library: there is more to learn
 PRESETS: dict[str, dict[str, Any]] = {
     "default": {},
     "paper-v2": _PAPER,
@@ -36,7 +36,7 @@ def make_config(
 ) -> Config:
     """A configuration for a record of this many samples (or a live stream of this expected length).
 
-    compared: held-out windows are to choose between two networks.
+    compared: whether held-out windows choose between two networks.
     """
     if clash := system.keys() & overrides.keys():
         raise TinyUDEError(
@@ -56,7 +56,7 @@ def make_config(
         settings["rate"] = _RATE_ALONE
     columns = system.get("parameters", 0) + system.get("library_terms", 0) * len(system["on"])
     if preset == "default" and system.get("forced", 0) >= columns and not compared:
-        settings["holdout"] = 0  # the network alone, perhaps with a linear part: there is nothing to choose
+        settings["holdout"] = 0  # the network alone, perhaps with a linear part: there is no choice to make
     settings |= {key: value for key, value in overrides.items() if value is not None}
     updates = settings.get("updates", Config.updates)
     every = max(round(1.0 / (TRAINING_RATE * period)), -(-samples // updates), 1)
@@ -70,7 +70,7 @@ def make_config(
 
 
 def chip_config(config: Config, terms: int) -> Config:
-    """The same learner sized for a microcontroller: centre form, two thousand entries, only so many library terms."""
+    """The same learner sized for a microcontroller: centre form, two thousand entries, `terms` library terms."""
     judged = config.dense
     return replace(
         config, network_nodes=1, reservoir=min(config.reservoir, 2048),
@@ -81,12 +81,12 @@ def chip_config(config: Config, terms: int) -> Config:
 
 
 def longest_half(samples: int) -> int:
-    """Half width of the longest window tried in a record of so many samples."""
+    """Half width of the longest window tried in a record of this many samples."""
     return min(512, max(16, samples // 16))
 
 
 def _default_sizes(samples: int) -> dict[str, Any]:
-    """Everything a host can hold: all windows in the reservoir, long windows, the whole record to calibrate on."""
+    """Sizes for a host: all windows in the reservoir, long windows, calibration on the whole record."""
     stride = min(5, max(1, samples // WINDOWS_WANTED))
     windows = samples // stride
     return {
@@ -101,7 +101,7 @@ def _default_sizes(samples: int) -> dict[str, Any]:
 
 
 def _paper_sizes(preset: str, samples: int, period: float, states: int) -> dict[str, Any]:
-    """The paper's times at 1 kHz, in samples; four states are the double pendulum, with a finer start."""
+    """The paper's times at 1 kHz, in samples; four states mean the double pendulum, with a finer start."""
 
     def ticks(seconds: float) -> int:
         return max(1, round(seconds / period))

@@ -1,7 +1,7 @@
-"""A second start for a network that sees a wrapped angle: its first layer begins with steps spread over [-pi, pi].
+"""A second start for a network with a wrapped angle as input: its first layer begins with steps over [-pi, pi].
 
-From small random weights a network finds what changes slowly with the angle and misses what changes fast, as cogging
-does. From steps it finds both, and more of the noise. Held-out windows choose between the two.
+From small random weights a network learns what varies slowly with the angle and misses what varies fast, as cogging
+does. From steps it learns both, and more of the noise. Held-out windows choose between the two.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from tinyude.reference.signal.nodes import nodes_centre, nodes_gauss
 from tinyude.reference.signal.window import window_make
 from tinyude.training.operations import Operations
 
-SLOW = 0.05  # of the learning rate: the steps are in place
-ELSEWHERE = 0.1  # of the usual slope, along everything but the angles
-STREAM = 1  # of random numbers, beside the learner's own
+SLOW = 0.05  # of the learning rate: the steps are already in place
+ELSEWHERE = 0.1  # of the usual slope, for inputs other than the angles
+STREAM = 1  # stream of random numbers, separate from the learner's own
 
 
 def restart(engine: Operations, config: Config, train: Callable[[], object]) -> None:
-    """Train another network from steps, and keep the one with the smaller hold-out error; the first when in doubt.
+    """Train another network from steps; it replaces the first if its hold-out error is clearly smaller.
 
-    Does nothing where the network sees no wrapped angle, or where too little is held out to choose by: the parts of one
-    block are neighbours in time, and err alike.
+    Does nothing if the network has no wrapped angle as input, or if too little is held out to choose: the parts of one
+    block are neighbours in time, and their errors are correlated.
     """
     state = engine.state()
     columns = [column for column, seen in enumerate(config.sees) if seen in config.angles]
@@ -38,7 +38,7 @@ def restart(engine: Operations, config: Config, train: Callable[[], object]) -> 
         return
     first = np.array(state["average"], dtype=np.float64)
     for part in list(mlp_layers(first, config.sizes))[-1]:
-        part[np.asarray(state["network_on"]) == 0] = 0.0  # as the model uses it: that is what the second one must beat
+        part[np.asarray(state["network_on"]) == 0] = 0.0  # as the model uses it: the second one must improve on this
     scales = np.asarray(state["x_scale"])[[config.sees[c] for c in columns]]
     weights = restart_weights(config.sizes, columns, scales, rng_seed(config.seed, STREAM))
     engine.set_network(weights, SLOW * config.rate)
@@ -52,7 +52,7 @@ def restart(engine: Operations, config: Config, train: Callable[[], object]) -> 
 
 
 def restart_weights(sizes: Sequence[int], columns: Sequence[int], scales: Array, rng: Rng) -> Array:
-    """Weights as ever, but for the first layer: its units are shared out to the angles, in rad scales[i] * column i.
+    """The usual weights except in the first layer: its units are divided among the angles, in rad scales[i] * column i.
 
     A unit's step is as wide as its distance to the next one.
     """
@@ -70,7 +70,7 @@ def restart_weights(sizes: Sequence[int], columns: Sequence[int], scales: Array,
 
 
 def clearly_better(config: Config, state: Mapping[str, Any], plain: Config, other: Mapping[str, Any]) -> bool:
-    """Whether a learner predicts held-out parts clearly better than a plainer one does that saw the same record."""
+    """Whether a learner predicts held-out parts clearly better than a simpler one fitted to the same record."""
     tags, gain = _used_gain(config, state)
     others, least = _used_gain(plain, other)
     _, here, there = np.intersect1d(tags, others, return_indices=True)

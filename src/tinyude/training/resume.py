@@ -1,4 +1,4 @@
-"""Going on from a fitted model: what a learner starts from, on a board and on the host."""
+"""Continuing from a fitted model: the state that a learner starts from, on a board and on the host."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from tinyude.reference.start import StartModel
 from tinyude.training.engines import make_engine
 from tinyude.training.session import Session
 
-LIVE_RESERVOIR = 4096  # windows kept of a stream without an end
+LIVE_RESERVOIR = 4096  # windows kept of an endless stream
 
 
 def start_model(result: FitResult) -> StartModel:
-    """Learned parameters are at their fitted value in the physics itself: what is left of their steps is nothing."""
+    """The physics contains learned parameters at their fitted value, so their remaining steps are 0."""
     model, found = result.model, learner_part(result.calibration)
     steps = np.zeros(len(model.parameter_errors))
     return StartModel(
@@ -38,8 +38,8 @@ def start_model(result: FitResult) -> StartModel:
 def resumed_session(result: FitResult, engine: str, precision: str, offered: Sequence[sp.Expr] = ()) -> Session:
     """A learner on a live stream that starts with the predictions of the model and continues to learn.
 
-    A kernel network stays as it is, as on a board: terms and perceptron learn beside it, and terms are then `offered`
-    that the model has not.
+    A kernel network is not changed, as on a board: terms and perceptron learn in addition, and terms are `offered`
+    that the model does not have.
     """
     result = result if result.model.kernel is None else with_terms(result, offered)
     model, config = result.model, learner_part(result.config)

@@ -1,4 +1,4 @@
-"""The seed of a learner, from whatever scikit-learn takes as random_state."""
+"""The seed of a learner, from any random_state that scikit-learn accepts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tinyude.errors import TinyUDEError
 
 
 def check_random_state(random_state: Any) -> None:
-    """Raise where no seed can be made of it."""
+    """Raise if it is not a valid random_state."""
     if random_state is None or isinstance(random_state, np.random.RandomState | np.random.Generator):
         return
     if isinstance(random_state, Integral) and not isinstance(random_state, bool) and 0 <= int(random_state) < 2**64:
@@ -22,7 +22,7 @@ def check_random_state(random_state: Any) -> None:
 
 
 def seed_of(random_state: Any) -> int:
-    """A whole number as it is; None: a new one; a generator is drawn from, so that two fits with it differ."""
+    """A whole number unchanged; None: a new one; a generator is drawn from, so that two fits with it differ."""
     check_random_state(random_state)
     if random_state is None:
         return int(np.random.SeedSequence().generate_state(1)[0])

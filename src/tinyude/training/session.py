@@ -1,4 +1,4 @@
-"""A learner at work on a record: calibrate, push, update, and read the model off."""
+"""Runs a learner over a record: calibrate, push, update, read the model."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _COUNTERS = (
 
 @dataclass
 class Session:
-    """A learner at work, with what is needed to read it."""
+    """A running learner, with what is needed to read its model."""
 
     engine: Engine
     engine_name: str
@@ -43,11 +43,11 @@ class Session:
     losses: list[tuple[int, float]]
     may_stop: bool = False  # training may end early when the network has nothing to learn
     second_start: bool = False  # of a network that sees a wrapped angle
-    kernel: KernelNetwork | None = None  # of the model it goes on from: stays as it is
+    kernel: KernelNetwork | None = None  # of the model it continues from: not changed
 
 
 def calibrate(session: Session, stream: Stream) -> None:
-    """Run the first stretch through the learner, then start over with what it found."""
+    """Calibrate on the first stretch, then start again from the first row with that calibration."""
     for rows in _chunks(session, stream):
         if session.engine.state()["calibrated"]:
             break
@@ -77,12 +77,12 @@ def _chunks(session: Session, stream: Stream) -> Iterator[Array]:
 
 
 def most_updates(session: Session) -> int:
-    """Updates that may follow on a stream."""
+    """Number of updates allowed for a stream."""
     return session.config.updates * (1 + session.second_start) if session.config.hidden else 0
 
 
 def train(session: Session, report: Callable[[int], None]) -> None:
-    """The end of a recorded stream, as tu_learner_finish has it, with progress; and a second start where one is due."""
+    """The end of a recorded stream, as in tu_learner_finish, with progress; and a second start where one applies."""
     engine = session.engine
     engine.solve()
     left = engine.updates_left()
@@ -93,7 +93,7 @@ def train(session: Session, report: Callable[[int], None]) -> None:
 
 
 def _run_updates(session: Session, report: Callable[[int], None], may_stop: bool = True) -> bool:
-    """The updates left. False: a quarter of the way the network had nothing to learn; not retested, to limit false
+    """The remaining updates. False: after a quarter the network had nothing to learn; not retested, to limit false
     positives.
     """
     if not session.config.hidden:
@@ -128,7 +128,7 @@ def restart(session: Session, physics: Physics, engine: str, precision: str, net
 
 
 def move_parameters(physics: Physics, steps: Array) -> tuple[float, Physics]:
-    """Parameters moved by the solved steps, within their bounds; and by how much, relative to their size."""
+    """Parameters after the solved steps, within their bounds; and the relative change."""
     values, moved = {}, 0.0
     for name, step in zip(physics.learned, steps, strict=True):
         old = physics.parameters[name]

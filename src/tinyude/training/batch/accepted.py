@@ -1,4 +1,4 @@
-"""The accepted windows of a record as a model is looked at through them."""
+"""The accepted windows of a record, for comparing a model with its rates."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from tinyude.training.batch.windows import JUMPY, STEP, Batch, chosen_windows
 
 Array = NDArray[Any]
 
-MOST = 1_000  # windows looked at
+MOST = 1_000  # windows used
 NEARLY_ALL = 0.8  # of the record, that windows of the usual half width cover
-SHORT = 3  # times shorter than usual: the record jumps there, or moves too fast to run across
+SHORT = 3  # times shorter than usual: a jump of the state, or motion too fast for a free run across it
 STEPS = 0.1  # of an input's range, from one sample to the next
 
 
@@ -76,7 +76,7 @@ def _rejected(observed: Observed) -> Array:
 
 
 def usual_half(halves: Array) -> int:
-    """The longest half width that nearly all of the record allows: what one window length for all of it would be."""
+    """The longest half width that nearly all of the record allows: the choice if all windows had one length."""
     longest = np.sort(halves)[::-1]
     time = np.maximum(1, longest // STEP)
     return int(longest[np.flatnonzero(np.cumsum(time) >= NEARLY_ALL * time.sum())[0]])
@@ -104,7 +104,7 @@ def _field(columns: Array, model: Model) -> Array:
 
 
 def _left(targets: Targets, model: Model) -> float:
-    """Median size of what the model leaves, over the rates' RMS, mean over residual states."""
+    """Median unexplained remainder over the rates' RMS, mean over residual states."""
     field = _field(targets.columns, model)
     size = np.sqrt(np.mean(targets.dx**2, axis=0)) + 1e-300
     left = [np.median(np.abs(targets.dx[:, i] - targets.filtered(field[:, i], i))) / size[i] for i in model.on]
@@ -135,7 +135,7 @@ def _floor(observed: Observed, targets: Targets, model: Model) -> Array:
 
 
 def _room(observed: Observed, run: Array, centre: Array, half: Array, excess: Array) -> Array:
-    """Rows from each window's centre to where the record jumps, is silent, or ends."""
+    """Rows from each window's centre to the nearest jump, gap or end of the record."""
     room, usual = np.zeros(len(run), dtype=np.int64), usual_half(half)
     reach = np.minimum(centre, np.array(observed.lengths)[run] - 1 - centre)  # windows at the ends are short anyway
     long = (half * SHORT >= np.minimum(usual, reach)) & (excess == 1.0)
@@ -154,7 +154,7 @@ def _room(observed: Observed, run: Array, centre: Array, half: Array, excess: Ar
 
 
 def _inside(lengths: list[int], run: Array, centre: Array, reach: Array, which: Array) -> Array:
-    """Windows whose centre lies within reach of the centre of one of those that `which` names."""
+    """Windows whose centre lies within reach of the centre of a window in `which`."""
     first = np.concatenate([[0], np.cumsum(lengths)])
     marks = np.zeros(first[-1] + 1, dtype=np.int64)
     place = first[run] + centre
@@ -164,7 +164,7 @@ def _inside(lengths: list[int], run: Array, centre: Array, reach: Array, which: 
 
 
 def _beside_steps(inputs: list[Array], run: Array, centre: Array, reach: int) -> Array:
-    """Windows within reach of a step of an input: what bends there is no jump of the state."""
+    """Windows within reach of a step of an input: a bend there is not a jump of the state."""
     answer = np.zeros(len(run), dtype=bool)
     for index, held in enumerate(inputs):
         mine = run == index

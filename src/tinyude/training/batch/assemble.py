@@ -1,4 +1,4 @@
-"""From what was found for each residual state to one model, with the covariance of all its unknowns."""
+"""Joins the fits of all residual states into one model, with the covariance of all its unknowns."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def make_model(
 def _library(
     on: tuple[int, ...], names: tuple[str, ...], fits: dict[int, StateFit]
 ) -> tuple[Terms, dict[int, list[int]]]:
-    """All states' terms in one part; and for each state which of the shapes are its own."""
+    """The terms of all states in one part; and for each state the indices of its own shapes."""
     forms: list[sp.Expr] = []
     found: list[tuple[int, int, float]] = []
     shapes: dict[str, float] = {}
@@ -97,7 +97,7 @@ def _kernel(networks: list[KernelNetwork]) -> KernelNetwork | None:
 
 
 def _covariance(model: Model, fits: dict[int, StateFit], learned: Array, shape_places: dict[int, list[int]]) -> Array:
-    """Of learned parameters, coefficients, shapes and kernel unknowns; states are independent of each other."""
+    """Covariance of learned parameters, coefficients, shapes and kernel unknowns; states are independent."""
     rows, _ = np.nonzero(model.coefficients)
     first_shape = len(learned) + len(rows)
     first_kernel = first_shape + len(model.shapes)
@@ -123,7 +123,7 @@ def _covariance(model: Model, fits: dict[int, StateFit], learned: Array, shape_p
 
 
 def _term_order(model: Model, row: int, fit: StateFit) -> list[int]:
-    """Where each entry of a fit stands among the nonzero coefficients of its row."""
+    """The index of each entry of a fit among the nonzero coefficients of its row."""
     values = model.coefficients[row][np.flatnonzero(model.coefficients[row])].tolist()
     return [values.index(float(c)) for c in fit.terms.coefficients[fit.parameters :]]
 

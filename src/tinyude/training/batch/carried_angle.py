@@ -1,9 +1,9 @@
-"""An angle that is far noisier than its measured rate, carried on by the rate over much more than a window.
+"""An angle that is far noisier than its measured rate, replaced by the integral of the rate plus a slow offset.
 
-    theta(t) = integral of omega + offset(t),   offset: a random walk of step sigma_omega dt, seen through sigma_theta
+    theta(t) = integral of omega + offset(t),   offset: a random walk of step sigma_omega dt, noise sigma_theta
 
-The two-sided exponential smoother of what theta minus the integral shows has the memory sigma_theta / (sigma_omega dt)
-samples; its error is a slow offset of variance sigma_theta^2 / (2 memory), far below what any window's mean has.
+The two-sided exponential smoother of theta minus the integral has a memory of sigma_theta / (sigma_omega dt)
+samples. Its error is a slow offset of variance sigma_theta^2 / (2 memory), far below that of any window's mean.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from tinyude.training.batch.windows import LONGEST
 
 Array = NDArray[Any]
 
-KNOTS = 500  # samples between two knots of an offset that is left
-WORTH = 2 * LONGEST  # samples of memory from which windows alone would lose by it
+KNOTS = 500  # samples between two knots of a remaining offset
+WORTH = 2 * LONGEST  # least memory in samples: below that, windows alone are as good
 
 
 @dataclass(frozen=True)
 class Carried:
-    """Runs with carried angles, and the noise that is left in them."""
+    """Runs with carried angles, and their remaining noise."""
 
     runs: list[Array]
     noise: Noise
     channels: tuple[int, ...]  # those that were carried
-    priors: tuple[Array, ...]  # what is known of the offset left in each
+    priors: tuple[Array, ...]  # prior of the remaining offset of each
 
 
 def carry_angles(runs: Sequence[Array], noise: Noise, rates: dict[int, int], period: float) -> Carried:
-    """Carry every channel of `rates` by the channel that measures its rate, where that is worth it."""
+    """Replace every channel of `rates` by the integral of its measured rate, where the memory is long enough."""
     sigma, changed, done, priors = noise.sigma.copy(), list(runs), [], []
     for channel, rate in rates.items():
         memory = noise.sigma[channel] / (noise.sigma[rate] * period)
@@ -53,7 +53,7 @@ def carry_angles(runs: Sequence[Array], noise: Noise, rates: dict[int, int], per
 
 
 def offset_shapes(time: Array, run: Array, lengths: Sequence[int]) -> Array:
-    """Straight lines between knots, run by run, at times in samples (rows,): (rows, knots)."""
+    """Linear interpolation between knots, run by run, at times in samples (rows,): (rows, knots)."""
     parts = []
     for index, length in enumerate(lengths):
         count = max(2, round(length / KNOTS) + 1)
@@ -64,7 +64,7 @@ def offset_shapes(time: Array, run: Array, lengths: Sequence[int]) -> Array:
 
 
 def offset_prior(lengths: Sequence[int], step: float, size: float) -> Array:
-    """Rows that tie an offset's knots: a random walk of `step` from sample to sample, `size` overall."""
+    """Prior rows of an offset's knots: a random walk of `step` from sample to sample, `size` overall."""
     blocks = []
     for length in lengths:
         count = max(2, round(length / KNOTS) + 1)

@@ -1,4 +1,4 @@
-"""The noise of regression targets, exactly: how every window weighs the samples, and how to make the rows independent.
+"""The noise covariance of regression targets, from each window's weights of the samples; whitening.
 
 To first order a target's noise is a linear filter over the samples of every channel, so the covariance of all targets
 of a state is known, banded, and can be whitened exactly.
@@ -26,14 +26,14 @@ from tinyude.training.batch.windows import Batch
 Array = NDArray[Any]
 
 NUGGET = 0.02  # of a target's own variance: keeps the covariance of overlapping windows well conditioned
-DRAWS = 4  # of what the nugget adds
+DRAWS = 4  # random vectors that estimate what the nugget adds
 
 
 @dataclass(frozen=True)
 class NoiseRows:
     """Row j weighs the unit noise from place first[j] on by weights[begin[j]:begin[j] + length[j]].
 
-    A sample's channels adjoin, so that a place is a sample and a channel.
+    A place is a pair of sample and channel; the channels of a sample are adjacent.
     """
 
     first: Array  # (rows,)
@@ -42,14 +42,14 @@ class NoiseRows:
     weights: Array
 
     def variance(self) -> Array:
-        """Of each row."""
+        """Variance of each row."""
         order = np.argsort(self.begin)
         answer = np.empty(len(order))
         answer[order] = np.add.reduceat(self.weights**2, self.begin[order])
         return answer
 
     def covariance(self) -> Array:
-        """Of rows j + d and j at [d, j]: the lower band."""
+        """The lower band: the covariance of rows j + d and j at [d, j]."""
         earliest = np.minimum.accumulate(self.first[::-1])[::-1]  # of this row and all after it
         last = np.searchsorted(earliest, self.first + self.length) - 1
         width = int(np.max(last - np.arange(len(self.first)), initial=0))
@@ -70,9 +70,9 @@ def band_covariance(first: Array, begin: Array, length: Array, weights: Array, w
 
 
 def noise_rows(targets: Targets, lengths: Sequence[int], sigma: Array, slopes: Mapping[int, Array]) -> NoiseRows:
-    """How the targets of some states in each window weigh unit noise of the samples, window by window.
+    """Weights of the samples' unit noise in the targets of some states, window by window.
 
-    lengths: samples of each run. slopes: of each state asked for, df_i/dx at the nodes (nodes, states).
+    lengths: samples of each run. slopes: for each requested state, df_i/dx at the nodes (nodes, states).
     """
     channels, states = len(sigma), len(slopes)
     starts = np.concatenate([[0], np.cumsum(lengths)])
@@ -95,7 +95,7 @@ def noise_rows(targets: Targets, lengths: Sequence[int], sigma: Array, slopes: M
 
 
 def _effects(targets: Targets, batch: Batch, nodes: Array, state: int, slopes: Array) -> Array:
-    """How the target hangs on each window coefficient (windows, channels, poly + 1)."""
+    """Derivative of the target by each window coefficient (windows, channels, poly + 1)."""
     layout, window = targets.layout, batch.window
     weight = targets.weights[nodes, state]
     rule = node_rule(batch, layout)
@@ -109,7 +109,7 @@ def _effects(targets: Targets, batch: Batch, nodes: Array, state: int, slopes: A
 
 
 def _noise_values(window: Window, layout: Layout, rule: Nodes, count: int, state: int) -> tuple[int, Array]:
-    """The channel whose noise a state carries, and the state at the nodes from its coefficients (nodes, poly + 1)."""
+    """The channel of a state, and the matrix from its coefficients to the state at the nodes (nodes, poly + 1)."""
     rate = dict(layout.carried).get(state)
     if rate is None:
         return layout.channel[state], rule.values[layout.order[state]]
@@ -121,8 +121,8 @@ def _noise_values(window: Window, layout: Layout, rule: Nodes, count: int, state
 class Whitener:
     """The Cholesky factor of targets' covariance: turns correlated rows into independent ones of unit variance.
 
-    Rows of several states are interleaved window by window: those that are known to be zero first (`helpers`), so
-    that what is known exactly of them sharpens the last one.
+    Rows of several states are interleaved window by window. Those that are known to be zero (`helpers`) come first, so
+    that the noise they share with the last one is removed from it.
     """
 
     def __init__(self, rows: NoiseRows, states: int = 1) -> None:
@@ -147,7 +147,7 @@ class Whitener:
         return np.asarray(whitened).reshape(rows, *values.shape[1:])
 
     def block(self, first: int, count: int) -> Array:
-        """The covariance, nugget included, of so many neighbouring rows."""
+        """The covariance of `count` neighbouring rows, nugget included."""
         width = min(len(self.band), count)
         answer = np.zeros((count, count))
         for d in range(width):
@@ -158,7 +158,7 @@ class Whitener:
 
     @cached_property
     def expected(self) -> float:
-        """Mean square of a whitened row of noise: below 1 by what the nugget adds."""
+        """Mean square of a whitened row of noise: below 1, because the nugget adds variance."""
         draws = np.random.default_rng(0).standard_normal((self.band.shape[1], DRAWS))
         spread = np.asarray(dtbtrs(self.factor, draws, uplo="L", trans="T")[0])
         return 1.0 - NUGGET * float(np.mean(self.variance.ravel()[:, None] * spread**2))

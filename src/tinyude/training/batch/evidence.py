@@ -1,4 +1,4 @@
-"""Log evidence of linear Gaussian models y = Phi w + s e, w ~ N(0, 1): what chooses between terms and networks."""
+"""Log evidence of linear Gaussian models y = Phi w + s e, w ~ N(0, 1), for choosing between terms and networks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NOISE_SPREAD = 0.7  # of the logarithm of the noise scale around 1
 
 @dataclass(frozen=True)
 class Posterior:
-    """The weights' mean and covariance, the noise scale at its best, and the log evidence."""
+    """The weights' mean and covariance, the most likely noise scale, and the log evidence."""
 
     mean: Array
     covariance: Array
@@ -24,7 +24,7 @@ class Posterior:
     evidence: float
 
     def scaled(self, factors: Array) -> Posterior:
-        """With the first weights in other units."""
+        """The posterior with the first weights in other units."""
         whole = np.concatenate([factors, np.ones(len(self.mean) - len(factors))])
         return Posterior(self.mean * whole, self.covariance * np.outer(whole, whole), self.noise, self.evidence)
 

@@ -1,8 +1,8 @@
-"""Whether an input follows the measured states: a controller made it.
+"""Feedback detection: whether a controller computed an input from the measured states.
 
-What is new in an input, given all that was measured before, cannot know what is new in a sample at the same row: it
-acts only after it. If both are correlated, the input was computed from the sample, noise and all. An input that is
-linear or cubic between rows, or logged a row late, has acted before its row: nothing is said of those.
+The innovation of an input, given all earlier rows, is independent of the innovation of a sample at the same row: it
+acts only after it. If both are correlated, the input was computed from the sample and its noise. An input that is
+linear or cubic between rows, or logged a row late, has acted before its row: such inputs are not tested.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from tinyude.physics.holds import Hold
 from tinyude.reference.numeric.statistics import MEDIAN
 
 Array = NDArray[Any]
-PAST = 8  # rows that the new part of a row is told apart from
+PAST = 8  # earlier rows that predict a row
 CORRELATED, SURE = 0.2, 4.0  # correlation, and standard errors
-CLIPPED = 3.0  # standard deviations: steps of a reference are no feedback
+CLIPPED = 3.0  # standard deviations: steps of a reference are not feedback
 FEWEST = 100  # rows
-MOST = 20_000  # rows looked at
+MOST = 20_000  # rows used
 
 
 class Run(Protocol):
@@ -34,7 +34,7 @@ class Run(Protocol):
 
 
 def followed_states(runs: Sequence[Run], inputs: Sequence[str], holds: Sequence[Hold]) -> list[str]:
-    """Names of the inputs that follow the measured states in these runs, under what they do between rows."""
+    """Names of the inputs that follow the measured states in these runs, given their holds."""
     after = [hold.kind == "held" and hold.shift <= 0 for hold in holds]
     if not any(after):
         return []
@@ -58,7 +58,7 @@ def _rows(run: Run) -> tuple[Array, Array, Array]:
 
 
 def _new(past: Array, values: Array) -> Array:
-    """What the past does not tell of each column, outliers cut off, with norm 1; 0 where that is rounding."""
+    """The part of each column that the past does not predict, clipped and normalised; 0 where it is rounding."""
     design = np.hstack([past / np.maximum(np.abs(past).max(axis=0), 1e-300), np.ones((len(past), 1))])
     left = values - design @ np.linalg.lstsq(design, values, rcond=1e-10)[0]
     left -= np.median(left, axis=0)

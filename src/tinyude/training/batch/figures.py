@@ -1,4 +1,4 @@
-"""A batch fit in the figures that every fit has, as a streaming learner would state them."""
+"""The calibration and counters of a batch fit, in the same form as those of the streaming learner."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tinyude.reference.signal.gates import REASONS
 from tinyude.training.batch.accepted import usual_half
 from tinyude.training.batch.fit import BatchResult
 
-SHORTEST_HALF = 5  # samples, of a window that stands for a whole record
+SHORTEST_HALF = 5  # samples, of the one window that represents a whole record
 
 
 def batch_calibration(found: BatchResult, longest: int) -> Calibration:
@@ -19,10 +19,10 @@ def batch_calibration(found: BatchResult, longest: int) -> Calibration:
 
 
 def batch_counters(found: BatchResult) -> FitCounters:
-    """What became of samples and windows."""
+    """Counts of samples and windows."""
     counts, period = found.counts, found.targets.layout.period
     reasons = Counter(reason for reason, _, _ in counts.rejected)
-    doubted = reasons["misfit"]  # among the targets, with little weight: nothing shorter was left
+    doubted = reasons["misfit"]  # these are among the targets, with little weight: no shorter window was left
     rejected = tuple(reasons[reason] for reason in REASONS)
     return FitCounters(
         samples=counts.samples,

@@ -1,4 +1,4 @@
-"""The batch estimator, in order: samples, local windows, targets with their noise, models by evidence.
+"""The batch estimator step by step: samples, local windows, targets with their noise, models by evidence.
 
 runs -> local_windows -> make_targets -> for each residual state: whiten, terms, kernels -> the best as a Model
 """
@@ -25,12 +25,12 @@ from tinyude.training.batch.targets import Targets
 
 Array = NDArray[Any]
 
-STILL = 1e-4  # of a state's spread: node states that move by less tell nothing new
+STILL = 1e-4  # of a state's spread: no further pass if node states move by less
 
 
 @dataclass(frozen=True)
 class BatchCandidate:
-    """A model of all residual states, with the log evidence of its parts together."""
+    """A model of all residual states, with the joint log evidence of its parts."""
 
     name: str
     model: Model
@@ -40,14 +40,14 @@ class BatchCandidate:
 
 @dataclass(frozen=True)
 class BatchResult:
-    """Candidates, the best first, and what they were found from."""
+    """Candidates, the best first, and the windows and targets behind them."""
 
     candidates: list[BatchCandidate]
     targets: Targets
     observed: Observed
-    chi2: dict[int, float]  # of the best model, a row, in units of noise alone, by state
+    chi2: dict[int, float]  # of the best model, per row, relative to noise alone, by state
     holds: tuple[Hold, ...] = ()  # what inputs do between samples
-    deficient: int = 0  # learned parameters that this motion cannot tell apart
+    deficient: int = 0  # learned parameters that cannot be distinguished in this record
     changes: list[float] = field(default_factory=list)
 
     @property
@@ -62,7 +62,7 @@ class BatchResult:
 
     @property
     def counts(self) -> Counts:
-        """What became of samples and windows."""
+        """Counts of samples and windows."""
         return self.observed.counts
 
     @property
@@ -72,15 +72,15 @@ class BatchResult:
 
 
 def batch_fit(physics: Physics, stream: Stream, options: Options | None = None) -> BatchResult:
-    """Models of what a record shows beyond the known physics.
+    """Fit models of what the known physics lacks.
 
-    A parameter that runs to a bound takes part in something that it cannot explain: it keeps its first value, unless
-    the record speaks clearly for the bound.
+    A parameter that reaches a bound compensates for something else: it keeps its first value, unless
+    the evidence clearly favours the bound.
 
     Parameters
     ----------
     physics : Physics
-        What is known; its learned parameters are fitted along.
+        What is known; its learned parameters are fitted too.
     stream : Stream
         The record, in memory.
     options : Options, optional
@@ -106,7 +106,7 @@ def batch_fit(physics: Physics, stream: Stream, options: Options | None = None) 
 
 
 def _fit(physics: Physics, stream: Stream, options: Options) -> BatchResult:
-    """With the parameters that are to be learned, wherever they end."""
+    """Fit with these learned parameters, also where they end at a bound."""
     raw = Regression(physics, stream, options)
     if wrong := raw.contradicted():
         names = [physics.states[i] for i in sorted((*raw.on, *wrong))]
@@ -124,7 +124,7 @@ def _fit(physics: Physics, stream: Stream, options: Options) -> BatchResult:
     for name, states in combinations(found):
         model = make_model(work.physics, work.on, work.sees, work.rotating, work.targets, states, errors)
         candidates.append(BatchCandidate(name, model, sum(fit.evidence for fit in states.values()), states))
-    if not work.options.keep:  # else the first has the terms that were asked for
+    if not work.options.keep:  # otherwise the first has the requested terms
         candidates.sort(key=lambda candidate: -candidate.evidence)
     return BatchResult(candidates, work.targets, work.observed, chi2, work.holds, deficient)
 
@@ -132,10 +132,10 @@ def _fit(physics: Physics, stream: Stream, options: Options) -> BatchResult:
 def _along_what_was_found(
     raw: Regression, fits: dict[int, StateFit]
 ) -> tuple[Regression, dict[int, list[StateFit]], dict[int, float]]:
-    """The windows with node states that follow what was found, what may be offered there, and what the best leaves.
+    """Targets whose node states follow the fitted model, the fits offered there, and the remainder of the best.
 
-    Where that is more than noise, once more along what was found then, if that raises the evidence: a sharp turn shows
-    only once node states take it.
+    If the remainder exceeds noise, one more pass along the new fit, kept if it raises the evidence: a sharp bend shows
+    only once the node states follow it.
     """
     work = raw.corrected(fits)
     found = work.final(fits)
@@ -152,13 +152,13 @@ def _along_what_was_found(
 
 
 def _best(work: Regression, found: dict[int, list[StateFit]]) -> tuple[dict[int, StateFit], dict[int, float]]:
-    """The best fit of each state, and what it leaves, in units of noise."""
+    """The best fit of each state, and its remainder in units of noise."""
     best = {i: offered[0] for i, offered in found.items()}
     return best, {i: work.left(i, fit) for i, fit in best.items()}
 
 
 class _Learned(NamedTuple):
-    """The windows under moved parameters, their rough fits, the errors, and how many cannot be told apart."""
+    """Targets at the fitted parameters, their rough fits, the errors, and the number of indistinguishable ones."""
 
     raw: Regression
     work: Regression

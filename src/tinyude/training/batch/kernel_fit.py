@@ -1,8 +1,8 @@
-"""The kernel network's length scales by log evidence, then its weights over all windows.
+"""Fits a kernel network: its length scales by log evidence, then its weights over all windows.
 
 Inputs are centred and scaled (angles: sine and cosine); a squared-exponential kernel has one length for each input.
-Fifty farthest-point centres on a few hundred windows tell the lengths (analytic gradient, L-BFGS, two starts); the
-weights of the final units have a closed form.
+The lengths are fitted with fifty farthest-point centres on a few hundred windows (analytic gradient, L-BFGS, two
+starts). The weights of the final units have a closed form.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ SIZE_SPREAD = 3.0  # of the logarithm of the kernel's size around the residual's
 LINEAR = 3.0  # times the residual's RMS: prior spread of the linear part
 TRIAL, ITERATIONS = 8, 25  # steps from every start, and in all from the better one
 STARTS = (0.2, 1.2)  # logarithms of the lengths
-IRRELEVANT = 4.0  # logarithm of a length beyond which an input plays no part
-HELD = 1e-6  # of a column: what may be left of it beside the terms that hold it
-ROUNDING = 1e-13  # of the largest squared feature: what its sums are exact to
-WIDER = 10.0  # times the likeliest prior variance of the units: for their intervals
+IRRELEVANT = 4.0  # logarithm of a length beyond which an input has no effect
+HELD = 1e-6  # of a column: largest remainder after projection onto the terms, if these contain it
+ROUNDING = 1e-13  # of the largest squared feature: the accuracy of its sums
+WIDER = 10.0  # times the most likely prior variance of the units: for their intervals
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """What the kernel sees at the nodes: centred, scaled features."""
+    """Inputs of the kernel at the nodes: centred, scaled features."""
 
     sees: tuple[int, ...]
     angles: tuple[int, ...]
@@ -48,13 +48,13 @@ class Inputs:
 
 @dataclass(frozen=True)
 class KernelFit:
-    """Units in scaled features, the posterior of all weights, and how they enter."""
+    """Units in scaled features, and the posterior of all weights."""
 
     inputs: Inputs
     centres: Array  # (units, features)
     inverse_lengths: Array  # (features,)
     root: Array  # (units, units): unit weights from standard normal ones
-    linear: Array  # (features + 1,) prior spread of the constant and the slopes; 0: a term beside it has that column
+    linear: Array  # (features + 1,) prior spread of the constant and the slopes; 0: a term has that column
     posterior: Posterior  # of [extra columns, linear part, units], each with unit prior variance; see honest_covariance
     extra: int
 
@@ -77,7 +77,7 @@ class KernelFit:
 
 
 def make_inputs(columns: Array, sees: Sequence[int], angles: Sequence[int]) -> Inputs:
-    """Features of the node columns; an input that never moves is left out."""
+    """Features of the node columns, without inputs that are constant."""
     seen = tuple(k for k in sees if np.ptp(columns[:, k]) > 0.0)
     parts, scale = [], []
     for k in seen:
@@ -110,11 +110,12 @@ def fit_kernel(problem: Problem, inputs: Inputs, extra: Array | None = None) -> 
 
 
 def honest_covariance(found: Posterior, features: Array, extra: int, units: int) -> Array:
-    """Covariance of the weights [extra columns, linear part, units], wider where the prior made the network smooth.
+    """Covariance of the weights [extra columns, linear part, units], widened where the prior smooths the network.
 
-    The likeliest size and lengths weigh bias against noise: the estimate is smooth, and the residual of a real plant is
-    not a draw from the prior. What it misses by is about the noise of a less smooth estimate, one under a wider prior.
-    The extra columns are taken as they are: else a wide network stands in for them, and nothing is known of either.
+    The most likely size and lengths trade bias for noise: the estimate is smooth, but the residual of a real plant is
+    not a draw from the prior. Its error is about the noise of a less smooth estimate, one under a wider prior.
+    The prior of the extra columns is not widened: otherwise a wide network could replace them, and neither would be
+    determined.
     """
     own, noise = features[:, extra:], found.noise**2
     gram = own.T @ own
@@ -131,9 +132,9 @@ def honest_covariance(found: Posterior, features: Array, extra: int, units: int)
 
 
 def _missing(plain: Array, beside: Array) -> Array:
-    """1 for every column, the constant first, that the terms beside the network do not hold already, 0 for the others.
+    """1 for every column, the constant first, that is not in the span of the terms, 0 for the others.
 
-    A slope that a term and the network both had would be shared between them, half and half.
+    A slope that is both a term and in the network would be split between them.
     """
     answer = np.ones(plain.shape[1])
     if not beside.shape[1]:
@@ -148,7 +149,7 @@ def _missing(plain: Array, beside: Array) -> Array:
 
 
 def farthest(scaled: Array, points: Array, count: int) -> Array:
-    """So many of the points, each farthest from those before it in scaled distance."""
+    """`count` of the points, each farthest from those before it in scaled distance."""
     step = max(1, len(scaled) // 4000)
     scaled, points = scaled[::step], points[::step]
     chosen = [int(np.argmin(np.sum((scaled - scaled.mean(axis=0)) ** 2, axis=1)))]
@@ -222,7 +223,7 @@ class _Search:
         root = solve_lower(units, psi.T).T * np.sqrt(size2)
         phi = np.concatenate([root, self.linear], axis=1)
         inner = np.eye(phi.shape[1]) + phi.T @ phi / s2
-        inner[np.diag_indices_from(inner)] += ROUNDING * np.max(np.diag(inner))  # wrong units: far above the noise
+        inner[np.diag_indices_from(inner)] += ROUNDING * np.max(np.diag(inner))  # ill-conditioned if units are wrong
         factor = lower_factor(inner)
         alpha = (self.y - phi @ solve_factored(factor, phi.T @ self.y) / s2) / s2
         rows = len(self.y)

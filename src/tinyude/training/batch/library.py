@@ -18,9 +18,9 @@ from tinyude.physics.library import HARMONICS, SLOW, SMOOTH_SIGNS
 Array = NDArray[Any]
 
 RICH_COLUMNS = 700  # most columns of the rich library
-DEGREE = {1: 3, 2: 3, 3: 3, 4: 3, 5: 3, 6: 2}  # of products, by how many straight columns; 1 beyond
-STEEP = 5.0  # first exponent of a switch between two levels, as genes have them
-AWAY_FROM_ZERO = 1e-2  # of its greatest size, that a column must keep for 1/x
+DEGREE = {1: 3, 2: 3, 3: 3, 4: 3, 5: 3, 6: 2}  # of products, by the number of straight columns; 1 beyond
+STEEP = 5.0  # first exponent of a switch between two levels (Hill function)
+AWAY_FROM_ZERO = 1e-2  # of its largest magnitude: the least that a column must keep for 1/x to be offered
 
 
 Entry = tuple["Factor", ...]  # a product; () is the constant
@@ -37,7 +37,7 @@ class Factor:
 
 
 def given_entry(expr: sp.Expr) -> Entry:
-    """A user's own term as it stands."""
+    """A user's own term, unchanged."""
     return (Factor("given", -1, (), expr),)
 
 
@@ -63,7 +63,7 @@ KINDS: dict[str, Callable[..., Any]] = {
     "wave_cos": lambda m, v, k, lo: m.cos(k * (v - lo)),
     "saturation": lambda m, v, c: v / (c + abs(v)),
     "hill": lambda m, v, c: v**2 / (c**2 + v**2),
-    "inhibited": lambda m, v, c: v / (c**2 + v**2),  # rates that fall again where there is too much
+    "inhibited": lambda m, v, c: v / (c**2 + v**2),  # substrate inhibition: falls again at large values
     "steep": lambda m, v, c, p: abs(v) ** p / (c**p + abs(v) ** p),
     "exp": lambda m, v, k: m.exp(k * v),
     "bump": lambda m, v, middle, k: m.exp(-k * (v - middle) ** 2),
@@ -99,7 +99,7 @@ def _factor(factor: Factor, columns: Array, names: tuple[str, ...]) -> Array:
         return np.asarray(_given(factor.given, names)(columns)[:, 0])
     try:
         return np.asarray(KINDS[factor.kind](np, columns[:, factor.column], *factor.shape))
-    except OverflowError:  # Python's own c**p of a switch that has run to an endless slope, far outside the record
+    except OverflowError:  # Python's c**p of a switch whose slope has diverged, far outside the record
         return np.zeros(len(columns))
 
 
@@ -156,16 +156,16 @@ def _number(kind: str, value: float) -> sp.Expr:
 
 @dataclass(frozen=True)
 class Offer:
-    """What is known of the columns before any term is chosen."""
+    """Properties of the columns before any term is chosen."""
 
     states: int
     angles: tuple[int, ...]
-    rates: tuple[int, ...]  # columns that are speeds: friction is offered of them
+    rates: tuple[int, ...]  # columns that are speeds: friction terms are offered
     rms: Array  # (columns,)
     low: Array
     high: Array
-    rotating: tuple[int, ...] = ()  # angles that rotate: they enter by harmonics alone
-    followed: tuple[int, ...] = ()  # inputs that a controller made of the states: of these no shapes are offered
+    rotating: tuple[int, ...] = ()  # angles that rotate: only harmonics are offered
+    followed: tuple[int, ...] = ()  # inputs computed by a controller from the states: no shapes are offered
     switched: tuple[int, ...] = ()  # inputs of two values: every function of one is a straight line
 
     @property
@@ -174,12 +174,12 @@ class Offer:
 
     @property
     def linear(self) -> list[int]:
-        """Columns that may enter as they are."""
+        """Columns that may enter directly."""
         return [k for k in range(self.columns) if k not in self.rotating]
 
     @property
     def straight(self) -> list[int]:
-        """States that are no angles."""
+        """States that are not angles."""
         return [k for k in range(self.states) if k not in self.angles]
 
 
@@ -203,20 +203,20 @@ def rich_library(offer: Offer) -> list[Entry]:
     told = [k for k in range(offer.columns) if k not in offer.followed]
     shapes = [factor for k in told if k not in offer.switched for factor in _shapes(offer, k)]
     linear = [Factor("power", k, (1.0,)) for k in offer.linear if k in told]
-    powers = [_product((k,) * d) for d in (2, 3) for k in offer.straight]  # many states: the plain one has few products
+    powers = [_product((k,) * d) for d in (2, 3) for k in offer.straight]  # plain: few products of many states
     alone: list[Entry] = [*(power for power in powers if power not in plain), *((shape,) for shape in shapes)]
     pairs: list[Entry] = [(shape, x) for shape in shapes for x in linear]
     inputs = [j for j in told if j >= offer.states]
     pairs += [_product((k, j)) for j in inputs for k in told if k < j or (k == j and j not in offer.switched)]
     alone += _of_two(shapes)
     room = RICH_COLUMNS - len(plain) - len(alone)
-    if len(pairs) > room:  # many states: products with few shapes only
+    if len(pairs) > room:  # many states: products with only a few shapes
         pairs = [pair for pair in pairs if pair[0].kind not in {"bump", "wave_sin", "wave_cos"}][: max(room, 0)]
     return list(dict.fromkeys([*plain, *alone, *pairs]))
 
 
 def _of_two(shapes: Sequence[Factor]) -> list[Entry]:
-    """Waves of two columns, as in sin(a - b), and a wave of one over another."""
+    """Harmonics of two columns, as in sin(a - b), and a harmonic of one over another."""
     waves = [factor for factor in shapes if factor.kind in {"sin", "cos"} and factor.shape == (1.0,)]
     over = [factor for factor in shapes if factor.kind == "inverse" and factor.shape == (1.0,)]
     found: list[Entry] = [(a, b) for a in waves for b in waves if a.column < b.column]
@@ -228,14 +228,14 @@ def _product(group: Sequence[int]) -> Entry:
 
 
 def _friction(k: int, rms: float) -> list[Entry]:
-    """Drag, dry friction with a soft and a sharp turn, and the extra friction at low speed that Stribeck described."""
+    """Drag, dry friction with a soft and a sharp transition, and Stribeck friction at low speed."""
     soft, sharp = (Factor("tanh", k, (float(f"{s / rms:.3g}"),)) for s in SMOOTH_SIGNS)
     slow = Factor("slow", k, (float(f"{1.0 / (SLOW * rms) ** 2:.3g}"),))
     return [(Factor("drag", k),), (soft,), (sharp,), (soft, slow), (sharp, slow)]
 
 
 def _digits(value: float) -> float:
-    """A shape parameter as people write it."""
+    """A shape parameter in readable form."""
     return float(f"{value:.4g}")
 
 

@@ -1,4 +1,4 @@
-"""A record as its local windows: samples mended, noise estimated, angles carried, windows accepted or rejected."""
+"""A record as local windows: samples repaired, noise estimated, angles carried, windows accepted or rejected."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class Observed:
-    """What is estimated from a record before any model is.
+    """Estimates from a record before any model is fitted.
 
     Attributes
     ----------
     layout : Layout
         Channels, derivatives and period.
     batches : list of Batch
-        The windows, from the longest; empty if none fits into the record.
+        The windows, longest first; empty if none fits into the record.
     lengths, starts, inputs : list
         Samples, first instant (seconds) and inputs of each run.
     sensors, noise : Noise
-        As sensed, and with angles carried by their rates.
+        Of the sensors, and with angles carried by their rates.
     carried : tuple of int
-        Channels whose angle was carried; `prior` is what is known of the offset left in them.
+        Channels whose angle was carried; `prior` is the prior of their remaining offset.
     counts : Counts
         Samples and rejections.
     """
@@ -60,18 +60,18 @@ def observe(
     on: Sequence[int],
     window: float | None = None,
 ) -> Observed:
-    """Windows of a record in memory; of a longer one, those of its longest run.
+    """Windows of a record in memory; for a longer one, those of its longest run.
 
     Parameters
     ----------
     physics : Physics
-        Says which states there are and which is the rate of which.
+        Defines the states, and which is the rate of which.
     stream : Stream
         The record.
     measured : sequence of str, optional
-        The sensed states, as for `UDE`.
+        The measured states, as for `UDE`.
     on : sequence of int
-        Residual states: their rates are no integrals known to be exact.
+        Residual states: their equations are not known to be exact.
     window : float, optional
         Length of the longest window, seconds.
     """

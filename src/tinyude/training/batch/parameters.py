@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 
 PASSES = 12
-LONGEST = 2.0  # factor of a positive parameter in one pass: the linearisation holds no further
-SETTLED = 1e-6  # of its size: a step below which a parameter has settled
-TELLABLE = 1e-12  # least eigenvalue of the scaled sums for parameters to be told apart
+LONGEST = 2.0  # factor of a positive parameter in one pass: the linearisation is not valid further
+SETTLED = 1e-6  # of its size: a step below which a parameter has converged
+TELLABLE = 1e-12  # least eigenvalue of the scaled sums for parameters to be distinguishable
 
 
 def learn_parameters(work: Regression, fits: dict[int, StateFit], beside_terms: bool) -> tuple[Physics, Array, int]:
-    """The physics with its parameters moved, their standard errors, and how many cannot be told apart.
+    """The physics at the fitted parameters, their standard errors, and the number of indistinguishable ones.
 
-    Beside the terms of the first pass, so that a parameter does not take over what it cannot explain; or alone, so that
-    terms do not stand in for a parameter whose guess is far off.
+    Fitted with the terms of the first pass, so that a parameter does not absorb their effect; or alone, so that
+    terms do not replace a parameter whose guess is far off.
     """
     physics = work.physics
     count = len(physics.learned)
@@ -58,7 +58,7 @@ def learn_parameters(work: Regression, fits: dict[int, StateFit], beside_terms: 
 
 
 def _limited(physics: Physics, steps: Array) -> Array:
-    """The steps, of positive parameters by a factor of `LONGEST` at most."""
+    """The steps; positive parameters change by a factor of `LONGEST` at most."""
     values = np.array([physics.parameters[name].value for name in physics.learned])
     positive = (values > 0.0) & np.array([physics.parameters[name].min >= 0.0 for name in physics.learned])
     return np.where(positive, np.clip(steps, values / LONGEST - values, values * LONGEST - values), steps)

@@ -1,4 +1,4 @@
-"""One residual state's regression: its targets, whitened, and what its windows make of a function of the state."""
+"""One residual state's regression: its whitened targets, and functions of the state as its windows filter them."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from tinyude.training.batch.targets import Targets
 
 Array = NDArray[Any]
 
-KEPT_COLUMNS, KEPT_NUMBERS = 64, 4_000_000  # columns kept at least, and numbers in them
-BLOCKS, BLOCK = 20, 20  # stretches of neighbouring windows, and windows of each, that tell hyperparameters
+KEPT_COLUMNS, KEPT_NUMBERS = 64, 4_000_000  # size of the cache: at least so many columns, and numbers in them
+BLOCKS, BLOCK = 20, 20  # stretches of neighbouring windows, and windows in each, for fitting hyperparameters
 
 
 @dataclass(frozen=True)
@@ -30,11 +30,11 @@ class Problem:
     target: Array  # (windows,)
     helpers: Sequence[Array]
     whitener: Whitener
-    prior: Array = field(default_factory=lambda: np.zeros((0, 0)))  # (rows, columns): what is known of fixed columns
+    prior: Array = field(default_factory=lambda: np.zeros((0, 0)))  # (rows, columns): prior rows of fixed columns
 
     @cached_property
     def y(self) -> Array:
-        """The whitened target (rows,), then zeros for what is known beforehand."""
+        """The whitened target (rows,), then zeros for the prior rows."""
         return np.concatenate([self.whitener.rows(self.target, self.helpers), np.zeros(len(self.prior))])
 
     @property
@@ -43,7 +43,7 @@ class Problem:
 
     @cached_property
     def size(self) -> float:
-        """RMS of the residual that the windows see, without its noise."""
+        """RMS of the residual in the windows, noise removed."""
         variance = self.whitener.variance[:, -1]
         weight = 1.0 / (variance + np.median(variance))
         power = float(np.sum(weight * (self.target**2 - variance)) / np.sum(weight))
@@ -55,17 +55,17 @@ class Problem:
         return self.whitened(self.targets.filtered(values, self.state))
 
     def filtered(self, entries: Sequence[Entry]) -> Array:
-        """Library entries as the windows see them (windows, entries); not finite where one is not at some node."""
+        """Library entries as the windows filter them (windows, entries); not finite where one is not at some node."""
         names = self.targets.layout.names
         return self.targets.filtered_functions(lambda at: evaluate(entries, at, names), len(entries), self.state)
 
     def whitened(self, seen: Array) -> Array:
-        """What the windows see (windows, functions) as whitened columns (rows, functions)."""
+        """Values filtered by the windows (windows, functions) as whitened columns (rows, functions)."""
         white = self.whitener.rows(seen)
         return np.concatenate([white, np.zeros((len(self.prior), white.shape[1]))]) if len(self.prior) else white
 
     def columns(self, entries: Sequence[Entry]) -> Array:
-        """Whitened columns of library entries (rows, entries), windows with a value that is not finite at 0."""
+        """Whitened columns of library entries (rows, entries); non-finite windows are set to 0."""
         made = [self._made(entry)[0] for entry in entries]
         return np.stack(made, axis=1) if made else np.zeros((len(self.y), 0))
 
@@ -75,7 +75,7 @@ class Problem:
 
     @cached_property
     def _made(self) -> Callable[[Entry], tuple[Array, float]]:
-        """Column and RMS of an entry, those last asked for kept: a search asks for the same ones again and again."""
+        """Column and RMS of an entry, cached: a search requests the same ones repeatedly."""
         targets, most = self.targets, max(KEPT_COLUMNS, KEPT_NUMBERS // len(self.y))
 
         @lru_cache(maxsize=most)
@@ -89,7 +89,7 @@ class Problem:
         return made
 
     def fixed(self, values: Array) -> Array:
-        """Columns that always stay (nodes, columns), whitened, with what is known of the last of them."""
+        """Columns that always stay (nodes, columns), whitened, with the prior rows of the last of them."""
         design = self.design(values)
         known = len(self.prior)
         if known:
@@ -99,7 +99,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Blocks:
-    """A few hundred windows in stretches, each whitened by itself: enough to tell hyperparameters."""
+    """A few hundred windows in stretches, each whitened on its own: enough to fit hyperparameters."""
 
     windows: Array  # (blocks, block)
     whitening: Array  # (blocks, rows, block): of the residual state

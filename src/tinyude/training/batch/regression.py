@@ -30,17 +30,17 @@ from tinyude.training.batch.targets import Targets, corrected, make_targets
 from tinyude.training.batch.windows import chosen_windows, enough_windows, with_run_ends
 
 Array = NDArray[Any]
-CONTRADICTION = 3.0  # chi^2 a row, in units of noise alone, at which a told rate is not the measured one
-NOT_A_RATE = 0.05  # of the rate's RMS: what must be missing; a latency of some samples leaves less
-HOLDS = tuple(Hold(kind, shift) for shift in (1, 0, -1) for kind in ("linear", "held"))  # by how late an input acts
-TO_AND_FRO = 0.75  # of its range, that either half of a record covers where an angle swings between two ends
-LARGEST = 1e100  # of the known physics: squares of more, in units of noise, are no numbers
+CONTRADICTION = 3.0  # chi^2 per row, relative to noise alone, at which a stated rate is not the measured one
+NOT_A_RATE = 0.05  # of the rate's RMS: the least difference that counts; a latency of some samples causes less
+HOLDS = tuple(Hold(kind, shift) for shift in (1, 0, -1) for kind in ("linear", "held"))  # by delay of the input
+TO_AND_FRO = 0.75  # of its range, covered by both halves of a record where an angle swings between two ends
+LARGEST = 1e100  # value of the known physics: squares of more, in units of noise, overflow
 TWO_WAY = 0.05  # least share of samples on either side of 0 for a state to count as a speed
 
 
 @dataclass(frozen=True)
 class Options:
-    """What the user decided; names as in tinyude.UDE."""
+    """The user's choices; names as in tinyude.UDE."""
 
     measured: Sequence[str] | None = None
     on: Sequence[str] | None = None
@@ -49,7 +49,7 @@ class Options:
     network: str | None = "auto"  # "auto", "kernel", or None
     keep: bool = False  # all terms of a given library
     window: float | None = None  # the longest, seconds
-    hold: str | Mapping[str, Any] = "auto"  # what inputs do between samples; "auto": what the windows tell
+    hold: str | Mapping[str, Any] = "auto"  # what inputs do between samples; "auto": by evidence
 
 
 def evidence_of(fits: Mapping[int, StateFit]) -> float:
@@ -58,9 +58,9 @@ def evidence_of(fits: Mapping[int, StateFit]) -> float:
 
 
 def _rotates(angle: Array) -> bool:
-    """Whether an angle leaves one turn, and not just to and fro between the same two ends.
+    """Whether an angle leaves one turn, other than by swinging between the same two ends.
 
-    What swings between two ends need be no angle: a state known to enter by its sine may enter as it is, too.
+    A state that swings between two ends need not be an angle: it may also enter directly, even if its sine is known.
     """
     whole = np.ptp(angle)
     to_and_fro = min(np.ptp(half) for half in np.array_split(angle, 2)) > TO_AND_FRO * whole
@@ -86,7 +86,7 @@ class Regression:
         self.targets = self._make_targets()
         self.sees = seen_columns(physics, options.sees)
         self._leave_out_undefined()
-        if options.library is None:  # a formula goes on to the ends by itself, a network is known where it was shown
+        if options.library is None:  # a formula extrapolates to the ends, a network is reliable only where it has data
             self.batches = with_run_ends(self.batches)
         self.targets = self._make_targets()
         self.__dict__.pop("field", None)
@@ -97,10 +97,10 @@ class Regression:
         return make_targets(seen.layout, self.batches, inputs)
 
     def first_pass(self) -> tuple[Regression, Regression, dict[int, StateFit]]:
-        """The windows, corrected, and their rough fits, under the holds that leave these the most evidence.
+        """The corrected targets and their rough fits, under the holds with the most evidence.
 
-        A state that no equation reads may be an angle, whose sine is what is missing: one that rotates is taken for an
-        angle where that is clearly likelier.
+        A state that no equation uses may be an angle, of which a sine is missing: one that rotates is treated as an
+        angle if the evidence is clearly higher.
         """
         found = self._under_likeliest_hold()
         columns, physics = self.targets.columns, self.physics
@@ -112,9 +112,9 @@ class Regression:
         return found
 
     def _under_likeliest_hold(self) -> tuple[Regression, Regression, dict[int, StateFit]]:
-        """Held unless another is clearly likelier, or what the user says.
+        """The user's holds; with "auto", held unless another has clearly more evidence.
 
-        From held inputs on to those that act sooner or later, as long as that helps.
+        The search starts with held inputs and tries earlier and later ones, as long as that helps.
         """
         if self.options.hold != "auto" or not self.physics.inputs:
             return self._passed()
@@ -144,7 +144,7 @@ class Regression:
         return work
 
     def contradicted(self) -> list[int]:
-        """States told to be the integral of another whose measured rate says otherwise: their equation may lack a term.
+        """States whose measured rate contradicts that they are the integral of another: their equation may lack a term.
 
         A late channel differs too, but by little.
         """
@@ -158,13 +158,13 @@ class Regression:
         return found
 
     def with_physics(self, physics: Physics) -> Regression:
-        """The same windows under other parameter values, or with other angles."""
+        """The same windows with other parameter values, or with other angles."""
         work = self._fresh()
         work.physics = physics
         return work
 
     def corrected(self, fits: dict[int, StateFit] | None = None) -> Regression:
-        """With node states that follow the known field, and what was found beyond it, between the samples."""
+        """With node states that follow the known field and the fitted residual between the samples."""
 
         def field(columns: Array) -> Array:
             with np.errstate(all="ignore"):
@@ -217,13 +217,13 @@ class Regression:
 
     @cached_property
     def followed(self) -> tuple[int, ...]:
-        """Columns of inputs that follow the states: what such an input does and what a state does look alike."""
+        """Columns of inputs that follow the states: their effect cannot be distinguished from that of a state."""
         named = followed_states(self.runs, self.physics.inputs, self.holds)
         return tuple(self.states + self.physics.inputs.index(name) for name in named)
 
     @cached_property
     def helpers(self) -> tuple[int, ...]:
-        """States whose equation is known to be complete and whose rate is measured apart from them."""
+        """States whose equation is known to be complete and whose rate is measured separately."""
         layout, kinematic = self.targets.layout, self.physics.kinematic
         return tuple(
             i
@@ -260,7 +260,7 @@ class Regression:
         return np.asarray(self.physics.parameter_jacobian(*self._split(columns)), dtype=np.float64)[:, state]
 
     def always_in(self, state: int) -> Array:
-        """Columns that no choice leaves out: learned parameters, then the offsets of carried angles."""
+        """Columns that are never left out: learned parameters, then the offsets of carried angles."""
         parts = [self.sensitivity(state)]
         parts += [self.slopes[:, state, angle, None] * self.offsets for angle in self.carried_states]
         return np.concatenate(parts, axis=1)
@@ -276,7 +276,7 @@ class Regression:
         return offset_shapes(targets.node_time, targets.run[targets.owner], self.lengths)
 
     def shifted(self, fits: dict[int, StateFit]) -> Regression:
-        """With carried angles moved by the offset that the known physics of the residual states saw."""
+        """With carried angles moved by the offset fitted with the known physics of the residual states."""
         columns = self.targets.columns.copy()
         start = len(self.physics.learned)
         knots = self.offsets.shape[1]
@@ -290,7 +290,7 @@ class Regression:
         return work
 
     def problem(self, state: int, learned: Array | None = None) -> Problem:
-        """The regression of one state; learned: slopes (nodes, states) of what was found in a first pass."""
+        """The regression of one state; learned: slopes (nodes, states) of the first pass's fit."""
         targets, sigma = self.targets, self.noise.sigma
         own = self.slopes[:, state] if learned is None else self.slopes[:, state] + learned
         slopes = {i: self.slopes[:, i] for i in self.helpers} | {state: own}
@@ -299,12 +299,12 @@ class Regression:
         return Problem(targets, state, known[state], [known[i] for i in self.helpers], whitener, self.prior)
 
     def rough(self) -> dict[int, StateFit]:
-        """First pass: terms of the plain library, whose slopes tell how noise in the states enters."""
+        """First pass: terms of the plain library, whose slopes show how noise in the states enters."""
         choices = self.choices if self.choices.library is not None else Choices("auto")
         return {i: first_fit(self.problem(i), self.offer, choices, self.always_in(i)) for i in self.on}
 
     def final(self, fits: dict[int, StateFit]) -> dict[int, list[StateFit]]:
-        """Second pass: everything that may be offered, by evidence."""
+        """Second pass: all allowed models, by evidence."""
         sees = tuple(k for k in self.sees if self.options.sees is not None or k not in self.followed)
         inputs = make_inputs(self.targets.columns, sees, self.rotating)
         offer = replace(self.offer, followed=self.followed)
@@ -315,13 +315,13 @@ class Regression:
         }
 
     def distance(self, other: Regression) -> float:
-        """How far apart the node states are (RMS), in units of their spread, at most."""
+        """Largest RMS difference of the node states, in units of their spread."""
         ours, theirs = (work.targets.columns[:, : self.states] for work in (self, other))
         spread = np.std(ours, axis=0)
         return float(np.max(np.sqrt(np.mean((ours - theirs) ** 2, axis=0)) / np.where(spread > 0.0, spread, np.inf)))
 
     def left(self, state: int, fit: StateFit) -> float:
-        """chi^2 a row that a fit leaves, in units of noise alone."""
+        """chi^2 per row of a fit, relative to noise alone."""
         problem = self.problems[state]
         rest = problem.y - problem.design(fit.values(self.targets.columns)[:, None])[:, 0]
         rest = rest - problem.fixed(self.always_in(state)) @ fit.terms.coefficients[: fit.parameters]
@@ -331,7 +331,7 @@ class Regression:
         return columns[:, : self.states], columns[:, self.states :] if self.physics.n_inputs else None
 
     def _leave_out_undefined(self) -> None:
-        """Without windows where the known physics has no value: noise may take a level below 0, which has no root."""
+        """Without windows where the known physics has no value: noise may make a level negative, which has no root."""
         with np.errstate(all="ignore"):
             bad = ~(np.abs(self.field) < LARGEST)
         if not bad.any():

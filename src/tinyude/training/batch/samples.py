@@ -1,4 +1,4 @@
-"""Samples before any window sees them: lone faults mended, stretches that no window may touch, the sensors' noise."""
+"""Samples before windows are fitted: single faults repaired, unusable stretches marked, sensor noise estimated."""
 
 from __future__ import annotations
 
@@ -18,34 +18,34 @@ from tinyude.reference.signal.window import legendre, savgol_rows
 
 Array = NDArray[Any]
 
-NEIGHBOURS = (5, 3)  # half widths of the quartics whose central residual tells the noise
+NEIGHBOURS = (5, 3)  # half widths of the quartics whose central residual gives the noise
 LONGER = (7, 10, 14, 20, 28, 40, 56, 80)  # half widths over which noise that comes in bursts averages out
-ORDERS = (4, 8)  # of the two polynomials that tell motion from noise there
-ALIKE = 1.5  # median variance ratio of what lies between the two orders to what lies beyond: larger is motion
-BURSTS = 1.5  # times the neighbours' variance, from which the longer stretches are believed
-LOOKED_AT = 500  # stretches
-REPEATED = 0.01  # share of samples that repeat the one before: the channel moves in steps
-MOST_VALUES = 20_000  # looked at for the step of a channel
-ENOUGH_GAPS = 8  # between values, that tell whether all are multiples of one step
-FINEST = 1e-6  # of a channel's span: the finest step that is looked for
+ORDERS = (4, 8)  # of the two polynomials that separate motion from noise there
+ALIKE = 1.5  # median ratio of the variance between the two orders to that beyond: larger is motion
+BURSTS = 1.5  # times the neighbours' variance, from which the longer stretches are used
+LOOKED_AT = 500  # stretches used
+REPEATED = 0.01  # share of samples that repeat the one before: the channel is quantised
+MOST_VALUES = 20_000  # used to find the step of a channel
+ENOUGH_GAPS = 8  # between values, to decide whether all are multiples of one step
+FINEST = 1e-6  # of a channel's span: the finest step searched for
 SLACK = 0.01  # of a step: how far a gap may be from a multiple of it; by chance a quarter, on average
 SHIFTED = 0.5  # of its deviation: a sample nearer than this to a neighbour is a level shift, not an outlier
 
 
 @dataclass(frozen=True)
 class Noise:
-    """What the sensors add, by channel."""
+    """Sensor noise and resolution, by channel."""
 
     sigma: Array  # standard deviation, never 0
     step: Array  # quantisation step; 0 where there is none, infinite where nothing ever changed
 
 
 def sensor_noise(runs: Sequence[Array]) -> Noise:
-    """Noise of every channel from what a quartic over 11 and over 7 neighbours leaves of the middle one.
+    """Noise of every channel from the central residual of a quartic over 11 and over 7 neighbours.
 
-    The smaller of the two: motion that a quartic does not follow adds to the longer one first. That is a median: noise
-    that is small most of the time and comes in bursts is larger than it says, which longer stretches tell. Floors:
-    what the sensor's own steps make it, and 1e-6 of the RMS.
+    The smaller of the two: motion that a quartic does not follow adds to the longer one first. Both are medians: noise
+    that comes in bursts is larger than its median, so longer stretches are used too. Lower limits:
+    the quantisation noise, and 1e-6 of the RMS.
     """
     sigma = np.full(runs[0].shape[1], np.inf)
     for half in NEIGHBOURS:
@@ -64,7 +64,7 @@ def sensor_noise(runs: Sequence[Array]) -> Noise:
 
 
 def _with_bursts(runs: Sequence[Array], sigma: Array) -> Array:
-    """The noise as the longest stretches see it whose motion a quartic still follows, where that is clearly more."""
+    """The noise over the longest stretches whose motion a quartic still follows, where that is clearly more."""
     raised, still = sigma.copy(), np.ones(len(sigma), dtype=bool)
     for half in LONGER:
         left = [_left(run, half, -(-sum(map(len, runs)) // LOOKED_AT)) for run in runs if len(run) > 2 * half]
@@ -81,7 +81,7 @@ def _with_bursts(runs: Sequence[Array], sigma: Array) -> Array:
 
 
 def _left(run: Array, half: int, step: int) -> tuple[Array, Array]:
-    """Squares that polynomials of the two orders leave of stretches of a run (stretches, channels)."""
+    """Squared residuals of polynomials of the two orders over stretches of a run (stretches, channels)."""
     basis = np.linalg.qr(legendre(np.arange(-half, half + 1) / half, ORDERS[1] + 1))[0]
     stretches = sliding_window_view(run, 2 * half + 1, axis=0)[::step]
     along = stretches @ basis
@@ -93,7 +93,7 @@ def _left(run: Array, half: int, step: int) -> tuple[Array, Array]:
 
 @dataclass(frozen=True)
 class Counts:
-    """What became of a record's samples and windows."""
+    """Counts of a record's samples and windows."""
 
     samples: int
     filled: int
@@ -102,9 +102,9 @@ class Counts:
 
 
 def mend(samples: Array, sigma: Array) -> tuple[Array, int, int]:
-    """Samples with lone dropouts filled and lone outliers replaced by the median of the pairs around them.
+    """Samples with single dropouts filled and single outliers replaced by the median of the pairs around them.
 
-    Also how many of each. A level shift (a kick seen by a rate) agrees with one of its neighbours and stays.
+    Also how many of each. A level shift (a rate after a kick) agrees with one of its neighbours and is kept.
     """
     count = len(samples)
     padded = np.pad(samples, ((REACH, REACH), (0, 0)), constant_values=np.nan)
@@ -112,7 +112,7 @@ def mend(samples: Array, sigma: Array) -> tuple[Array, int, int]:
     rows, channels = np.nonzero(~(np.abs(samples - 0.5 * (before + after)) <= OUTLIER * sigma))
     away = np.arange(1, REACH + 1)[:, None]
     pairs = 0.5 * (padded[rows + REACH - away, channels] + padded[rows + REACH + away, channels])
-    whole, pairs = np.isfinite(pairs).sum(axis=0), np.sort(pairs, axis=0)  # those that are not whole come last
+    whole, pairs = np.isfinite(pairs).sum(axis=0), np.sort(pairs, axis=0)  # NaN sorts last
     low, high = (pairs[middle, np.arange(len(rows))] for middle in ((whole - 1) // 2, whole // 2))
     guess = 0.5 * (low + high)
     value = samples[rows, channels]
@@ -127,7 +127,7 @@ def mend(samples: Array, sigma: Array) -> tuple[Array, int, int]:
 
 
 def unusable_rows(samples: Array, noise: Noise) -> tuple[Array, Array]:
-    """Rows that are not finite, and rows where a channel is stuck that its noise should have moved."""
+    """Rows that are not finite, and rows where a channel is stuck although its noise should move it."""
     finite = np.isfinite(samples).all(axis=1)
     stuck = np.zeros(len(samples), dtype=bool)
     fine = ~np.isfinite(noise.step) | (noise.step < noise.sigma)
@@ -149,8 +149,8 @@ def _nanmedian(values: Array) -> Array:
 def quantisation_step(columns: Sequence[Array]) -> float:
     """The step that a channel's values are multiples of; 0 where they are not, infinite where nothing ever changed.
 
-    columns: the channel in each run. The smallest change of a smooth signal is no step: that values repeat tells one,
-    or that all values are multiples of one step apart.
+    columns: the channel in each run. The smallest change of a smooth signal is not a step: one exists if values repeat,
+    or if all differences are multiples of one step.
     """
     changes = np.concatenate([np.abs(np.diff(column)) for column in columns])
     changes = changes[np.isfinite(changes)]
@@ -163,9 +163,9 @@ def quantisation_step(columns: Sequence[Array]) -> float:
 
 
 def _common_step(values: Array) -> float:
-    """The step that all values are multiples of apart; 0 where there is none.
+    """The step of which all differences between values are multiples; 0 where there is none.
 
-    By Euclid's algorithm on the gaps between values: a slowly sampled encoder hardly ever shows the same count twice in
+    By Euclid's algorithm on the gaps between values: a slowly sampled encoder rarely gives the same count twice in
     a row, and its smallest change from one row to the next may be many counts.
     """
     values = np.unique(values[np.isfinite(values)][:MOST_VALUES])

@@ -1,8 +1,8 @@
 """Sparse regression on whitened columns: sets of terms that matter alone or only together.
 
-Everything works on the Gram matrix, so that a step costs nothing beside the columns themselves. Sets are grown
-from nothing, shrunk from far too many, and searched for broadly while they are small; swaps polish them; the criterion
-is chi^2 / s^2 + limit x terms.
+Everything works on the Gram matrix, so that a step is cheap compared with computing the columns. Sets are
+grown from nothing, shrunk from far too many terms, and searched broadly while small; swaps improve them. Criterion:
+chi^2 / s^2 + limit x terms.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from tinyude.training.batch.triangular import lower_factor, solve_factored, solv
 Array = NDArray[Any]
 
 MOST = 12  # terms of one equation
-OVERFULL = 30  # terms from which a set is shrunk
-NEW = 1e-3  # least share of a column that the others do not hold already
+OVERFULL = 30  # terms of the set that backward elimination starts from
+NEW = 1e-3  # least share of a column outside the span of the others
 ROUNDS = 20
-SMALL, BROAD_SEARCH = 4, 12  # terms of a set that is searched for broadly, and sets of each size that are gone on from
+SMALL, BROAD_SEARCH = 4, 12  # size up to which sets are searched broadly, and the beam width
 
 
 @dataclass(frozen=True)
 class Gram:
-    """Sums over whitened rows: columns among themselves, with the target, and the target with itself."""
+    """Sums over whitened rows: column by column, column by target, and the target squared."""
 
     columns: Array  # (columns, columns), unit diagonal
     target: Array  # (columns,)
@@ -47,7 +47,7 @@ def make_gram(design: Array, target: Array) -> Gram:
 
 
 def limit(columns: int, rows: int) -> float:
-    """What chi^2 must fall by for one more term, in units of the noise: the price of searching so many columns."""
+    """Least drop of chi^2 for one more term, in units of the noise: the penalty for searching so many columns."""
     return 2.0 * float(np.log(max(columns, 1))) + float(np.log(max(rows, 1))) + 4.0
 
 
@@ -70,10 +70,10 @@ def select(
 
 
 def small_sets(gram: Gram, fixed: int = 0) -> list[list[int]]:
-    """Of each size up to SMALL the sets that take the most off chi^2, the best first.
+    """For each size up to SMALL, the sets that lower chi^2 the most, the best first.
 
-    One column after another, from the best sets before and from the best of all pairs: the first column of a set that
-    is grown is often a stand-in for two that are right, and stays.
+    Columns are added one by one to the best smaller sets and to the best of all pairs: in greedy growth the first one
+    often replaces two correct ones, and stays.
     """
     always = list(range(fixed))
     pairs = [[*always, *pair] for pair in _best_pairs(gram, always, BROAD_SEARCH)[1]]
@@ -125,7 +125,7 @@ def _explained(gram: Gram, chosen: list[int]) -> float:
 
 
 def gains(gram: Gram, chosen: list[int]) -> Array:
-    """What every column would take off chi^2 beside the chosen ones; 0 for those that add nothing new."""
+    """The drop of chi^2 if each column joined the chosen ones; 0 for those in their span."""
     left, across = _beside(gram, chosen)
     free = np.diag(gram.columns) - np.einsum("kc,kc->c", across, across)
     usable = free > NEW**2
@@ -134,7 +134,7 @@ def gains(gram: Gram, chosen: list[int]) -> Array:
 
 
 def _beside(gram: Gram, chosen: list[int]) -> tuple[Array, Array]:
-    """Products of the columns with what the chosen ones leave of the target, and their share along the chosen."""
+    """Products of the columns with the chosen ones' residual, and their share in the span of the chosen."""
     if not chosen:
         return gram.target, np.zeros((0, len(gram.target)))
     lower = lower_factor(_block(gram, chosen))
@@ -143,7 +143,7 @@ def _beside(gram: Gram, chosen: list[int]) -> tuple[Array, Array]:
 
 
 def _best_pairs(gram: Gram, chosen: list[int], count: int) -> tuple[Array, list[list[int]]]:
-    """The pairs of columns that together take the most off chi^2, the best first, and how much."""
+    """The pairs of columns that lower chi^2 the most, the best first, and by how much."""
     left, across = _beside(gram, chosen)
     among = gram.columns - across.T @ across
     free = np.diag(among).copy()
@@ -161,13 +161,13 @@ def _best_pairs(gram: Gram, chosen: list[int], count: int) -> tuple[Array, list[
 
 
 def _losses(gram: Gram, chosen: list[int]) -> Array:
-    """What leaving each chosen term out would add to chi^2."""
+    """The rise of chi^2 if each chosen term were left out."""
     inverse = np.linalg.inv(_block(gram, chosen))
     return np.asarray((inverse @ gram.target[chosen]) ** 2 / np.diag(inverse))
 
 
 def grow(gram: Gram, chosen: list[int], price: float, most: int) -> list[int]:
-    """The set with one column after another, or two at once, as long as that lowers the criterion."""
+    """Forward selection: add one column, or two at once, as long as that lowers the criterion."""
     chosen, most = list(chosen), min(most, len(gram.target))
     while len(chosen) < most:
         gain = gains(gram, chosen)
@@ -204,7 +204,7 @@ def _polish(gram: Gram, chosen: list[int], price: float, fixed: int, most: int) 
 
 
 def _swap(gram: Gram, chosen: list[int], fixed: int) -> list[int]:
-    """Every term against the best that could stand in its place."""
+    """Replace each term by the best other one, if that lowers the criterion."""
     chosen = list(chosen)
     for place in range(fixed, len(chosen)):
         rest = chosen[:place] + chosen[place + 1 :]

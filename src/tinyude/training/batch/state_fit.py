@@ -1,7 +1,7 @@
-"""The models offered to one residual state, and the choice between them by log evidence.
+"""The models tried for one residual state, and the choice between them by log evidence.
 
-Nothing, terms, a kernel network, terms with a kernel network. Rich shapes are left out where a few plain terms
-already leave nothing but noise, kernels where terms do.
+Nothing, terms, a kernel network, terms with a kernel network. Rich shapes are not tried where a few plain terms
+already leave only noise, kernels where any terms do.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from tinyude.training.batch.terms_fit import (
 
 Array = NDArray[Any]
 
-ONLY_NOISE = 1.15  # chi^2 a row, in units of noise alone, below which terms leave nothing to a network
-FEW_TERMS = 2  # plain ones that settle a state; more are compared with rich shapes
-KERNEL_PRICE = 10.0  # taken off the log evidence of what holds a kernel
+ONLY_NOISE = 1.15  # chi^2 per row, relative to noise alone, below which no network is tried after terms
+FEW_TERMS = 2  # plain terms that suffice for a state; more are compared with rich shapes
+KERNEL_PRICE = 10.0  # subtracted from the log evidence of models with a kernel
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class StateFit:
     name: str  # "known", "terms", "kernel", "terms + kernel"
     state: int
     names: tuple[str, ...]  # of the states, then the inputs
-    terms: TermsFit  # may be empty; with a kernel beside it, its coefficients are those found together
+    terms: TermsFit  # may be empty; with a kernel, the coefficients are fitted jointly
     kernel: KernelFit | None
     evidence: float
     parameters: int = 0  # columns of learned parameters, first in the coefficients
@@ -83,15 +83,15 @@ class StateFit:
 
 @dataclass(frozen=True)
 class Choices:
-    """What may be offered."""
+    """Models that may be tried."""
 
     library: str | Sequence[Entry] | None = "auto"  # "auto", "rich", entries, or None
     kernel: bool = True
-    keep: bool = False  # all given entries stay in, whatever the evidence
+    keep: bool = False  # keep all given entries, whatever the evidence
 
 
 def first_fit(problem: Problem, offer: Offer, choices: Choices, sensitivity: Array) -> StateFit:
-    """Terms to start from, in the shapes offered."""
+    """Terms to start from, in the offered shapes."""
     columns = _plain_columns(problem, offer, choices, sensitivity)
     if choices.keep:
         terms = all_terms(problem, columns)
@@ -120,7 +120,7 @@ def fit_state(problem: Problem, offer: Offer, choices: Choices, inputs: Inputs, 
 
 
 def combinations(found: dict[int, list[StateFit]]) -> list[tuple[str, dict[int, StateFit]]]:
-    """The best of every state; and, where they differ, the known physics alone, terms alone, kernels alone."""
+    """The best for every state; and, where they differ, the known physics alone, terms alone, kernels alone."""
     best = {i: offered[0] for i, offered in found.items()}
     kinds = {fit.name for fit in best.values()} - {"known"}
     named = " and ".join(sorted(kinds)) or "known"
@@ -139,13 +139,13 @@ def _of_kind(offered: list[StateFit], name: str) -> StateFit:
 
 
 def _terms(problem: Problem, offer: Offer, choices: Choices, sensitivity: Array) -> tuple[TermsFit, int]:
-    """Terms of the plain or the rich library, whichever has more evidence; and how many were offered."""
+    """Terms of the plain or the rich library, whichever has more evidence; and the number offered."""
     plain = _plain_columns(problem, offer, choices, sensitivity)
     if choices.keep:
         return all_terms(problem, plain), len(plain.entries)
     terms = fit_terms(problem, plain, noise_scale(problem, plain), offer.angles)
     entries = plain_library(offer)
-    explained = len(terms.entries) <= FEW_TERMS and only_noise(problem, terms)  # more may be a series for one shape
+    explained = len(terms.entries) <= FEW_TERMS and only_noise(problem, terms)  # more may be a series of one shape
     if choices.library == "rich" or (choices.library == "auto" and not explained):
         entries = rich_library(offer)
         columns = make_columns(problem, entries, sensitivity)
@@ -156,7 +156,7 @@ def _terms(problem: Problem, offer: Offer, choices: Choices, sensitivity: Array)
 
 
 def _plain_columns(problem: Problem, offer: Offer, choices: Choices, sensitivity: Array) -> Columns:
-    """Of the plain library, or of the user's terms."""
+    """Terms of the plain library, or the user's terms."""
     given = choices.library if not isinstance(choices.library, str) else None
     columns = make_columns(problem, plain_library(offer) if given is None else list(given), sensitivity)
     if choices.keep and given is not None and (lost := [entry for entry in given if entry not in columns.entries]):
@@ -169,14 +169,14 @@ def _plain_columns(problem: Problem, offer: Offer, choices: Choices, sensitivity
 
 
 def only_noise(problem: Problem, terms: TermsFit) -> bool:
-    """Whether the terms leave no more than noise does."""
+    """Whether the terms leave only noise."""
     return terms.chi2 < ONLY_NOISE * problem.whitener.expected * len(problem.y)
 
 
 def _with_kernel(
     problem: Problem, inputs: Inputs, base: TermsFit, fixed: Array, parameters: int, offered: int
 ) -> StateFit:
-    """A kernel network beside these terms, which keep their shapes."""
+    """A kernel network in addition to these terms, which keep their shapes."""
     size = np.linalg.norm(fixed, axis=0)
     unit = np.linalg.norm(problem.y) / np.where(size > 0.0, size, 1.0)
     prior = np.concatenate([unit, term_prior(problem, base.entries)])

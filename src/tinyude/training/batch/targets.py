@@ -24,14 +24,14 @@ Array = NDArray[Any]
 NODES = ((5, 5), (20, 9), (80, 17), (LONGEST, 33))  # half widths up to which a window has so many nodes
 INPUT_NODES = 40  # most nodes of a window where inputs are held between samples
 DEGREES = 12  # of the expansion that corrects node states
-AT_ONCE = 4_096  # nodes at which many functions are evaluated together: their values stay near the processor
-PICARD = 2  # of correcting them
-SETTLED = 0.5  # of the first round's step, that the last must stay below
+AT_ONCE = 4_096  # nodes at which many functions are evaluated together: their values stay in the cache
+PICARD = 2  # iterations of the correction
+SETTLED = 0.5  # of the first iteration's step: the largest last step of a window that converges
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Which channel and which of its derivatives every state is, and how the record is sampled."""
+    """The channel and derivative order of every state, and the sampling of the record."""
 
     channel: tuple[int, ...]
     order: tuple[int, ...]
@@ -50,11 +50,11 @@ class Layout:
 
 @dataclass(frozen=True)
 class Targets:
-    """What the windows say of the derivatives, ordered by run and time; nodes are those of window 0, then of 1, ..."""
+    """Regression targets, ordered by run and time; nodes are those of window 0, then of 1, ..."""
 
     layout: Layout
     batches: list[Batch]
-    place: list[Array]  # of each batch's windows in that order
+    place: list[Array]  # index of each batch's windows in that order
     run: Array
     centre: Array
     half: Array
@@ -71,7 +71,7 @@ class Targets:
 
     @cached_property
     def node_time(self) -> Array:
-        """Where each node lies in its run, in samples."""
+        """Position of each node in its run, in samples."""
         first = self.first_nodes
         time = np.empty(len(self.owner))
         for batch, place in zip(self.batches, self.place, strict=True):
@@ -81,12 +81,12 @@ class Targets:
         return time
 
     def filtered(self, values: Array, state: int) -> Array:
-        """Node values (nodes, ...) as the windows of a state see them (windows, ...)."""
+        """Node values (nodes, ...) filtered by the windows of a state (windows, ...)."""
         flat = values.reshape(len(values), -1)
         return np.asarray(self._filters[state] @ flat).reshape(self.count, *values.shape[1:])
 
     def filtered_functions(self, functions: Callable[[Array], Array], count: int, state: int) -> Array:
-        """Functions of the columns, (nodes, columns) to (nodes, count), as the windows see them (windows, count)."""
+        """Functions of the columns, (nodes, columns) to (nodes, count), filtered by the windows (windows, count)."""
         answer, starts = np.empty((self.count, count)), self.first_nodes
         bounds = np.searchsorted(starts[:-1], np.arange(0, len(self.owner), AT_ONCE))
         for first, last in zip(bounds, [*bounds[1:], self.count], strict=True):
@@ -97,7 +97,7 @@ class Targets:
 
     @cached_property
     def first_nodes(self) -> Array:
-        """The first node of each window, and how many there are (windows + 1,)."""
+        """The first node of each window, then the number of nodes (windows + 1,)."""
         return np.searchsorted(self.owner, np.arange(self.count + 1))
 
     @cached_property
@@ -143,8 +143,8 @@ def make_targets(layout: Layout, batches: Sequence[Batch], inputs: Sequence[Arra
 def corrected(targets: Targets, field: Callable[[Array], Array]) -> Targets:
     """Targets whose node states follow the field, columns (nodes, columns) to (nodes, states), between the samples.
 
-    In rounds, each along the states of the one before; only in windows where that settles. Where states are drawn
-    together much faster than a window is long, following the field backwards only enlarges their noise.
+    Picard iterations, used only in windows where they converge. Where states converge to a slow path
+    much faster than a window is long, following the field backwards only amplifies their noise.
     """
     begin, scale = targets.columns, np.ptp(targets.columns, axis=0)[: targets.layout.states]
     before, now = begin, _moved(targets, np.nan_to_num(field(begin)))
@@ -160,7 +160,7 @@ def corrected(targets: Targets, field: Callable[[Array], Array]) -> Targets:
 
 
 def _steps(targets: Targets, before: Array, now: Array, scale: Array) -> Array:
-    """How far the states of each window moved at most, in units of their range (windows,)."""
+    """Largest change of the states of each window, in units of their range (windows,)."""
     states = len(scale)
     moved = np.abs(now[:, :states] - before[:, :states]) / np.where(scale > 0.0, scale, 1.0)
     return np.asarray(np.maximum.reduceat(moved.max(axis=1), targets.first_nodes[:-1]))
@@ -169,8 +169,8 @@ def _steps(targets: Targets, before: Array, now: Array, scale: Array) -> Array:
 def _moved(targets: Targets, field: Array) -> Array:
     """Node columns whose states follow the field (nodes, states) where it bends more than a window's polynomial can.
 
-    The field along a window, expanded in Legendre polynomials and integrated, adds to the states what the window's own
-    polynomial, fitted to samples of it, would have missed.
+    The field along a window is expanded in Legendre polynomials and integrated; what the window's own
+    polynomial, fitted to samples of the result, would miss is added to the states.
     """
     columns = targets.columns.copy()
     layout = targets.layout
@@ -199,9 +199,9 @@ def _expansion(half: int, count: int, held: bool) -> Array:
 
 @cache
 def _beyond(half: int, poly: int, count: int, held: bool, degrees: int, order: int) -> Array:
-    """A derivative by tau of L_0, L_1, ... at the nodes less that of the polynomial which a window fits to samples.
+    """A derivative by tau of L_0, L_1, ... at the nodes minus that of the polynomial that a window fits to its samples.
 
-    Between few samples a polynomial of lower degree takes up much of a higher one: the window's coefficients hold it.
+    With few samples a polynomial of lower degree represents much of a higher one: the window's coefficients include it.
     """
     tau, _ = _places(half, count, held)
     taps = np.arange(-half, half + 1) / half
@@ -226,7 +226,7 @@ def integral(series: Array) -> Array:
 
 
 def node_places(window: Window, layout: Layout, count: int) -> tuple[Array, Array]:
-    """Where a window's nodes lie in [-1, 1], and the weights of a quadrature over them."""
+    """A window's nodes in [-1, 1], and their quadrature weights."""
     return _places(window.half, count, bool(layout.inputs))
 
 
@@ -240,7 +240,7 @@ def _places(half: int, count: int, held: bool) -> tuple[Array, Array]:
 
 
 def _jets(batch: Batch, layout: Layout, derivative: int) -> Array:
-    """A derivative of every state where the windows tell it."""
+    """A derivative of every state at the place of each window's derivative."""
     window = batch.window
     columns = []
     for channel, order in zip(layout.channel, layout.order, strict=True):
@@ -250,7 +250,7 @@ def _jets(batch: Batch, layout: Layout, derivative: int) -> Array:
 
 
 def _nodes(batch: Batch, layout: Layout, inputs: Sequence[Array]) -> tuple[Nodes, Array]:
-    """Nodes of a window, and the inputs there (windows, nodes, inputs)."""
+    """Nodes of a batch's windows, and the inputs there (windows, nodes, inputs)."""
     window = batch.window
     if not layout.inputs:
         nodes = node_rule(batch, layout)

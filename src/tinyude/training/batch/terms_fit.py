@@ -1,4 +1,4 @@
-"""Library terms for one residual state: chosen jointly, their shapes freed, what is redundant merged."""
+"""Library terms for one residual state: chosen jointly, shape parameters fitted, redundant terms merged."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ Array = NDArray[Any]
 
 BROAD = 3.0  # prior spread of a term's contribution, in units of the residual's RMS
 SHAPE_STEPS = 12  # evaluations of a shape fit
-SHAPE_RANGE = 3.5  # in logarithms, that a shape parameter may move
-SHAPE_PRICE = 0.1  # of a term's price for freeing a shape: the value offered was arbitrary anyway
-SAME = 0.02  # share of a column that must be new once shapes have moved (tanh slopes 18 % apart: 0.02)
-DEPENDENT = 1e-10  # of the largest singular value of unit columns: a direction that is rounding
-WEAK = 5.0  # standard errors from 0, below which a term is left out on trial
-WEAK_TRIED = 2  # of those at a time
+SHAPE_RANGE = 3.5  # range of a shape parameter, in logarithms
+SHAPE_PRICE = 0.1  # of a term's price, for fitting a shape: the offered value was arbitrary
+SAME = 0.02  # least share of a column outside the others' span after a shape fit (tanh slopes 18 % apart: 0.02)
+DEPENDENT = 1e-10  # of the largest singular value of unit columns: below that a direction is rounding
+WEAK = 5.0  # standard errors from 0, below which leaving a term out is tried
+WEAK_TRIED = 2  # weak terms tried at a time
 MOST_SHAPED = 3  # terms whose shapes are freed together
-FREED_SETS, FREED_SWITCHES = 4, 8  # sets of each small size, and beside a constant, whose shapes are freed
+FREED_SETS, FREED_SWITCHES = 4, 8  # sets of each small size, and pairs with a constant, whose shapes are freed
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Columns:
 
     @cached_property
     def beside_constant(self) -> list[list[int]]:
-        """Every column with the constant, those that explain the most first; none where no constant is offered."""
+        """Pairs of a column and the constant, those that explain the most first; none if no constant is offered."""
         if () not in self.entries:
             return []
         constant = [*range(self.parameters), self.parameters + self.entries.index(())]
@@ -83,7 +83,7 @@ class Columns:
 
 
 def make_columns(problem: Problem, entries: Sequence[Entry], sensitivity: Array) -> Columns:
-    """Columns of the learned parameters (nodes, parameters) and of the entries that are finite and somewhere not 0."""
+    """Columns of the learned parameters (nodes, parameters) and of the entries that are finite and not all 0."""
     with np.errstate(all="ignore"):
         seen = problem.filtered(entries)
         power = np.einsum("nk,nk->k", seen, seen)
@@ -94,14 +94,14 @@ def make_columns(problem: Problem, entries: Sequence[Entry], sensitivity: Array)
 
 
 def noise_scale(problem: Problem, columns: Columns) -> float:
-    """s^2: what a large set leaves, at least what noise alone does."""
+    """s^2: the residual variance of a large set, at least that of noise alone."""
     full = grow(columns.gram, list(range(columns.parameters)), 0.0, columns.parameters + OVERFULL)
     left = criterion(columns.gram, full, 0.0) / max(len(problem.y) - len(full), 1)
     return max(left, problem.whitener.expected)
 
 
 def choose_terms(problem: Problem, columns: Columns, s2: float, start: Sequence[Entry] = ()) -> TermsFit:
-    """The terms worth their price, in the shapes offered; `start`: entries to grow from."""
+    """The terms worth their price, in the offered shapes; `start`: entries to grow from."""
     price = s2 * limit(len(columns.entries), problem.rows)
     first = [columns.parameters + columns.entries.index(e) for e in start if e in columns.entries]
     chosen = select(columns.gram, price, first, columns.parameters, small=columns.small)
@@ -110,7 +110,7 @@ def choose_terms(problem: Problem, columns: Columns, s2: float, start: Sequence[
 
 
 def all_terms(problem: Problem, columns: Columns) -> TermsFit:
-    """Every term, whatever it is worth."""
+    """All terms, without selection."""
     fixed = columns.design[:, : columns.parameters]
     return solve_terms(problem, columns.entries, fixed, [], len(columns.entries))
 
@@ -118,30 +118,30 @@ def all_terms(problem: Problem, columns: Columns) -> TermsFit:
 def fit_terms(
     problem: Problem, columns: Columns, s2: float, angles: Sequence[int] = (), start: Sequence[Entry] | None = None
 ) -> TermsFit:
-    """Choose terms and free their shapes; start: entries to grow from, and then those of small sets are freed, too."""
+    """Choose terms and fit their shapes; start: entries to grow from; if given, shapes of small sets are fitted too."""
     found = choose_terms(problem, columns, s2, start or ())
     price = s2 * limit(len(columns.entries), problem.rows)
     fixed, offered = columns.design[:, : columns.parameters], len(columns.entries)
 
     def cost(fit: TermsFit) -> float:
         if fit is not found and _redundant(problem, fit.entries, fixed):
-            return np.inf  # two shapes that have moved into one: their difference only mimics a third
+            return np.inf  # two shapes that have become equal: their difference only mimics a third
         return fit.chi2 + price * (len(fit.entries) + SHAPE_PRICE * len(fit.free))
 
     def refit(entries: list[Entry]) -> TermsFit:
         return fit_shapes(problem, entries, fixed, angles, offered)
 
     best = _free(found, refit, cost, angles)
-    if start is not None and len(best.entries) > 1:  # a few freed shapes may stand for many as they are offered
+    if start is not None and len(best.entries) > 1:  # a few fitted shapes may replace many offered ones
         small = [refit(entries) for entries in _shaped_sets(columns, len(best.entries), angles)]
         best = max([best, *(fit for fit in small if np.isfinite(cost(fit)))], key=lambda fit: fit.evidence)
     return best if best is found else _without_weak(best, columns.parameters, refit, cost)
 
 
 def _shaped_sets(columns: Columns, most: int, angles: Sequence[int]) -> list[list[Entry]]:
-    """Some sets of at most so many terms whose shapes may be freed: the best of each size, and beside a constant.
+    """Sets of few terms whose shapes may be freed: the best of each size, and the best with a constant.
 
-    A switch goes from one level to another: as offered, with its turn in the wrong place, it is nothing without both.
+    A switch goes from one level to another: with a wrong threshold it explains little without a constant.
     """
     found: dict[int, list[list[Entry]]] = {}
     beside = [entries for chosen in columns.beside_constant if (entries := columns.named(chosen))]
@@ -156,7 +156,7 @@ def _shaped_sets(columns: Columns, most: int, angles: Sequence[int]) -> list[lis
 def _free(
     found: TermsFit, refit: Callable[[list[Entry]], TermsFit], cost: Callable[[TermsFit], float], angles: Sequence[int]
 ) -> TermsFit:
-    """Fit the shapes; drop terms that freed ones make redundant; keep what lowers the criterion."""
+    """Fit the shapes; drop terms that become redundant; keep what lowers the criterion."""
     shaped = [entry for entry in found.entries if free_shapes(entry, angles)]
     if not shaped:
         return found
@@ -174,7 +174,7 @@ def _free(
 def _without_weak(
     best: TermsFit, parameters: int, refit: Callable[[list[Entry]], TermsFit], cost: Callable[[TermsFit], float]
 ) -> TermsFit:
-    """Without terms that are no longer sure now that shapes have moved, while that lowers the criterion."""
+    """Drop terms that are weak after the shape fit, while that lowers the criterion."""
     while len(best.entries) > 1:
         errors = np.sqrt(np.diag(best.covariance))[parameters : parameters + len(best.entries)]
         sure = np.abs(best.coefficients[parameters:]) / np.maximum(errors, 1e-300)
@@ -188,7 +188,7 @@ def _without_weak(
 
 
 def _redundant(problem: Problem, entries: Sequence[Entry], fixed: Array) -> bool:
-    """Whether some column is all but a combination of the others."""
+    """Whether some column is nearly a combination of the others."""
     gram = make_gram(np.concatenate([fixed, problem.columns(entries)], axis=1), problem.y)
     inverse = np.diag(np.linalg.pinv(gram.columns, hermitian=True))
     return bool(np.max(inverse, initial=0.0) > 1.0 / SAME**2)
@@ -197,7 +197,7 @@ def _redundant(problem: Problem, entries: Sequence[Entry], fixed: Array) -> bool
 def fit_shapes(
     problem: Problem, entries: Sequence[Entry], fixed: Array, angles: Sequence[int], offered: int
 ) -> TermsFit:
-    """Least squares over the shape parameters, the coefficients solved for at every step."""
+    """Least squares over the shape parameters, with the coefficients solved at every step (variable projection)."""
     free = [(k, where) for k, entry in enumerate(entries) for where in free_shapes(entry, angles)]
     if not free:
         return solve_terms(problem, entries, fixed, [], offered)
@@ -207,7 +207,7 @@ def fit_shapes(
     moved = [k for k in range(len(entries)) if k not in unmoved]
     still = _basis(np.concatenate([fixed, problem.columns([entries[k] for k in unmoved])], axis=1))
     target = _beside(still, problem.y)
-    made: dict[Entry, Array] = {}  # a difference moves one shape: the other columns stay
+    made: dict[Entry, Array] = {}  # a finite difference changes one shape: the other columns are reused
 
     def at(steps: Array) -> list[Entry]:
         changed = list(entries)
@@ -236,12 +236,12 @@ def _basis(columns: Array) -> Array:
 
 
 def _beside(basis: Array, values: Array) -> Array:
-    """What of the values the basis does not span."""
+    """The part of the values outside the span of the basis."""
     return np.asarray(values - basis @ (basis.T @ values))
 
 
 def _scale(entry: Entry, where: tuple[int, int]) -> float:
-    """0: the parameter moves in its logarithm; else the length that it moves by (the middle of a bump)."""
+    """0: the parameter moves in its logarithm; otherwise its unit of length (the centre of a bump)."""
     factor = entry[where[0]]
     return 1.0 / np.sqrt(factor.shape[1]) if factor.kind == "bump" and where[1] == 0 else 0.0
 
@@ -297,7 +297,7 @@ def _with_shapes(
         slopes.append(coefficients[k] * (high - low)[:, 0] / (2.0 * step))
     full = np.concatenate([design, np.stack(slopes, axis=1)], axis=1)
     size = np.linalg.norm(full, axis=0)
-    size = np.where(size > 0.0, size, 1.0)  # a shape that moves nothing is not known
+    size = np.where(size > 0.0, size, 1.0)  # a shape without effect is undetermined
     unit = full / size
     inverse = np.linalg.inv(unit.T @ unit + 1e-10 * np.eye(len(size)))
     return inverse / np.outer(size, size)

@@ -14,7 +14,7 @@ Array = NDArray[Any]
 
 
 class Units(Protocol):
-    """Units at some centres, seen at the nodes of windows."""
+    """Units at some centres, evaluated at the nodes of windows."""
 
     def sums(self, inverse_lengths: Array) -> Array:
         """Values of the units, summed over the nodes of each window by their weights (windows, units)."""
@@ -24,7 +24,7 @@ class Units(Protocol):
 
 
 def make_units(z: Array, centres: Array, weights: Array, starts: Array) -> Units:
-    """Compiled where the core is; z (nodes, features), weights (nodes,), starts: the first node of every window."""
+    """Compiled if possible; z (nodes, features), weights (nodes,), starts: the first node of every window."""
     return (native.NativeUnits if native.available() else NumpyUnits)(z, centres, weights, starts)
 
 

@@ -1,4 +1,4 @@
-"""Local windows: at every instant the longest polynomial that the data allow.
+"""Local windows: at every instant the longest polynomial that fits the data.
 
 One window length for a whole record loses the ends of short runs and every fast stretch. Here each run is covered
 by windows of many half widths: the longest first, shorter ones wherever a longer one fails the acceptance tests or
@@ -25,14 +25,14 @@ Array = NDArray[Any]
 POLY = 4
 LONGEST = 512  # samples either side
 HALVES = (3, 4, 5, 7, 10, 14, 20, 28, 40, 56, 80, 113, 160, 226, 320, 452)
-SEGMENTED = 7  # shortest half width whose segment sums are watched for jumps
+SEGMENTED = 7  # shortest half width whose segment sums are tested for jumps
 MARGIN = 8  # a window must also pass with a margin of h / MARGIN samples either side
-DOUBT = 25.0  # times the limit by which a shortest window's margin must fail before it counts as noise
+DOUBT = 25.0  # times the limit that the margin of a shortest window must exceed before it counts as noise
 JUMPY = 20.0  # excess beyond which a misfit looks like a jump rather than fast motion
-HIDDEN_JUMP = 15.0  # a polynomial absorbs most of a jump: its effect on the derivative is that much larger
-MANY = 10_000  # windows, beyond which every second one is fitted to
+HIDDEN_JUMP = 15.0  # a polynomial absorbs most of a jump: its effect on the derivative is larger by this factor
+MANY = 10_000  # windows, beyond which only every second one is used
 STEP = 4  # windows of half width h are h / STEP samples apart
-ENDS = (0.5, 1.0)  # of the half width from the centre: where the outermost windows of a run tell more derivatives
+ENDS = (0.5, 1.0)  # of the half width from the centre: further derivatives of a run's outermost windows
 
 
 Rejected = list[tuple[str, int, int]]  # reason, run and row of every rejected window's centre
@@ -53,7 +53,7 @@ class Batch:
 def local_windows(
     runs: Sequence[Array], noise: Noise, period: float, longest: int = LONGEST
 ) -> tuple[list[Batch], Rejected]:
-    """Windows that cover the mended runs (samples, channels), from the longest; and what was rejected.
+    """Windows that cover the repaired runs (samples, channels), longest first; and those rejected.
 
     longest: half width, samples.
     """
@@ -98,15 +98,15 @@ def _some(batch: Batch, mine: Array) -> Batch:
 
 
 def enough_windows(batches: Sequence[Batch]) -> list[Batch]:
-    """Every second window where there are very many: neighbours share nearly all of their samples."""
+    """Every second window if there are very many: neighbours share nearly all of their samples."""
     count = sum(len(batch.run) for batch in batches)
     return list(batches) if count <= MANY else chosen_windows(batches, np.arange(count) % 2 == 0)
 
 
 def with_run_ends(batches: Sequence[Batch]) -> list[Batch]:
-    """Also the derivative near either end of every run, by the first and the last window there.
+    """Adds the derivative near both ends of every run, from the first and the last window there.
 
-    A derivative at the centre weighs the window's ends by nearly nothing, and transients are largest where they begin.
+    A derivative at the centre gives the window's ends almost no weight, and transients are largest where they begin.
     """
     run, centre = (np.concatenate([getattr(batch, name) for batch in batches]) for name in ("run", "centre"))
     answer = list(batches)
@@ -121,7 +121,7 @@ def with_run_ends(batches: Sequence[Batch]) -> list[Batch]:
 
 
 def half_widths(samples: int, longest: int = LONGEST) -> list[int]:
-    """Half widths tried in a run of so many samples, the longest first; the shortest is always among them."""
+    """Half widths tried in a run of this length, the longest first; the shortest is always among them."""
     most = max(min(longest, LONGEST, max(16, samples // 8)), min(HALVES))
     return [half for half in reversed(HALVES) if half <= most and 2 * half < samples]
 
@@ -151,7 +151,7 @@ def _cover(
         coefficients, smooth, steady, misfit = _judge(window, samples, centre, noise)
         wider = _judge_wider(window, samples, centre, noise, period)
         keep, excess = smooth & steady & (wider <= 1.0).all(axis=1), np.ones(misfit.shape)
-        if half == halves[-1]:  # the soft gate: nothing shorter is left
+        if half == halves[-1]:  # the soft gate: there is no shorter window
             rejected["misfit"] = centre[~keep]
             excess = np.where(smooth[:, None], 1.0, np.maximum(1.0, misfit / (noise.sigma**2 * window.freedom)))
             excess = np.maximum(excess, wider / DOUBT)
@@ -173,9 +173,9 @@ def _judge(window: Window, samples: Array, centre: Array, noise: Noise) -> tuple
 
 
 def _judge_wider(window: Window, samples: Array, centre: Array, noise: Noise, period: float) -> Array:
-    """Misfit of a slightly wider window in units of what noise allows, by channel; 0 where it does not fit.
+    """Misfit of a slightly wider window relative to the limit for noise, by channel; 0 where it does not fit.
 
-    A polynomial absorbs a jump between its outermost samples: only a wider window sees that one.
+    A polynomial absorbs a jump between its outermost samples: only a wider window shows it.
     """
     wider = _window(window.half + max(1, window.half // MARGIN), period)
     fits = (centre >= wider.half) & (centre < len(samples) - wider.half)
