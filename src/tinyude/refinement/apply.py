@@ -1,4 +1,4 @@
-"""A fit's result after refinement, as the attributes and figures that users see."""
+"""Runs refinement for a fit and writes its results into the attributes and diagnostics that users see."""
 
 from __future__ import annotations
 
@@ -31,22 +31,22 @@ from tinyude.refinement.several_starts import likeliest_start
 from tinyude.refinement.support import Rates
 
 Array = NDArray[Any]
-NORMAL = 10**6  # groups of an interval whose spread is known
+NORMAL = 10**6  # groups for an interval whose spread is known: a normal distribution
 LOOKED_AT = 1000
-PASSES_SHARE = 0.5  # of the time, for passes of the filter; the rest for programs and the streaming learner
-HOLDS_SHARE = 0.1  # of the passes
+PASSES_SHARE = 0.5  # of the time, for filter passes; the rest is for programs and the streaming learner
+HOLDS_SHARE = 0.1  # of the passes, for the choice of holds
 
 
 @dataclass(frozen=True)
 class States:
-    """Smoothed states with their standard errors, stretch after stretch.
+    """Smoothed states with their standard errors, stretch by stretch.
 
     Attributes
     ----------
     times : array (rows,)
     values, errors : array (rows, states)
     run : array (rows,)
-        The run that each row is of.
+        The run of each row.
     """
 
     times: Array
@@ -55,29 +55,29 @@ class States:
     run: Array
 
     def interval(self, level: float = 0.9) -> tuple[Array, Array]:
-        """Low and high ends of the interval that holds each state with the given confidence."""
+        """Low and high ends of each state's interval with the given confidence."""
         half = interval_factor(NORMAL, level) * self.errors
         return self.values - half, self.values + half
 
 
 @dataclass(frozen=True)
 class Options:
-    """What a user says beside the physics.
+    """The user's choices in addition to the physics.
 
     Attributes
     ----------
     measured : sequence of str, optional
     unmeasured : mapping
-        State to (guess, spread), of states that no channel sees.
+        State to (guess, spread), for states that no channel measures.
     hold : str or mapping
-        What inputs do between samples; "auto": what is likeliest.
+        What inputs do between samples; "auto": the most likely.
     offered : sequence of expressions
         Terms to try where no candidate explains the rows.
     seconds : float
     streamed : callable, optional
-        Gives the streaming learner's model, or None.
+        Returns the streaming learner's model, or None.
     rates : callable, optional
-        What a model leaves of the rates that the windows saw, in units of noise.
+        A model's remainder of the rates estimated by the windows, in units of noise.
     """
 
     measured: Sequence[str] | None = None
@@ -90,7 +90,7 @@ class Options:
 
 
 def refine_fit(model: Model, given: Physics, stream: Stream, options: Options) -> tuple[Refined, tuple[Hold, ...]]:
-    """Refine a model of a stream; also what the inputs were found to do between samples."""
+    """Refine a model of a stream; also returns the hold found for each input."""
     _, channel, order = measured_map(given, options.measured, options.unmeasured)
     guess = {given.states.index(name): pair for name, pair in options.unmeasured.items()}
     records = without_saturation(records_of(stream))
@@ -105,7 +105,7 @@ def refine_fit(model: Model, given: Physics, stream: Stream, options: Options) -
     if open_ and not guess:
         holds = _likeliest(model, records, setup, budget)
     refined = refine(model, given, records, replace(plain, holds=holds), setup, budget, *rest)
-    if open_ and guess:  # only a model that explains the rows can tell what the inputs do between them
+    if open_ and guess:  # only a model that explains the rows can decide the holds
         likelier = _likeliest(refined.model, records, setup, budget)
         if likelier != holds:
             holds = likelier
@@ -119,7 +119,7 @@ def _likeliest(model: Model, records: Sequence[Record], setup: Setup, budget: Bu
 
 
 def smoothed_states(refined: Refined) -> States:
-    """States given all rows of their stretch, under the chosen model."""
+    """Smoothed states: given all rows of their stretch, under the chosen model."""
     found = refined.estimate
     filter_ = refined.setup.make(found.field, found.batch, refined.setup.plan)
     values, variances = filter_.smooth(found.unknowns.values, found.noise, found.gate)
@@ -138,7 +138,7 @@ def parameter_table(model: Model) -> list[tuple[str, float, float, float]]:
 
 
 def refined_figures(refined: Refined, given: Physics, states: States) -> dict[str, Any]:
-    """What changes in the diagnostics, and a table of its own; given: the physics before the fit."""
+    """Changed diagnostics, and those of refinement itself; given: the physics before the fit."""
     model, found = refined.model, refined.estimate
     best = next(c for c in refined.candidates if c.best)
     thin = slice(None, None, max(1, len(states.times) // LOOKED_AT))

@@ -1,4 +1,4 @@
-"""Work that refinement may do, counted and not timed: the same record gives the same result on a busy machine."""
+"""The work budget of refinement, counted and not timed: results do not depend on the machine's load."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from tinyude.refinement.gauss_newton import Filter, Pass
 from tinyude.refinement.stretches import Batch
 
 Array = NDArray[Any]
-SECONDS_AN_INSTRUCTION = 8e-10  # of a program, which runs over many rows at once (measured on a 2.5 GHz core)
+SECONDS_AN_INSTRUCTION = 8e-10  # of a program, evaluated over many rows at once (measured on a 2.5 GHz core)
 ARITHMETIC = {"add", "sub", "mul", "neg", "abs", "sign"}
-SLOW = 6.0  # instructions that a division, a root or an elementary function takes
-SECONDS_A_ROW = 2e-7  # of the filter around it
+SLOW = 6.0  # cost of a division, a root or an elementary function, in instructions
+SECONDS_A_ROW = 2e-7  # of the filter, beside the program
 SECONDS_AN_ENTRY = 5e-10  # of a matrix of sensitivities
-SECONDS_A_PASS = 1.5e-4  # around the rows
+SECONDS_A_PASS = 1.5e-4  # overhead of a pass
 
 
 class Budget:
-    """Seconds that passes are expected to take, granted in shares: every loop of refinement asks whether it is over."""
+    """Expected seconds of passes, granted in shares: every loop of refinement checks whether they are spent."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
         self._granted, self._spent = 0.0, 0.0
 
     def grant(self, share: float) -> None:
-        """So much of the whole from now on, beside what was granted and not spent."""
+        """Grant a share of the total, in addition to what was granted and not spent."""
         self._granted = max(self._granted, self._spent) + share * self.seconds
 
     def charge(self, seconds: float) -> None:
@@ -43,13 +43,13 @@ class Budget:
         return self._spent > self._granted
 
     def part(self, count: int) -> Callable[[], bool]:
-        """Whether the first of so many equal parts of the remaining work is done."""
+        """A test whether the first of `count` equal parts of the remaining work is done."""
         limit = self._spent + max(self._granted - self._spent, 0.0) / count
         return lambda: self._spent > limit
 
 
 def row_seconds(field: Field, sensitivities: bool = True, frozen: bool = False) -> float:
-    """What a pass is expected to take for each row."""
+    """Expected seconds per row of a pass."""
     program = field.value if frozen else field.slopes if sensitivities else field.state_slopes[0]
     columns = 0 if frozen else field.states + field.unknowns * sensitivities
     entries = field.states * columns * field.states + sensitivities * field.unknowns**2

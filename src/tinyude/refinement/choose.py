@@ -1,4 +1,4 @@
-"""Which candidate is kept: by evidence where a model explains the rows up to sensor noise, else by free runs."""
+"""Chooses a candidate: by evidence if a model explains the rows up to sensor noise, otherwise by free runs."""
 
 from __future__ import annotations
 
@@ -16,37 +16,37 @@ from tinyude.model.parts import Terms
 from tinyude.refinement.guard import paired
 
 Array = NDArray[Any]
-BARE = ("known", "parameters")  # candidates without anything learned beside parameters
-WHOLE = ("windows", "streaming")  # candidates taken as they are
-FIRST = (*BARE, *WHOLE)  # then what was refined, by the number of its unknowns
+BARE = ("known", "parameters")  # candidates that learn at most parameters
+WHOLE = ("windows", "streaming")  # candidates that are not refined
+FIRST = (*BARE, *WHOLE)  # then the refined ones, by their number of unknowns
 CLEARLY = 1.5  # standard errors of the paired difference (`tinyude reproduce choice`)
-NETWORK = 1.2  # times smaller errors that a network must have than every formula
-CHANCE = 0.2  # at most: that what was learned only seems to predict better than the known physics with its parameters
-NEAR = 1.25  # times the best formula's error: a simpler one is kept if that is within a standard error too
-LITTLE = 0.02  # of a held-back error: less is no reason to choose otherwise
-TINY = 1e-4  # of the spread: smaller errors are alike
+NETWORK = 1.2  # factor by which a network's error must be smaller than that of every formula
+CHANCE = 0.2  # largest probability that the gain over the known physics with its parameters is chance
+NEAR = 1.25  # times the best formula's error: a simpler one is kept if it is also within a standard error
+LITTLE = 0.02  # of a held-back error: smaller differences do not change the choice
+TINY = 1e-4  # of the spread: smaller errors count as equal
 
 
 def simplest_first(candidate: Candidate) -> tuple[bool, bool, int, int]:
-    """Where a candidate stands when several predict alike.
+    """Order of preference when several candidates predict equally well.
 
-    A network is known only where the record was; a formula goes on beyond it. How an input acts is stated in the
-    physics: where a controller made the input follow the states, a further effect of it may be friction in disguise.
-    The windows and the streaming learner look at rates, not at simulated stretches: that they simulate well is a test
-    that they passed. A refined model was fitted to just these stretches, and where it is incomplete its numbers make up
-    for what is missing in these motions, not in others.
+    A network is reliable only where the record has data; a formula extrapolates. How an input acts is stated in the
+    physics: where a controller makes the input follow the states, a further effect of it may in fact be friction.
+    The windows and the streaming learner fit rates, not simulated stretches: their free runs are an independent test.
+    A refined model was fitted to these very stretches, and if it is incomplete its values compensate for what is
+    missing in these motions, not in others.
     """
     place = FIRST.index(candidate.name) if candidate.name in FIRST else len(FIRST)
     return has_network(candidate.model), _acts_otherwise(candidate.model), place, candidate.cost
 
 
 def has_network(model: Model) -> bool:
-    """Whether something beside terms was learned."""
+    """Whether something other than terms was learned."""
     return any(not isinstance(part, Terms) for part in model.parts)
 
 
 def _acts_otherwise(model: Model) -> bool:
-    """Whether a learned term gives an input another effect than the physics does."""
+    """Whether a learned term gives an input an effect that the physics does not state."""
     kept = [term for term, column in zip(model.terms, model.coefficients.T, strict=True) if column.any()]
     return any(symbol.name in model.physics.inputs for term in kept for symbol in term.free_symbols)
 
@@ -54,12 +54,12 @@ def _acts_otherwise(model: Model) -> bool:
 def choose(
     candidates: Sequence[Candidate], by_free_runs: bool, by_evidence: bool, blocks: Sequence[int] | None = None
 ) -> list[Candidate]:
-    """The candidates with one of them marked as the best.
+    """The candidates, with one marked as the best.
 
     Parameters
     ----------
     candidates : sequence of Candidate
-        In the order of `simplest_first`; one with a note is not kept, unless all have one.
+        In the order of `simplest_first`; one with a note is not chosen, unless all have one.
     by_free_runs : bool
         Whether there are enough held-back free runs.
     by_evidence : bool
@@ -75,11 +75,11 @@ def choose(
 
 
 def _by_evidence(candidates: Sequence[Candidate]) -> int:
-    """The best by evidence among those that keep what the windows found.
+    """The best by evidence among those that keep the parts found by the windows.
 
-    The windows saw the whole record and weighed learning against nothing there. Refinement often sees a part of it,
-    too little to weigh dozens of kernel weights anew: that learning hurts is for the held-back free runs to say.
-    Parameters to be learned are learned, with their errors, also where the given values are as likely.
+    The windows used the whole record to decide whether anything is learned. Refinement often uses a part of it,
+    too little to decide again about dozens of kernel weights: whether learning hurts is decided by held-back free runs.
+    Parameters to be learned are learned, with their errors, even if the given values are as likely.
     """
     found = [k for k, c in enumerate(candidates) if c.name not in BARE]
     bare = max((c.cost for c in candidates if c.name in BARE), default=0)
@@ -92,10 +92,10 @@ def _by_evidence(candidates: Sequence[Candidate]) -> int:
 def _by_free_runs(candidates: Sequence[Candidate], blocks: Sequence[int] | None = None) -> int:
     """A formula, unless a network has clearly smaller errors; of formulas the first that is near the best.
 
-    By the geometric mean over the held-back runs: every motion counts alike, and one run that a candidate loses does
-    not hide what it does in all others. Held-back runs are of the motions that were seen. A network is known only
-    there, and that it is a little better there says nothing of other motions. Of two networks neither is simpler in a
-    way that would promise more.
+    By the geometric mean over the held-back runs: every motion counts equally, and one bad run of a candidate does
+    not hide all others. Held-back runs come from the recorded motions. A network is reliable only
+    there, and a small advantage there says nothing about other motions. Of two networks, neither is simpler in a
+    way that would make it generalise better.
     """
     errors = np.array([np.mean(_logs(c)) for c in candidates])
     network = np.array([has_network(c.model) for c in candidates])
@@ -111,10 +111,10 @@ def _by_free_runs(candidates: Sequence[Candidate], blocks: Sequence[int] | None 
 
 
 def _supported(candidates: Sequence[Candidate], errors: Array, blocks: Sequence[int] | None) -> Array:
-    """Which candidates predict held-back blocks better than nothing learned, and not by chance.
+    """Which candidates predict held-back blocks significantly better than the bare ones.
 
-    By Student's t of the blocks' mean logarithms, since free runs in one block share its rows: of few blocks, one that
-    a candidate loses outweighs much that it gains in the others. All where nothing bare is offered.
+    By Student's t of the blocks' mean logarithms, since free runs in one block share its rows: with few blocks, one
+    large loss outweighs gains in the others. All, if there is no bare candidate.
     """
     bare = np.array([c.name in BARE for c in candidates])
     if not bare.any():
@@ -134,11 +134,11 @@ def _logs(candidate: Candidate) -> Array:
 
 
 def _hurts(candidates: Sequence[Candidate], place: int) -> bool:
-    """Whether a simpler one predicts clearly better: then what the chosen one learned hurts."""
+    """Whether a simpler one predicts clearly better: then the learned part of the chosen one hurts."""
     return any(_worse(candidates[place], simpler) for simpler in candidates[:place])
 
 
 def _worse(a: Candidate, b: Candidate) -> bool:
-    """Whether a's held-back error is clearly larger than b's: by the mean difference, a lost run counts most."""
+    """Whether a's held-back error is clearly larger than b's: by the mean difference, where a bad run counts most."""
     apart, error = paired(a.scores, b.scores)
     return apart > max(CLEARLY * error, LITTLE * b.error)

@@ -1,4 +1,4 @@
-"""Passes of the filter: by the compiled core where there is one, else in NumPy."""
+"""Filter passes: by the compiled core if there is one, otherwise in NumPy."""
 
 from __future__ import annotations
 
@@ -46,6 +46,6 @@ class NumpyFilter(Filter):
         return filter_pass_numpy(self.field, unknowns, self.batch, noise, self.plan, *asked)
 
     def smooth(self, unknowns: Array, noise: Noise, gate: float = 0.0) -> tuple[Array, Array]:
-        """Without the compiled smoother: the filtered states."""
+        """The filtered states: the smoother exists only in compiled form."""
         passed = self.run(unknowns, noise, gate, sensitivities=False)
         return np.real(passed.states), passed.state_variances

@@ -1,4 +1,4 @@
-"""One model structure refined: noise, jumps and unknowns found together."""
+"""Refines one model structure: noise, jumps and unknowns are estimated together."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from tinyude.refinement.unknowns import Unknowns
 
 Array = NDArray[Any]
 MakeFilter = Callable[[Field, Batch, Plan], Filter]
-COARSE_ROWS = 5_000  # on which values far from the truth are moved first
-NOISE_ROWS = 6_000  # rows that the search for the noise looks at
+COARSE_ROWS = 5_000  # rows of the first fit, for values far from the truth
+NOISE_ROWS = 6_000  # rows used in the search for the noise
 FEW_REJECTED = 0.02  # share of rows
 CONTINUED = 4  # rounds of noise and unknowns for each process noise of a continuation
-SAME_NOISE = 0.1  # change of a measurement variance that needs no new solution
-WHITE = (0.5, 1.6)  # mean squared innovation of a model that explains the rows up to sensor noise
-CUT_PRICE = 10.0  # log-likelihood that a cut must gain, beside that of the states it frees
+SAME_NOISE = 0.1  # relative change of a measurement variance below which no new solution is needed
+WHITE = (0.5, 1.6)  # range of the mean squared innovation of a model that explains the rows up to sensor noise
+CUT_PRICE = 10.0  # log-likelihood that a cut must gain, in addition to that of its new start state
 
 
 @dataclass(frozen=True)
 class Setup:
-    """What is the same for every model structure.
+    """What all model structures share.
 
     Attributes
     ----------
@@ -45,9 +45,9 @@ class Setup:
     make : callable
         Field, batch and plan to a Filter.
     spent : callable
-        Whether the work that may be done is done.
+        Whether the work budget is spent.
     part : callable
-        Count to a callable: whether the first of so many equal parts of the remaining work is done.
+        Count to a callable: whether the first of `count` equal parts of the remaining work is done.
     """
 
     sensing: Sensing
@@ -71,7 +71,7 @@ class Estimate:
         The stretches, cut at jumps.
     noise : Noise
     kappa : float
-        Process noise as a share of rate^2 a second.
+        Process noise as a share of rate^2 per second.
     gate : float
     log_likelihood : float
     """
@@ -95,9 +95,9 @@ def estimate(
 ) -> Estimate:  # fmt: skip
     """Refine the unknowns of one field over the stretches.
 
-    Where the given values already explain the rows up to sensor noise, without process noise. Otherwise with much of
-    it first, so that a model far from the truth is not lost; then jumps are cut out and the process noise is lowered
-    as far as the likelihood allows. At 0 every row counts in full.
+    If the given values already explain the rows up to sensor noise, without process noise. Otherwise with much of
+    it first, so that a model far from the truth converges; then jumps are cut out and the process noise is lowered
+    as far as the likelihood allows. At 0 every row has its full weight.
     """
     whole = batch_of(with_starts(stretches, setup.sensing))
     now = _exact(setup, field, unknowns, whole)
@@ -117,7 +117,7 @@ def estimate(
 
 
 def estimate_on(setup: Setup, field: Field, unknowns: Unknowns, like: Estimate, search: bool = True) -> Estimate:
-    """Refine another structure over the stretches of an estimate; without `search` under its noise too."""
+    """Refine another structure over the stretches of an estimate; without `search`, under its noise too."""
     nothing = replace(like.solution, unknowns=unknowns)
     now = replace(like, field=field, solution=nothing)
     now = _with_noise(setup, now) if search else now
@@ -129,23 +129,23 @@ def estimate_on(setup: Setup, field: Field, unknowns: Unknowns, like: Estimate, 
 
 
 def likeliest(setup: Setup, found: Estimate, batch: Batch) -> float:
-    """Log-likelihood of these rows one step ahead, under the noise that makes this model's innovations likeliest."""
-    nothing = replace(found, batch=batch, gate=0.0, log_likelihood=-np.inf)  # so that all of the grid is looked at
+    """One-step log-likelihood of these rows, under the most likely noise for this model."""
+    nothing = replace(found, batch=batch, gate=0.0, log_likelihood=-np.inf)  # so that the whole grid is searched
     return _with_noise(replace(setup, spent=bool), nothing).log_likelihood
 
 
 def explained(found: Estimate) -> bool:
-    """Whether innovations are sensor noise without any process noise."""
+    """Whether the innovations are sensor noise, without any process noise."""
     passed = found.solution.passed
     ratio = passed.squares.sum() / max(passed.counts.sum(), 1.0)
     return bool(found.kappa == 0.0 and WHITE[0] < ratio < WHITE[1])
 
 
 def continuation(setup: Setup, found: Estimate) -> list[Estimate]:
-    """The same structure under less and less process noise, each from the one before; last of all under none.
+    """The same structure under decreasing process noise, each from the previous one; the last without any.
 
-    One-step predictions are best under the likeliest process noise; a model that is incomplete may well simulate
-    better when fitted with less. Which does is for held-back free runs to say.
+    One-step predictions are best under the most likely process noise; an incomplete model may simulate
+    better when fitted with less. Held-back free runs decide which does.
     """
     path = []
     for kappa in (0.01 * found.kappa, 0.0) if found.kappa else ():
@@ -160,14 +160,14 @@ def continuation(setup: Setup, found: Estimate) -> list[Estimate]:
 
 
 def polished(setup: Setup, found: Estimate, stretches: Sequence[Stretch], rounds: int = 8) -> Estimate:
-    """The same fit over these stretches, its process noise kept, until it rests or the work is spent."""
+    """The same fit over these stretches, with its process noise, until it converges or the work is spent."""
     more = solve_with_noise(setup, replace(found, batch=batch_of(with_starts(stretches, setup.sensing))), rounds)
-    solved = more.solution is not found.solution  # else its rows are those of other stretches
+    solved = more.solution is not found.solution  # otherwise its rows are those of other stretches
     return more if solved and np.isfinite(more.solution.passed.cost) else found
 
 
 def simulation_fit(setup: Setup, field: Field, unknowns: Unknowns, stretches: Sequence[Stretch]) -> Estimate:
-    """Without process noise from the given values, jumps not looked for: the least squares of simulated stretches."""
+    """Without process noise, from the given values, without jump detection: least squares of simulated stretches."""
     whole = batch_of(with_starts(stretches, setup.sensing))
     spread = np.nanvar(whole.samples, axis=0) + setup.floor
     start = replace(_begin(setup, field, unknowns, whole), noise=Noise(spread, np.zeros(field.states)))
@@ -175,7 +175,7 @@ def simulation_fit(setup: Setup, field: Field, unknowns: Unknowns, stretches: Se
 
 
 def solve_with_noise(setup: Setup, now: Estimate, rounds: int) -> Estimate:
-    """The unknowns under the noise that they leave, process noise kept; the last that is finite."""
+    """Alternate unknowns and measurement noise, with fixed process noise; the last finite result."""
     best = now
     for _ in range(rounds):
         now = replace(now, solution=_solve(setup, now))
@@ -191,14 +191,14 @@ def solve_with_noise(setup: Setup, now: Estimate, rounds: int) -> Estimate:
 
 
 def _converged(before: Estimate, now: Estimate) -> bool:
-    """Whether the solution was found under the noise and the cuts that are right for it."""
+    """Whether the solution is consistent with its noise and cuts."""
     same = now.kappa == before.kappa and np.array_equal(now.batch.offsets, before.batch.offsets)
     ratio = now.noise.measurement / before.noise.measurement
     return bool(same and before.solution.converged and np.all(np.abs(ratio - 1.0) < SAME_NOISE))
 
 
 def _passed_anew(setup: Setup, now: Estimate) -> Estimate:
-    """The same unknowns, with the pass under the noise and cuts found after them: sums and likelihood must agree."""
+    """The same unknowns, with a pass under the latest noise and cuts: sums and likelihood must agree."""
     passed = setup.make(now.field, now.batch, setup.plan).run(now.unknowns.values, now.noise, now.gate)
     return replace(now, solution=replace(now.solution, passed=passed))
 
@@ -209,16 +209,16 @@ def _solve(setup: Setup, now: Estimate, begun: Passed | None = None) -> Solution
 
 
 def _begin(setup: Setup, field: Field, unknowns: Unknowns, whole: Batch) -> Estimate:
-    """Nothing known yet: the sensors' own noise, every row used."""
+    """The initial state: the sensors' noise, every row used."""
     noise = Noise(setup.sensing.sigma**2, np.zeros(field.states))
     nothing = Passed(*([np.zeros(0)] * 10))
     return Estimate(field, Solution(unknowns, nothing, 0, False), whole, noise, 0.0, 0.0, -np.inf)
 
 
 def _exact(setup: Setup, field: Field, unknowns: Unknowns, whole: Batch) -> Estimate | None:
-    """Without process noise, cut at jumps; None unless hardly a row is rejected and the rest are sensor noise.
+    """Without process noise, cut at jumps; None unless few rows are rejected and the others are sensor noise.
 
-    Its pass is the one at the given values.
+    Its pass is that at the given values.
     """
     start = replace(_begin(setup, field, unknowns, whole), gate=GATE)
     cut = _cut(setup, start)
@@ -231,7 +231,7 @@ def _exact(setup: Setup, field: Field, unknowns: Unknowns, whole: Batch) -> Esti
 
 
 def _with_noise(setup: Setup, now: Estimate, grid: Sequence[float] = GRID) -> Estimate:
-    """The likeliest noise, found on a part of the rows; its likelihood over that part."""
+    """The most likely noise, found on a part of the rows; its likelihood over that part."""
     filter_ = setup.make(now.field, _some_rows(now.batch), setup.plan)
     values, near = now.unknowns.values, now.kappa if np.isfinite(now.log_likelihood) else None
     noise, kappa, score = fit_noise(
@@ -241,7 +241,7 @@ def _with_noise(setup: Setup, now: Estimate, grid: Sequence[float] = GRID) -> Es
 
 
 def _some_rows(batch: Batch) -> Batch:
-    """Stretches spread over the batch with about NOISE_ROWS rows; long ones are cut short."""
+    """Stretches spread over the batch with about NOISE_ROWS rows; long ones are shortened."""
     if batch.rows <= NOISE_ROWS:
         return batch
     wanted = max(1, min(len(batch.stretches), 6))
@@ -250,7 +250,7 @@ def _some_rows(batch: Batch) -> Batch:
 
 
 def _cut_anew(setup: Setup, now: Estimate, whole: Batch) -> Estimate:
-    """Cut the whole record where the state jumps under the present unknowns, if that makes it likelier."""
+    """Cut the whole record where the state jumps under the current unknowns, if that raises the likelihood."""
     best, best_score = now, None
     measurement = np.maximum(now.noise.measurement, 0.25 * setup.sensing.sigma**2)
     for kappa in sorted({0.0, 0.01 * now.kappa}, reverse=True):
@@ -269,7 +269,7 @@ def _cut_anew(setup: Setup, now: Estimate, whole: Batch) -> Estimate:
 
 
 def _cut(setup: Setup, now: Estimate) -> Estimate | None:
-    """Cut at every jump; None when too much is rejected or nothing is left: then the model is wrong, not the rows."""
+    """Cut at every jump; None if too much is rejected or nothing is left: then the model is wrong, not the rows."""
     passed = setup.make(now.field, now.batch, setup.plan).run(now.unknowns.values, now.noise, now.gate, False)
     if not np.isfinite(passed.cost) or rejected_rows(passed).mean() > MOST_REJECTED:
         return None
@@ -280,6 +280,6 @@ def _cut(setup: Setup, now: Estimate) -> Estimate | None:
 
 
 def record_score(setup: Setup, now: Estimate) -> float:
-    """Log-likelihood of the whole record, less the price of the cuts."""
+    """Log-likelihood of the whole record minus the price of the cuts."""
     passed = setup.make(now.field, now.batch, setup.plan).run(now.unknowns.values, now.noise, now.gate, False)
     return robust_log_likelihood(passed, now.gate) - CUT_PRICE * len(now.batch.stretches)

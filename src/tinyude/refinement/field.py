@@ -40,7 +40,7 @@ class Field:
 
     @property
     def slopes(self) -> Program:
-        """dx/dt, then those of its derivatives that are not 0."""
+        """dx/dt, then its nonzero derivatives."""
         return self._slopes[0]
 
     @property
@@ -50,7 +50,7 @@ class Field:
 
     @cached_property
     def state_slopes(self) -> tuple[Program, Entries]:
-        """The same with the derivatives by the states alone."""
+        """The same, with derivatives by the states only."""
         return program_with_slopes(self.value, range(self.states))
 
     def evaluate(self, x: Array, u: Array, unknowns: Array) -> Array:

@@ -1,13 +1,13 @@
-"""The extended Kalman filter with sensitivities: the NumPy reference of native/filter.c, and its results.
+"""The extended Kalman filter with sensitivities: the NumPy reference of native/filter.c, and its result types.
 
 At each row the filter predicts the measured states, compares (the innovation e with its variance S), and corrects
-by the gain K. Beside the state x it carries the covariance P and M = dx/dunknowns:
+by the gain K. In addition to the state x it propagates the covariance P and M = dx/dunknowns:
 
     at a row        h = M[i],  N += h h' / S,  g += h e / S,  x += K e,  M -= K h,  P -= K K' S
     between rows    dx/dt = f,  dPhi/dt = (df/dx) Phi,  dM/dt = (df/dx) M + df/dunknowns,  P <- Phi P Phi' + Q dt
 
-N and g are the Gauss-Newton sums of the innovations, of each stretch by itself. With given gains the filter is a
-fixed linear corrector around the model: innovations are a smooth function of the unknowns, with -M[i] for derivative.
+N and g are the Gauss-Newton sums of the innovations, separately for each stretch. With given gains the filter is a
+fixed linear corrector around the model: innovations are a smooth function of the unknowns, with derivative -M[i].
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from tinyude.refinement.field import Field
 from tinyude.refinement.stretches import Batch
 
 Array = NDArray[Any]
-JUMP = 4  # rejected rows in a row
+JUMP = 4  # consecutive rejected rows
 
 
 @dataclass(frozen=True)
 class Noise:
-    """What the filter takes to be random.
+    """Noise variances of the filter.
 
     Attributes
     ----------
     measurement : array (channels,)
         Variance of each measured channel.
     process : array (states,)
-        Variance by which each state wanders in a second: what the model does not say.
+        Random-walk variance of each state per second, for what the model lacks.
     """
 
     measurement: Array
@@ -44,16 +44,16 @@ class Noise:
 
 @dataclass(frozen=True)
 class Plan:
-    """How the filter passes over the rows.
+    """Settings of a filter pass.
 
     Attributes
     ----------
     measured : tuple of int
-        The state that each channel senses.
+        The state that each channel measures.
     longest_step : float
         Seconds; a longer interval takes several Runge-Kutta steps.
     widen : array (states,)
-        Variance added after JUMP rejected rows in a row: the state has jumped, and the filter must find it again.
+        Variance added after JUMP consecutive rejected rows: the state has jumped, and the filter must find it again.
     """
 
     measured: tuple[int, ...]
@@ -63,12 +63,12 @@ class Plan:
 
 @dataclass(frozen=True)
 class Passed:
-    """What one pass gives. Sums are by stretch; rows are those of the batch.
+    """Results of one pass. Sums are by stretch; rows are those of the batch.
 
     Attributes
     ----------
     information, gradient : array (stretches, unknowns, unknowns), (stretches, unknowns)
-        Gauss-Newton sums; empty when none were asked for.
+        Gauss-Newton sums; empty if not requested.
     squares, logs, counts : array (stretches, channels)
         Sums of e^2 / S and ln S over the rows used, and their number.
     innovations, variances : array (rows, channels)
@@ -91,7 +91,7 @@ class Passed:
 
     @property
     def cost(self) -> float:
-        """Sum of e^2 / S; infinite when the model ran away, or its sensitivities did."""
+        """Sum of e^2 / S; infinite if the model or its sensitivities diverged."""
         sums = self.squares, self.information, self.gradient
         return float(self.squares.sum()) if all(np.isfinite(s).all() for s in sums) else np.inf
 
@@ -116,13 +116,13 @@ def filter_pass_numpy(
     Parameters
     ----------
     unknowns : array
-        Values at which to pass; complex with `frozen`, for a derivative by complex step.
+        Values of the unknowns; complex with `frozen`, for a derivative by complex step.
     gate : float
-        A row with an innovation beyond so many standard deviations is not used; 0: every row is.
+        A row with an innovation beyond this many standard deviations is not used; 0: every row is.
     sensitivities : bool
         Whether to form the Gauss-Newton sums.
     frozen : Passed, optional
-        A pass whose gains, variances and rejected rows are taken over: only the innovations are new.
+        A pass whose gains, variances and rejected rows are reused: only the innovations are computed.
     """
     dtype = np.result_type(np.asarray(unknowns), np.float64)
     n, p, channels = field.states, field.unknowns if sensitivities else 0, len(plan.measured)
@@ -133,14 +133,14 @@ def filter_pass_numpy(
         np.full((rows, channels), np.nan, dtype), np.full((rows, channels), np.nan),
         np.zeros((rows, channels, n)), np.zeros((rows, n), dtype), np.zeros((rows, n)),
     )  # fmt: skip
-    with np.errstate(over="ignore", invalid="ignore"):  # a model that runs away is told by its cost
+    with np.errstate(over="ignore", invalid="ignore"):  # a model that diverges has infinite cost
         for number in range(count):
             _Walk(field, np.asarray(unknowns), noise, plan, gate, sensitivities, frozen, passed).over(batch, number)
     return passed
 
 
 class _Walk:
-    """The filter on its way through one stretch."""
+    """State of the filter within one stretch."""
 
     def __init__(
         self, field: Field, unknowns: Array, noise: Noise, plan: Plan, gate: float, sensitivities: bool,
@@ -148,7 +148,7 @@ class _Walk:
     ) -> None:  # fmt: skip
         self.field, self.unknowns, self.noise, self.plan = field, unknowns, noise, plan
         self.gate, self.sensitivities, self.frozen, self.passed = gate, sensitivities, frozen, passed
-        self.rejected = 0  # rows in a row
+        self.rejected = 0  # consecutive rows
 
     def over(self, batch: Batch, number: int) -> None:
         rows = batch.rows_of(number)
@@ -211,7 +211,7 @@ class _Walk:
         return True
 
     def _advance(self, span: float, inputs: Array) -> None:
-        """To the next row, in equal Runge-Kutta steps."""
+        """Integrate to the next row, in equal Runge-Kutta steps."""
         steps = max(1, int(np.ceil(span / self.plan.longest_step - 1e-9)))
         n = self.field.states
         Z = np.hstack([np.eye(n), self.M]).astype(np.float64)

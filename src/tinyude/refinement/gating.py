@@ -1,4 +1,4 @@
-"""Rows that the model cannot explain: lone ones are not used, several in a row end a stretch."""
+"""Rows that the model cannot explain: single ones are not used, several consecutive ones end a stretch."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ SHORTEST = 12  # rows of a stretch
 
 
 def rejected_rows(passed: Passed) -> Array:
-    """Which rows have samples and were not used."""
+    """Rows that have samples and were not used."""
     return np.asarray(np.isinf(passed.variances).any(axis=1))
 
 
 def cut_at_jumps(batch: Batch, passed: Passed) -> list[Stretch]:
-    """The stretches, cut where several rows in a row were rejected; each part begins with the first of them.
+    """The stretches, cut where several consecutive rows were rejected; each part begins with the first of them.
 
-    The rows before it that already lean to the side of the jump are left out.
+    Rows before it whose innovations already have the jump's sign are left out.
     """
     rejected = rejected_rows(passed)
     parts: list[Stretch] = []
@@ -43,7 +43,7 @@ def cut_at_jumps(batch: Batch, passed: Passed) -> list[Stretch]:
 
 
 def _began(innovations: Array, jumps: Sequence[int]) -> list[int]:
-    """For each jump the row from which innovations have its sign: that of a rate shows in the position bit by bit."""
+    """For each jump the row from which innovations have its sign: a jump of a rate shows in the position gradually."""
     if not jumps:
         return []
     power = np.cumsum(np.nan_to_num(innovations) ** 2, axis=0)
@@ -51,7 +51,7 @@ def _began(innovations: Array, jumps: Sequence[int]) -> list[int]:
     found = []
     for jump in jumps:
         if not count[jump - 1].all():
-            found.append(jump)  # a channel was stuck or lost until then
+            found.append(jump)  # a channel was stuck or missing until then
             continue
         typical = np.sqrt(power[jump - 1] / count[jump - 1]) + 1e-300
         channel = int(np.nanargmax(np.abs(innovations[jump]) / typical))
@@ -63,7 +63,7 @@ def _began(innovations: Array, jumps: Sequence[int]) -> list[int]:
 
 
 def _jumps(rejected: Array) -> list[int]:
-    """Rows where a jump begins: the first of at least JUMP rejected ones; the next at least SHORTEST later."""
+    """Rows where a jump begins: the first of at least JUMP rejected ones; at least SHORTEST rows apart."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], rejected, [False]]).astype(np.int8)))
     found: list[int] = []
     for begin, end in zip(edges[::2], edges[1::2], strict=True):
@@ -73,7 +73,7 @@ def _jumps(rejected: Array) -> list[int]:
 
 
 def cut_alike(whole: Sequence[Stretch], before: Sequence[Stretch], after: Sequence[Stretch]) -> list[Stretch]:
-    """The whole record, cut where a part of it was cut at jumps: `before` became `after`."""
+    """The whole record, cut where a part of it, `before`, was cut at jumps into `after`."""
     old = {(s.run, float(s.times[0])) for s in before}
     made: list[Stretch] = []
     for stretch in whole:
@@ -85,7 +85,7 @@ def cut_alike(whole: Sequence[Stretch], before: Sequence[Stretch], after: Sequen
 
 
 def pieces(stretches: Sequence[Stretch], longest: int) -> list[Stretch]:
-    """Stretches cut into equal parts of at most so many rows."""
+    """Stretches cut into equal parts of at most `longest` rows."""
     made: list[Stretch] = []
     for stretch in stretches:
         count = max(1, -(-len(stretch) // longest))
@@ -95,7 +95,7 @@ def pieces(stretches: Sequence[Stretch], longest: int) -> list[Stretch]:
 
 
 def spread_over(stretches: Sequence[Stretch], rows: int, count: int = 12) -> list[Stretch]:
-    """At most so many rows of the stretches: about `count` parts, spread evenly over all of them."""
+    """At most `rows` rows of the stretches: about `count` parts, spread evenly over all of them."""
     total = sum(len(s) for s in stretches)
     if total <= rows:
         return list(stretches)

@@ -15,12 +15,12 @@ from tinyude.refinement.unknowns import Unknowns
 
 Array = NDArray[Any]
 FIRST_DAMPING = 1e-3  # of the diagonal
-TRIALS = 6  # dampings tried for one step, each ten times the last
-CONVERGED = 1e-3  # of a squared standard deviation, by which the next step would still lower the cost
+TRIALS = 6  # dampings tried for one step, each ten times the previous one
+CONVERGED = 1e-3  # converged if the next step would lower the cost by less
 
 
 class Pass(NamedTuple):
-    """What a pass is asked for; filter.filter_pass_numpy explains each."""
+    """Options of a pass; filter.filter_pass_numpy explains each."""
 
     gate: float = 0.0
     sensitivities: bool = True
@@ -48,7 +48,7 @@ class Filter(ABC):
 
 @dataclass(frozen=True)
 class Solution:
-    """Where the steps ended, and the pass there."""
+    """The final unknowns, and the pass there."""
 
     unknowns: Unknowns
     passed: Passed
@@ -69,12 +69,12 @@ def gauss_newton(
     spent: Callable[[], bool] = bool,
     begun: Passed | None = None,
 ) -> Solution:  # fmt: skip
-    """At most `steps` accepted steps from the given values, or until the work that may be done is `spent`.
+    """At most `steps` accepted steps from the given values, or until the work budget is `spent`.
 
-    begun: the pass at the given values, where it was made before.
+    begun: the pass at the given values, if already made.
 
-    A trial step is judged with gains, variances and rejected rows as they were before it, so that cost is one
-    function of the unknowns; after a step they are found anew.
+    A trial step is judged with gains, variances and rejected rows from before it, so that the cost is one
+    function of the unknowns; after a step they are updated.
     """
     passed = begun or filter_.run(unknowns.values, noise, gate)
     damping = FIRST_DAMPING
@@ -109,9 +109,9 @@ def _step(
 
 
 def step_within(unknowns: Unknowns, matrix: Array, gradient: Array, damping: float) -> Array:
-    """The damped step that ends within the bounds: unknowns that would leave stop there, the others step beside them.
+    """The damped step within the bounds: unknowns that would leave stop there, and the others are solved again.
 
-    Cut off afterwards, the others would make up for a step that one of them did not take.
+    If the step were clipped afterwards, the others would compensate for a change that did not happen.
     """
     step = np.zeros(len(unknowns))
     free = np.ones(len(unknowns), dtype=bool)

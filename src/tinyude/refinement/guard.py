@@ -1,10 +1,10 @@
-"""Held-back free runs: which of several models predicts motions that its numbers were not fitted to.
+"""Held-back free runs: which of several models predicts motions that it was not fitted to.
 
-The record is cut into a few long blocks: errors of a model grow with the length of a free run, and short runs hardly
-tell models apart. In each block the filter finds the state over a short warm-up, from which the model runs freely to
-the end of the block; from several starts, looked at after several horizons. Numbers for a block are those of the whole
-fit, moved by one Gauss-Newton step over the sums of the other folds. A network's weights then start from nothing: what
-the windows made of them has seen the block, and a network remembers it.
+The record is cut into a few long blocks: model errors grow with the length of a free run, and short runs hardly
+distinguish models. In each block the filter estimates the state over a short warm-up, then the model runs freely to
+the end of the block; from several starts, with errors at several horizons. Values for a block are those of the whole
+fit, moved by one Gauss-Newton step over the sums of the other folds. A network's weights then start from their prior:
+the windows' weights were fitted to the block too, and a network memorises it.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from tinyude.refinement.unknowns import Unknowns
 
 Array = NDArray[Any]
 FOLDS = 8  # at most
-MOTIONS = 3  # runs from which each is left out as a whole: a new motion is what a model will meet
-BLOCKS = 3  # of one record
-SHORTEST = 40  # rows of one
+MOTIONS = 3  # runs, from which whole runs are left out: a model must predict new motions
+BLOCKS = 3  # about, per record
+SHORTEST = 40  # rows of a block
 WARM_UP = 0.1  # share of a block
-STARTS = (0.0, 0.5)  # of a block, from where free runs begin
-HORIZONS = (0.25, 0.5, 1.0)  # shares of a free run after which its error is looked at
-ENOUGH = 5  # free runs, below which they do not choose
+STARTS = (0.0, 0.5)  # shares of a block at which free runs begin
+HORIZONS = (0.25, 0.5, 1.0)  # shares of a free run at which its error is computed
+ENOUGH = 5  # free runs, below which they are not used for the choice
 
 
 @dataclass(frozen=True)
 class FreeRun:
-    """A part of a block: the filter sees its first rows, the model predicts the others."""
+    """A part of a block: the filter uses its first rows, the model predicts the others."""
 
     stretch: Stretch
     warm_up: int
@@ -55,7 +55,7 @@ class HeldBack:
     spread : array (channels,)
         Standard deviation over the record.
     noise : Noise
-        Of the warm-up, the same for every model: what differs is how the models run on.
+        Of the warm-up, the same for every model: only the free runs differ.
     """
 
     blocks: tuple[Stretch, ...]
@@ -70,12 +70,12 @@ class HeldBack:
 
 
 def held_back(setup: Setup, batch: Batch, noise: Noise) -> HeldBack:
-    """The stretches of a batch in blocks of like length, in folds of neighbours; whole runs where there are several.
+    """The stretches of a batch in blocks of similar length, in folds of neighbours; whole runs if there are several.
 
     Parameters
     ----------
     noise : Noise
-        Under which the rows are likeliest; a little process noise at least lets the end of a warm-up count most.
+        The most likely noise; with at least a little process noise, so that the end of a warm-up counts most.
     """
     longest = max(SHORTEST, batch.rows // BLOCKS)
     parts = [part for stretch in batch.stretches for part in pieces([stretch], _block_rows(len(stretch), longest))]
@@ -97,7 +97,7 @@ def held_back(setup: Setup, batch: Batch, noise: Noise) -> HeldBack:
 
 
 def _free_run(batch: Batch, part: Stretch, start: int, block: int, from_beginning: bool) -> FreeRun:
-    """From a row of a block to its end; a state that no channel sees takes all rows before it to be found."""
+    """From a row of a block to its end; with an unmeasured state, all rows before it are the warm-up."""
     warm_up = max(2, round(WARM_UP * len(part)))
     if not from_beginning:
         return FreeRun(part.cut(start, len(part)), warm_up, block)
@@ -128,7 +128,7 @@ def free_run_errors(setup: Setup, found: Estimate, parts: HeldBack) -> Array:
 
 
 def run_error(states: Array, samples: Array, spread: Array) -> float:
-    """Mean of min(RMS error / spread, 1) over channels and horizons; 1 for a model that ran away."""
+    """Mean of min(RMS error / spread, 1) over channels and horizons; 1 for a model that diverged."""
     with np.errstate(over="ignore", invalid="ignore"):
         square = ((states - samples) / np.where(spread > 0.0, spread, 1.0)) ** 2
     square = np.where(np.isfinite(samples), np.minimum(np.nan_to_num(square, nan=1e6, posinf=1e6), 1e6), 0.0)
@@ -156,7 +156,7 @@ def _without_each_fold(setup: Setup, found: Estimate, parts: HeldBack) -> dict[i
 
 
 def _leave_out(unknowns: Unknowns, information: Array, gradient: Array) -> Array:
-    """One step over the sums of the others, from a prior that knows nothing of this record."""
+    """One step over the sums of the others, from a prior independent of this record."""
     matrix, slope = unknowns.unlearned().system(information, gradient)
     return unknowns.moved(step_within(unknowns, matrix, slope, 1e-6)).values
 
@@ -169,6 +169,6 @@ def _blinded(run: FreeRun) -> Stretch:
 
 
 def paired(a: Array, b: Array) -> tuple[float, float]:
-    """By how much one model's errors are above another's, run by run, and the standard error of that."""
+    """Mean paired difference of two models' errors over the runs, and its standard error."""
     apart = a - b
     return float(np.mean(apart)), float(np.std(apart, ddof=1) / np.sqrt(len(apart))) if len(apart) > 1 else np.inf

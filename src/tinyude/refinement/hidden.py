@@ -1,4 +1,4 @@
-"""Records that windows cannot look into, because a state is not seen at all: refinement starts from the physics."""
+"""Records that windows cannot be fitted to, because a state is unmeasured: refinement starts from the physics."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def bare_model(
     physics: Physics, stream: Stream, measured: Sequence[str] | None, unmeasured: Mapping[str, tuple[float, float]],
     on: tuple[int, ...], sees: tuple[int, ...],
 ) -> Model:  # fmt: skip
-    """The known physics as a model without learned parts, with the scales of a record; of a guess with its spread."""
+    """The known physics as a model without learned parts, with scales from the record or from guess and spread."""
     _, channel, order = measured_map(physics, measured, unmeasured)
     guess = {physics.states.index(name): value for name, (value, _) in unmeasured.items()}
     records = records_of(stream)

@@ -19,12 +19,12 @@ from tinyude.refinement.unknowns import Unknowns
 
 Array = NDArray[Any]
 MOST_UNKNOWNS = 200
-LOOSE = 10.0  # the windows' variance of a network's weights, times this, is where refinement starts from
+LOOSE = 10.0  # factor on the windows' variance of a network's weights, for the prior of refinement
 
 
 @dataclass(frozen=True)
 class Hybrid:
-    """A model with the unknowns that refinement moves; the weights of a perceptron stay as they are.
+    """A model with the unknowns that refinement moves; the weights of a perceptron are not changed.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class Hybrid:
     field : Field
     unknowns : Unknowns
     places : array of int
-        Where the unknowns are in `model.unknowns`.
+        Indices of the unknowns in `model.unknowns`.
     """
 
     model: Model
@@ -61,7 +61,7 @@ def hybrid(model: Model, *, last_layer: bool = False) -> Hybrid:
 
 
 def _moving(model: Model, last_layer: bool) -> list[Array]:
-    """Which of each part's unknowns move; of parts with too many of them none."""
+    """Which of each part's unknowns move; none in parts with too many of them."""
     moving = []
     for part in model.parts:
         count = len(part.unknowns)
@@ -80,7 +80,7 @@ def fixed_field(model: Model) -> Field:
 
 
 def without_parts(model: Model, *, terms: bool = False, network: bool = False) -> Model:
-    """The model with only these of its learned parts."""
+    """The model with only some of its learned parts."""
     kept = model.coefficients if terms else np.zeros(model.coefficients.shape)
     changed: dict[str, Any] = {"coefficients": kept, "errors": np.where(kept != 0.0, model.errors, 0.0)}
     if not network:
@@ -113,7 +113,7 @@ def _field(model: Model, moving: Sequence[Array]) -> Field:
 
 
 def _columns(emitter: Emitter, model: Model) -> list[int]:
-    """Registers of states and inputs as the parts see them: angles on the turn around 0, as 2 atan(tan(x / 2))."""
+    """Registers of the parts' inputs: angles wrapped to the turn around 0, as 2 atan(tan(x / 2))."""
     columns = list(range(model.physics.n_states + model.physics.n_inputs))
     if model.parts:
         for state in model.angles:

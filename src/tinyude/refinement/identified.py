@@ -1,4 +1,4 @@
-"""Parameters of which the record says nothing: they stay at the user's value, and the others are fitted beside them."""
+"""Parameters that the record does not identify stay at the user's value while the others are fitted."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from tinyude.refinement.uncertainty import covariance_of
 from tinyude.refinement.unknowns import Unknowns
 
 Array = NDArray[Any]
-UNSURE = 0.7  # relative standard error; of a positive parameter the prior alone has 1
+UNSURE = 0.7  # relative standard error; that of a positive parameter under the prior alone is 1
 MOVED = 2.0  # standard errors from the user's value
-FIRM = 1e30  # precision that no record has: the steps of the others do not count on a kept one
+FIRM = 1e30  # larger than any record's precision: a kept parameter does not move with the others
 ROUNDS = 2
 
 
 def identified(setup: Setup, own: Hybrid, result: Estimate, model: Model, given: Physics) -> tuple[Model, Estimate]:
-    """The model with its covariance, parameters that are not identified back at the user's value.
+    """The model with its covariance; parameters that are not identified return to the user's value.
 
-    One after the other, that of the largest relative error first: beside a kept one the others may be sure.
+    One by one, the largest relative error first: with one fixed, the others may be identified.
     """
     kept: list[int] = []
     now, final = result, covariance_of(setup, own, result, model)
@@ -47,8 +47,8 @@ def _value(given: Physics, model: Model, place: int) -> float:
 def _least_sure(model: Model, given: Physics, kept: list[int]) -> int | None:
     """The place of the parameter with the largest relative error among those that are not identified.
 
-    Not identified: hardly surer than not known at all, and not moved away from the user's value. Where that is 0 there
-    is nothing to compare an error with: then a parameter without any information is meant.
+    Not identified: hardly more precise than the prior, and not moved away from the user's value. Where that is 0 there
+    is nothing to compare an error with: then only a parameter without any information counts.
     """
     worst, place = UNSURE, None
     for k, (name, error) in enumerate(zip(model.physics.learned, model.parameter_errors, strict=True)):
@@ -63,7 +63,7 @@ def _least_sure(model: Model, given: Physics, kept: list[int]) -> int | None:
 
 
 def _kept(unknowns: Unknowns, place: int, value: float) -> Unknowns:
-    """The unknowns with one of them at a value that it does not leave."""
+    """The unknowns with one of them fixed at a value."""
     values, lower, upper = unknowns.values.copy(), unknowns.lower.copy(), unknowns.upper.copy()
     mean, precisions = unknowns.prior_mean.copy(), [unknowns.prior_precision.copy(), unknowns.first_precision.copy()]
     values[place] = lower[place] = upper[place] = value
@@ -75,7 +75,7 @@ def _kept(unknowns: Unknowns, place: int, value: float) -> Unknowns:
 
 
 def _without_errors(model: Model, kept: list[int]) -> Model:
-    """The parameters that were kept count as exact: nothing was estimated."""
+    """Kept parameters count as exact: they were not estimated."""
     errors = model.parameter_errors.copy()
     errors[kept] = 0.0
     if model.covariance is None:

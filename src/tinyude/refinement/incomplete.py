@@ -1,4 +1,4 @@
-"""Candidates where no model explains the rows up to sensor noise: fitted in several ways, told apart by free runs."""
+"""Candidates where no model explains the rows up to sensor noise: fitted in several ways, chosen by free runs."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from tinyude.refinement.search import best_additions, offered
 from tinyude.refinement.stretches import Stretch
 
 Array = NDArray[Any]
-MOST_TERMS = 4  # that the search adds
-NOISE_ROUNDS = 5  # rounds of unknowns and noise after each, at most: a variance falls by 100 in one
-PROMISING = 6  # terms that are fitted before one of them is added
+MOST_TERMS = 4  # most terms that the search adds
+NOISE_ROUNDS = 5  # most rounds of unknowns and noise after each: a variance falls by up to 100 in one
+PROMISING = 6  # terms that are fitted on trial before one of them is added
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,8 @@ class Incomplete:
     first : Estimate
         Of the richest structure, over stretches cut at jumps.
     following : tuple of str
-        Inputs that a controller made of the states: what one of them does cannot be told from what a state does, and
-        how it acts is stated in the physics. No term of it is tried.
+        Inputs that a controller computes from the states: their effects and those of the states are not separable, and
+        how they act is stated in the physics. No terms of them are tried.
     """
 
     setup: Setup
@@ -54,7 +54,7 @@ class Incomplete:
     def run(
         self, hybrids: Mapping[str, Hybrid], terms: Sequence[sp.Expr]
     ) -> tuple[dict[str, Hybrid], dict[str, Estimate]]:
-        """Every structure in its best fit, and further ones with terms that the windows did not find."""
+        """Every structure in its best fit, and further structures with terms that the windows did not find."""
         made, found = dict(hybrids), {}
         base = "parameters" if "parameters" in hybrids else "known"
         for name, own in hybrids.items():
@@ -75,7 +75,7 @@ class Incomplete:
             if larger is None:
                 break
             own, found = larger
-            if found.kappa and not self.setup.spent():  # less process noise may be left than without the term
+            if found.kappa and not self.setup.spent():  # the term may replace some process noise
                 found = self._best([found, estimate_on(self.setup, own.field, found.unknowns, self.first)])
             model = own.moved(found.unknowns.values)
             path.append((own, found))
@@ -84,9 +84,9 @@ class Incomplete:
     def _larger(
         self, model: Model, found: Estimate, terms: Sequence[sp.Expr], spent: Callable[[], bool]
     ) -> tuple[Hybrid, Estimate] | None:
-        """With one term more: of the few that promise most, each fitted, the one under which the rows are likeliest.
+        """Add one term: the most promising ones are fitted, and the one with the highest likelihood is kept.
 
-        spent: whether no further one may be fitted. The first always is.
+        spent: whether to stop fitting further ones. The first is always fitted.
         """
         fitted: list[tuple[float, Hybrid, Estimate]] = []
         for larger in best_additions(self.setup, found, offered(model, terms, self.following), PROMISING):
@@ -100,12 +100,12 @@ class Incomplete:
         return max(fitted, key=lambda entry: entry[0])[1:] if fitted else None
 
     def _ways(self, own: Hybrid) -> list[Estimate]:
-        """A structure fitted in several ways: likeliest, with less process noise, by simulation."""
-        richest = own.field is self.first.field  # whose numbers are already near
+        """A structure fitted in several ways: most likely noise, less process noise, simulation error."""
+        richest = own.field is self.first.field  # its values are already close
         likeliest = estimate_on(self.setup, own.field, self.first.unknowns if richest else own.unknowns, self.first)
         if not self.parts.enough:
             return [likeliest]
-        if not len(own.unknowns):  # of a state that no channel sees, process noise explains what a term should
+        if not len(own.unknowns):  # process noise of an unmeasured state would replace a term
             hidden = bool(self.setup.sensing.guess)
             return [likeliest, *([simulation_fit(self.setup, own.field, own.unknowns, self.whole)] if hidden else [])]
         fits = [simulation_fit(self.setup, own.field, start, self.whole) for start in self._starts(own)]
@@ -113,13 +113,13 @@ class Incomplete:
         return [likeliest, *([] if self.setup.spent() else continuation(self.setup, likeliest)), *fits]
 
     def _best(self, ways: Sequence[Estimate]) -> Estimate:
-        """The way with the smallest held-back free-run error."""
+        """The fit with the smallest held-back free-run error."""
         if len(ways) == 1:
             return ways[0]
         return ways[int(np.argmin([free_run_errors(self.setup, way, self.parts).mean() for way in ways]))]
 
     def _starts(self, own: Hybrid) -> list[Any]:
-        """The windows' numbers, and the user's first guess of the parameters where that is another."""
+        """Start values: those of the windows, and the user's guess of the parameters if different."""
         starts = [own.unknowns]
         values = own.unknowns.values.copy()
         guess = [self.given.parameters[name].value for name in own.model.physics.learned]

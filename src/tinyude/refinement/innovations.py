@@ -1,4 +1,4 @@
-"""One-step innovations of a model on runs it may never have seen: what verdicts and reports look at."""
+"""One-step innovations of a model on any runs, for verdicts and reports."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class Innovations:
-    """What the filter predicted against what was measured, row by row.
+    """Measured minus predicted values, row by row.
 
     Attributes
     ----------
     times : array (rows,)
     run : array (rows,)
-        The run that each row is of.
+        The run of each row.
     values, variances : array (rows, channels)
-        Measured minus predicted and its variance; NaN where a sample is missing, infinite variance where a row was
+        Innovation and its variance; NaN where a sample is missing, infinite variance where a row was
         rejected.
     states, state_variances : array (rows, states)
-        After the row was taken in.
+        After the row's correction.
     """
 
     times: Array
@@ -57,7 +57,7 @@ def innovations(
     holds: Sequence[Hold] = (),
     gate: float = GATE,
 ) -> Innovations:
-    """Innovations of the extended Kalman filter with a model as it is.
+    """Innovations of the extended Kalman filter with a fixed model.
 
     Parameters
     ----------
@@ -67,13 +67,13 @@ def innovations(
     sigma : sequence of float, optional
         Standard deviation of each channel's noise; by default from the records themselves.
     process_noise : float
-        Variance by which the states with a learned residual wander in a second, as a share of their mean squared rate.
+        Random-walk variance per second of the states with a learned residual, as a share of their mean squared rate.
     measured : sequence of str, optional
-        The sensed states, in the order of the channels; by default all.
+        The measured states, in the order of the channels; by default all.
     holds : sequence of Hold, optional
         What each input does between samples; by default it is held.
     gate : float
-        Rows beyond so many standard deviations are rejected; 0: none.
+        Rows beyond this many standard deviations are rejected; 0: none.
 
     Returns
     -------

@@ -22,18 +22,18 @@ from tinyude.refinement.starts import with_starts
 from tinyude.refinement.stretches import batch_of
 
 Array = NDArray[Any]
-TRIED = tuple(Hold(kind, shift) for kind in KINDS for shift in (0, 1, -1))  # held as it is logged first
-REFITTED = 4  # of the others, the likeliest
+TRIED = tuple(Hold(kind, shift) for kind in KINDS for shift in (0, 1, -1))  # first: held, not shifted
+REFITTED = 4  # of the others, the most likely
 ROWS = 4_000
-PASSES = 150  # over the rows, that all holds together take
+PASSES = 150  # over the rows, for all holds together
 
 
 def likeliest_holds(model: Model, records: Sequence[Record], setup: Setup, seconds: float) -> tuple[Hold, ...]:
-    """The same hold for all inputs: held unless another is clearly likelier, ungated.
+    """One hold for all inputs: held unless another is clearly more likely, without a gate.
 
-    The numbers were fitted under one of them: each is judged with its own numbers and noise, as far as the work goes,
-    held inputs first, then those that are likeliest with the numbers as they are, under the noise of held inputs.
-    On as many rows as so many seconds of expected work allow.
+    The values were fitted under one hold, so each hold is judged with its own values and noise, while the work lasts:
+    held inputs first, then those that are most likely with the current values, under the noise of held inputs.
+    The number of rows follows from the seconds of expected work.
     """
     own = hybrid(model)
     count, states = model.physics.n_inputs, model.physics.n_states
@@ -52,7 +52,7 @@ def likeliest_holds(model: Model, records: Sequence[Record], setup: Setup, secon
 
 
 class _Fit(NamedTuple):
-    """The likeliest noise under one hold."""
+    """The most likely noise under one hold."""
 
     filter_: Filter
     noise: Noise
@@ -61,7 +61,7 @@ class _Fit(NamedTuple):
 
 
 def _refitted(setup: Setup, own: Hybrid, fit: _Fit) -> float:
-    """Log-likelihood with the numbers and the noise that suit this hold best, as far as the work goes."""
+    """Log-likelihood with values and noise refitted under this hold, while the work lasts."""
     found = gauss_newton(fit.filter_, own.unknowns, fit.noise, steps=4, spent=setup.spent)
     _, _, score = _likeliest_noise(setup, fit.filter_, found.unknowns.values, fit.noise, GRID, fit.kappa)
     return max(fit.score, score)

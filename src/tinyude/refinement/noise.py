@@ -12,9 +12,9 @@ from tinyude.refinement.filter import Noise, Passed
 from tinyude.refinement.gauss_newton import Filter
 
 Array = NDArray[Any]
-GRID = (0.0, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)  # process noise, in rate^2 a second
-WORTH = 3.0  # log-likelihood that more process noise must gain: without any all rows count in full
-ROUNDS = 3  # of the measurement noise, for each process noise
+GRID = (0.0, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)  # process noise, in rate^2 per second
+WORTH = 3.0  # log-likelihood that more process noise must gain: without any, all rows have full weight
+ROUNDS = 3  # updates of the measurement noise, for each process noise
 
 
 def fit_noise(
@@ -26,18 +26,18 @@ def fit_noise(
     Parameters
     ----------
     noise : Noise
-        Where to start; of its process noise nothing is kept.
+        Where to start; its process noise is ignored.
     rate : array (states,)
         Typical rate of the states whose equation may be incomplete; 0 for the others.
     floor : array (channels,)
         Least variance of each channel.
     grid : sequence of float
-        Process noise to try, as a share of rate^2 a second. The likelihood has one maximum in practice: the search
+        Process noise to try, as a share of rate^2 per second. The likelihood has one maximum in practice: the search
         goes uphill.
     near : float, optional
-        An entry of the grid to begin from, where the noise was found before; else from all over the grid.
+        An entry of the grid to begin from, if the noise was found before; otherwise the whole grid is searched.
     spent : callable
-        Whether the work that may be done is done: then the best so far is taken, or `near` if nothing was tried.
+        Whether the work budget is spent: then the best so far is returned, or `near` if nothing was tried.
 
     Returns
     -------
@@ -99,7 +99,7 @@ def mean_squares(passed: Passed) -> Array:
 
 
 def robust_log_likelihood(passed: Passed, gate: float) -> float:
-    """With a row that was not used counted as if it were just at the gate, so that rejecting rows does not pay."""
+    """Log-likelihood in which an unused row counts as if at the gate, so that rejecting rows gains nothing."""
     if not np.isfinite(passed.squares).all():
         return -np.inf
     rejected = np.isinf(passed.variances).sum(axis=0)

@@ -1,4 +1,4 @@
-"""What is the same for every model structure: noise, scales and step lengths of the records, found once."""
+"""What all model structures share: noise, scales and step lengths of the records, computed once."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ from tinyude.refinement.starts import Sensing
 from tinyude.refinement.stretches import Batch
 
 Array = NDArray[Any]
-STEP = 0.2  # of the field's fastest time scale: longest Runge-Kutta step (RK4 errs by 3e-6 of it)
-MOST_STEPS = 4  # of Runge-Kutta from row to row
+STEP = 0.2  # of the field's fastest time scale: longest Runge-Kutta step (relative error of RK4: 3e-6)
+MOST_STEPS = 4  # Runge-Kutta steps from row to row
 LEAST_ROWS = 600
 MOST_LOOKED_AT, MOST_LINEARISED = 2000, 200  # rows for the size of rates, and for time scales
 
 
 @dataclass(frozen=True)
 class Sensors:
-    """Which states are seen, and what is known of the others.
+    """Which states are measured, and what is known about the others.
 
     Attributes
     ----------
     channel, order : tuple of int
-        For each state its channel and how often that is differentiated; channel -1: not seen.
+        For each state its channel and the order of the derivative; channel -1: not measured.
     holds : tuple of Hold
         What each input does between samples.
     guess : mapping
-        State number to (guess, spread) of states that are not seen.
+        State number to (guess, spread), for unmeasured states.
     """
 
     channel: tuple[int, ...]
@@ -84,7 +84,7 @@ def _some_states(records: Sequence[Record], sensors: Sensors) -> tuple[Array, Ar
 
 
 def _rates(field: Field, states: Array, inputs: Array, spread: Array) -> tuple[Array, float]:
-    """Typical size of each state's rate, and the fastest rate of change of the field."""
+    """Typical size of each state's rate, and the fastest rate constant of the field."""
     nothing = np.zeros(0)
     with np.errstate(all="ignore"):
         rates = field.evaluate(states, inputs, nothing)
@@ -97,7 +97,7 @@ def _rates(field: Field, states: Array, inputs: Array, spread: Array) -> tuple[A
 
 
 def affordable_rows(setup: Setup, field: Field, records: Sequence[Record], seconds: float, passes: int) -> int:
-    """Rows over which so many passes take no longer than so many seconds."""
+    """Number of rows over which `passes` passes take no longer than `seconds`."""
     period = float(np.median(np.concatenate([np.diff(r.times) for r in records])))
     steps = max(1.0, period / setup.plan.longest_step)
     return max(LEAST_ROWS, int(seconds / (passes * steps * row_seconds(field))))

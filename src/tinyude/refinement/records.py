@@ -1,4 +1,4 @@
-"""Measured runs at their true times, cut at holes, and what they show before anything is fitted."""
+"""Measured runs at their true times, cut at gaps, and estimates from them before any fit."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from tinyude.refinement.stretches import Stretch
 from tinyude.training.batch.samples import quantisation_step
 
 Array = NDArray[Any]
-FOURTH = np.array([1.0, -4.0, 6.0, -4.0, 1.0]) / np.sqrt(70.0)  # a difference that leaves noise alone
-SATURATED = 3  # samples in a row at the very end of a channel
+FOURTH = np.array([1.0, -4.0, 6.0, -4.0, 1.0]) / np.sqrt(70.0)  # a difference that keeps noise and removes motion
+SATURATED = 3  # consecutive samples at the extreme value of a channel
 COARSE = 0.2  # share of samples that repeat the one before
 
 
@@ -50,7 +50,7 @@ def records_of(stream: Stream) -> list[Record]:
 
 
 def without_saturation(records: Sequence[Record]) -> list[Record]:
-    """Samples at a channel's very end, several in a row, taken out: a sensor that is at its limit measures nothing."""
+    """Removes consecutive samples at a channel's extreme value: a saturated sensor measures nothing."""
     made = []
     everything = np.concatenate([r.samples for r in records])
     ends = np.nanmin(everything, axis=0), np.nanmax(everything, axis=0)
@@ -68,13 +68,13 @@ def without_saturation(records: Sequence[Record]) -> list[Record]:
 
 
 def _coarse(column: Array) -> bool:
-    """Whether values repeat so often anyway (a coarse sensor, a machine at rest) that a flat end says nothing."""
+    """Whether values repeat so often (a coarse sensor, a machine at rest) that a flat extreme is not saturation."""
     steps = np.diff(column[np.isfinite(column)])
     return bool(np.mean(steps == 0.0) > COARSE)
 
 
 def stretches_of(records: Sequence[Record], holds: Sequence[Hold], states: int, shortest: int = 12) -> list[Stretch]:
-    """Stretches without a hole; where they start is found later."""
+    """Stretches without a gap; their start states are estimated later."""
     made = []
     for number, record in enumerate(records):
         steps = np.diff(record.times)
@@ -89,7 +89,7 @@ def stretches_of(records: Sequence[Record], holds: Sequence[Hold], states: int, 
 
 
 def sensor_noise(records: Sequence[Record]) -> tuple[Array, Array]:
-    """Standard deviation of each channel's noise, from fourth differences, and the least it can be."""
+    """Standard deviation of each channel's noise, from fourth differences, and its lower limit."""
     leftover = [np.apply_along_axis(np.convolve, 0, r.samples, FOURTH, "valid") for r in records if len(r.times) > 5]
     everything = np.concatenate([r.samples for r in records])
     power = np.sqrt(np.nanmean(everything**2, axis=0))
@@ -102,7 +102,7 @@ def sensor_noise(records: Sequence[Record]) -> tuple[Array, Array]:
 
 
 def rough_states(record: Record, channel: Sequence[int], order: Sequence[int], guess: dict[int, float]) -> Array:
-    """States by finite differences (rows, states): good enough for scales, not for anything else."""
+    """States by finite differences (rows, states): accurate enough for scales only."""
     columns = []
     for state, (c, k) in enumerate(zip(channel, order, strict=True)):
         if c < 0:

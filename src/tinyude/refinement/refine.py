@@ -1,4 +1,4 @@
-"""Refinement in order: candidates from a fitted model, each refined, and the best of them."""
+"""Refinement step by step: candidates from a fitted model, each refined, and the best of them."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ Array = NDArray[Any]
 Streamed = Callable[[], Model | None]
 RICHEST, SEARCH, POLISH = 0.3, 0.4, 0.2  # of the work: one structure, the others where none explains the rows, the last
 KEEPING = 0.1  # for the others where parameters are not identified
-JUDGED_ROWS = 2_000  # over which candidates run freely, however few rows they are fitted to: short runs say little
-ROWS_AN_UNKNOWN = 10  # at least: a model with more unknowns explains any record
-PASSES, MANY_PASSES = 25, 250  # over the rows: for a model that explains them, and for one that does not
+JUDGED_ROWS = 2_000  # least rows of free runs, even if fewer are fitted: short runs distinguish little
+ROWS_AN_UNKNOWN = 10  # least rows per unknown: a model with more unknowns explains any record
+PASSES, MANY_PASSES = 25, 250  # over the rows: for a model that explains them, and otherwise
 
 
 @dataclass(frozen=True)
@@ -53,12 +53,12 @@ class Refined:
         From the simplest to the richest; the best is marked.
     setup : Setup
     estimate : Estimate or None
-        That of the best; None where nothing was refined in it.
+        That of the best; None if it was not refined.
     held_back : HeldBack
     by_evidence : bool
         Whether the choice rests on evidence rather than on held-back free runs.
     following : tuple of str
-        Inputs that a controller made of the states.
+        Inputs that a controller computes from the states.
     """
 
     model: Model
@@ -72,15 +72,15 @@ class Refined:
 
 @dataclass(frozen=True)
 class Rows:
-    """The record whole, and as much of it as the work affords.
+    """The whole record, and as much of it as the work budget allows.
 
     Attributes
     ----------
     everything : list of Stretch
     many : list of Stretch
-        For a model that explains the rows, which takes few passes.
+        For a model that explains the rows and needs few passes.
     few : int
-        How many for models that do not.
+        Number of rows for models that do not.
     longest : float
         Seconds between rows of a thinned record, at most.
     """
@@ -95,18 +95,18 @@ class Rows:
         return cut_alike(self.everything, self.many, first.batch.stretches)
 
     def judged(self, cut: Sequence[Stretch], fitted: int) -> Batch:
-        """Rows to run freely over: at least as many as are fitted to."""
+        """Rows for free runs: at least as many as are fitted."""
         enough = max(JUDGED_ROWS, 2 * SHORTEST * len(self.everything))
         return batch_of(reduced(cut, max(fitted, enough), self.longest))
 
     def share_unseen(self, seen: int) -> float:
-        """What part of the record is beyond so many rows."""
+        """The share of the record that `seen` rows do not cover."""
         return max(0.0, 1.0 - seen / max(sum(len(s) for s in self.everything), 1))
 
 
 @dataclass(frozen=True)
 class Structures:
-    """Structures, each with its best fit, the held-back runs that they are compared on, and the rows they saw."""
+    """Structures, each with its best fit, the held-back runs for their comparison, and the rows they were fitted to."""
 
     hybrids: Mapping[str, Hybrid]
     found: Mapping[str, Estimate]
@@ -125,19 +125,19 @@ def refine(
     model : Model
         What the windows found.
     given : Physics
-        As the user stated it, with parameters at their first guess.
+        As the user gave it, with parameters at their first guess.
     records : sequence of Record
     sensors : Sensors
     setup : Setup
         Of these records, its passes charged to the budget.
     budget : Budget
-        Of expected work, after which no further step is begun.
+        Of expected work; once spent, no further step is started.
     offered : sequence of expressions, optional
-        Terms to try where no candidate explains the rows up to sensor noise.
+        Terms to try if no candidate explains the rows up to sensor noise.
     streamed : callable, optional
-        What the streaming learner finds, asked for where no candidate explains the rows up to sensor noise.
+        Returns the streaming learner's model; called if no candidate explains the rows up to sensor noise.
     rates : callable, optional
-        What a model leaves of the rates that the windows saw, in units of noise.
+        A model's remainder of the rates estimated by the windows, in units of noise.
     """
     budget.grant(RICHEST)
     hybrids = hybrids_of(model, given, windows=not sensors.guess)
@@ -182,9 +182,9 @@ def _rows(setup: Setup, richest: Hybrid, records: Sequence[Record], sensors: Sen
 def _beside(
     setup: Setup, hybrids: Mapping[str, Hybrid], richest: str, first: Estimate
 ) -> tuple[dict[str, Hybrid], dict[str, Estimate]]:
-    """Every structure over the stretches of the richest, which explains the rows.
+    """Every structure over the stretches of the richest one, which explains the rows.
 
-    That of the windows is the richest one with other numbers: under the same noise.
+    The windows' structure is the richest one with other values, so it has the same noise.
     """
     found = {
         name: first if name == richest else estimate_on(setup, own.field, own.unknowns, first, name != "windows")
@@ -196,7 +196,7 @@ def _beside(
 def _with_fewer_terms(
     setup: Setup, hybrids: Mapping[str, Hybrid], found: Mapping[str, Estimate], richest: str, rows: Rows
 ) -> Structures:
-    """These structures, the richest without its weak terms, and held-back runs to compare them on."""
+    """These structures, the richest without its weak terms, and held-back runs for the comparison."""
     first = found[richest]
     fewer = without_weak_terms(setup, hybrids[richest], first, 1.0 - rows.share_unseen(first.batch.rows))
     if fewer is not None:
@@ -209,7 +209,7 @@ def _searched(
     setup: Setup, hybrids: Mapping[str, Hybrid], given: Physics, offered: Sequence[sp.Expr], first: Estimate,
     rows: Rows, uncut: bool, following: Sequence[str],
 ) -> Structures:  # fmt: skip
-    """Every structure fitted in several ways, and further ones with offered terms: none explains the rows."""
+    """Every structure fitted in several ways, and further ones with offered terms, if none explains the rows."""
     cut = rows.everything if uncut else rows.cut_like(first)
     batch = batch_of(with_starts(reduced(cut, rows.few, rows.longest), setup.sensing))
     parts = held_back(setup, rows.judged(cut, rows.few), first.noise)
@@ -221,8 +221,8 @@ def _searched(
 def _candidates(setup: Setup, made: Structures, unseen: float) -> list[Candidate]:
     """The structures with their evidence and held-back errors.
 
-    Numbers that were fitted to a part of the rows look better there than elsewhere, by one unit of log-likelihood an
-    unknown. The windows' numbers come from all rows: what refinement has not seen of them is taken off its evidence.
+    Values fitted to a part of the rows look better there than elsewhere, by one unit of log-likelihood per
+    unknown. The windows' values come from all rows: the evidence of refinement is reduced for the rows it did not use.
     """
     candidates = []
     for name, own in made.hybrids.items():
@@ -237,9 +237,9 @@ def _candidates(setup: Setup, made: Structures, unseen: float) -> list[Candidate
 
 
 def _movable(own: Hybrid, result: Estimate) -> Estimate:
-    """With a network's weights as unknowns, so that what a held-back block taught them can be taken out.
+    """With a network's weights as unknowns, so that the influence of a held-back block can be removed.
 
-    Of a perceptron those of the last layer: its features stay, what they answer is found anew.
+    For a perceptron those of the last layer: its features are kept, their weights are fitted again.
     """
     if len(result.unknowns) or not has_network(own.model):
         return result
@@ -250,7 +250,7 @@ def _movable(own: Hybrid, result: Estimate) -> Estimate:
 def _polished(
     setup: Setup, best: Candidate, own: Hybrid, result: Estimate, parts: HeldBack, first: Estimate, rows: Rows
 ) -> tuple[Candidate, Estimate]:
-    """The candidate fitted to more rows, unless held-back runs get worse by that."""
+    """The candidate fitted to more rows, unless that worsens its held-back runs."""
     jumps = len(result.batch.stretches) > len(rows.everything)
     more = polished(setup, result, first.batch.stretches if jumps else rows.many)
     scores = free_run_errors(setup, more, parts) if parts.enough else best.scores
@@ -260,7 +260,7 @@ def _polished(
 
 
 def _certain(best: Candidate) -> Model:
-    """A model of which nothing was refined; the known physics alone has nothing that could be unsure."""
+    """A model that was not refined; the values of the known physics alone count as exact."""
     if best.name in WHOLE:
         return best.model
     count = len(best.model.unknowns)

@@ -16,7 +16,7 @@ from tinyude.refinement.stretches import Batch
 Array = NDArray[Any]
 
 LAGS = 25
-MOST = 100_000  # rows looked at
+MOST = 100_000  # rows used
 BOUND = 2.58  # 99 % of a normal distribution
 FEWEST = 100  # rows
 
@@ -31,17 +31,17 @@ def residual_analysis(
     model : Model
         The refined model.
     batch, passed
-        The rows, and what the filter made of them.
+        The rows, and the filter pass over them.
     sensed : sequence of int
-        The state that each channel senses.
+        The state that each channel measures.
     alone : Passed, optional
-        What the filter made of the rows with the known physics alone, under the same noise.
+        The filter pass with the known physics alone, under the same noise.
 
     Returns
     -------
     dict
         lags (seconds), auto (channel to correlations at lags 0, 1, ...), cross (channel to input to correlations at
-        lags of either sign), mean_square (channel to that of the innovations over what is expected), known (the same
+        lags of either sign), mean_square (channel to that of the innovations over its expectation), known (the same
         three of the known physics alone), bound (99 % of white noise), shifts (channel to seconds ahead and its error);
         empty for too few rows.
     """
@@ -55,7 +55,7 @@ def residual_analysis(
         "bound": BOUND / float(np.sqrt(np.count_nonzero(_standardised(passed, rows).any(axis=1)))),
         "shifts": dict(zip(names, _shifts(model, batch, passed, sensed, rows), strict=True)),
     }
-    if alone is not None and np.isfinite(alone.squares).all():  # else it ran away
+    if alone is not None and np.isfinite(alone.squares).all():  # otherwise it diverged
         found["known"] = _correlations(names, model.physics.inputs, batch, alone, rows)
     return found
 
@@ -80,13 +80,13 @@ def _correlations(
 
 
 def _standardised(passed: Passed, rows: slice) -> Array:
-    """Innovations over their standard deviation; 0 where there is none."""
+    """Innovations over their standard deviation; 0 where a sample is missing or rejected."""
     with np.errstate(invalid="ignore"):
         return np.nan_to_num(passed.innovations[rows] / np.sqrt(passed.variances[rows]), posinf=0.0, neginf=0.0)
 
 
 def _correlation(a: Array, b: Array, lags: range) -> list[float]:
-    """Of a(t) with b(t - lag)."""
+    """Correlation of a(t) with b(t - lag)."""
     size = float(np.linalg.norm(a) * np.linalg.norm(b))
     if not size > 0.0:
         return [0.0] * len(lags)
@@ -95,16 +95,16 @@ def _correlation(a: Array, b: Array, lags: range) -> list[float]:
 
 
 def _shifts(model: Model, batch: Batch, passed: Passed, sensed: Sequence[int], rows: slice) -> list[list[float]]:
-    """Seconds by which each channel runs ahead of the model, and its standard error from groups of rows.
+    """Seconds by which each channel is ahead of the model, and its standard error from groups of rows.
 
     A channel that is late by tau reads x(t - tau), so its innovations follow -tau dx/dt. The model follows all channels
-    together; the difference of two channels' shifts is free of where it settles between them.
+    together; the difference of two channels' shifts does not depend on the model's own shift.
     """
     held = batch.inputs[rows, :, 0] if model.physics.n_inputs else None
     with np.errstate(all="ignore"):
         rate = model.field(passed.states[rows], held)[:, list(sensed)]
         weight = np.nan_to_num(1.0 / passed.variances[rows], posinf=0.0)
     value = passed.innovations[rows]
-    good = (np.abs(rate) < 1e100) & (np.abs(value) < 1e100)  # a model that ran away has rates whose squares overflow
+    good = (np.abs(rate) < 1e100) & (np.abs(value) < 1e100)  # squares of a diverged model's rates overflow
     rate, value = np.where(good, rate, 0.0), np.where(good, value, 0.0)
     return [list(jackknife.ratio(value[:, c], rate[:, c], weight[:, c])) for c in range(rate.shape[1])]

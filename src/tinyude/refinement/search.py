@@ -1,8 +1,8 @@
-"""Terms found on the filter's sums, one after the other: for records that windows cannot look into.
+"""Stepwise search for terms on the filter's sums, for records without usable windows.
 
-At a solution every offered term has a coefficient of 0, a gradient and an information; what a set of them would gain
-follows from these sums without another pass. The best one is taken in, terms are swapped, all unknowns are refined, and
-so on.
+At a solution every offered term has a coefficient of 0, a gradient and an information; the gain of a set of them
+follows from these sums without another pass. The best one is added, terms are swapped, all unknowns are refined, and
+this is repeated.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from tinyude.refinement.estimate import Estimate, Setup
 from tinyude.refinement.hybrid import hybrid
 
 Array = NDArray[Any]
-NOTHING = 1e-300  # a coefficient that is in, and adds nothing
+NOTHING = 1e-300  # a coefficient that is nonzero but has no effect
 MOST_OFFERED = 120  # coefficients
-LEAST_NEW = 1e-3  # share of a term's information that the unknowns already in must leave
+LEAST_NEW = 1e-3  # least share of a term's information outside the span of the included unknowns
 MOST_SWAPS = 20  # of one term for another after each addition
-MORE = 1.0 + 1e-6  # times what a set explains, that a swap must come to: sums are not exact
+MORE = 1.0 + 1e-6  # factor by which a swap must explain more: sums are not exact
 
 
 def offered(model: Model, terms: Sequence[sp.Expr], without: Sequence[str] = ()) -> Model:
-    """The model with these terms beside its own, each with a coefficient that adds nothing yet.
+    """The model with these terms added, each with a coefficient that has no effect yet.
 
-    without: names that no term may hold.
+    without: names that no term may contain.
     """
     fresh = [term for term in terms if term not in model.terms]
     fresh = fresh[: max(0, MOST_OFFERED // max(len(model.on), 1) - len(model.terms))]
@@ -44,20 +44,20 @@ def offered(model: Model, terms: Sequence[sp.Expr], without: Sequence[str] = ())
 
 
 def best_additions(setup: Setup, found: Estimate, model: Model, count: int) -> list[Model]:
-    """The model with one term more than it has, in the ways that lower the cost most; none when no term is new.
+    """The model with one more term, in the ways that lower the cost most; none if no term is new.
 
-    A term that came in while others were missing often stands for one of these: beside the new one, each is swapped
-    for any that is out as long as that lowers the cost further. The sums are those at a coefficient of 0: where much
-    is missing, the term that promises most there need not be the one that keeps it.
+    A term added while others were missing often replaces one of these: together with the new one, each is swapped
+    for any excluded one as long as that lowers the cost further. The sums are those at a coefficient of 0: if much
+    is missing, the most promising term there need not be the best one after a fit.
 
     Parameters
     ----------
     found : Estimate
-        Where the numbers of `model` come from.
+        The estimate with the values of `model`.
     model : Model
-        From `offered`, with the numbers of the estimate.
+        From `offered`, with the values of the estimate.
     count : int
-        Ways, at most.
+        Most ways returned.
     """
     own = hybrid(model)
     passed = setup.make(own.field, found.batch, setup.plan).run(own.unknowns.values, found.noise, found.gate)
@@ -78,13 +78,13 @@ def best_additions(setup: Setup, found: Estimate, model: Model, count: int) -> l
 
 
 def _best_sets(matrix: Array, gradient: Array, values: Array, terms: Array, count: int) -> list[Array]:
-    """Which unknowns are in, with one term more than have a value now, in at most so many ways, the best first.
+    """Included unknowns with one more term than now, in at most `count` ways, the best first.
 
-    The cost is a quadratic form in the unknowns: a term that is out has lost its value.
+    The cost is a quadratic form in the unknowns; excluded terms are 0 in it.
     """
     size = np.sqrt(np.maximum(np.diag(matrix), 1e-300))
     scaled, slope, values = matrix / np.outer(size, size), gradient / size, values * size
-    slope = slope + scaled @ values  # as seen from where every term is 0
+    slope = slope + scaled @ values  # the gradient where every term is 0
     inside = np.ones(len(values), dtype=bool)
     inside[terms[values[terms] == 0.0]] = False
     gains = _gains(scaled, slope, inside)
@@ -99,7 +99,7 @@ def _best_sets(matrix: Array, gradient: Array, values: Array, terms: Array, coun
 
 
 def _swapped(matrix: Array, slope: Array, inside: Array, terms: Array) -> Array:
-    """The set after every swap of one of these terms for any that is out, as long as that explains more."""
+    """The set after swapping these terms for excluded ones, as long as that explains more."""
     inside = inside.copy()
     for _ in range(MOST_SWAPS):
         best, swap = MORE * _explained(matrix, slope, inside), None
@@ -117,13 +117,13 @@ def _swapped(matrix: Array, slope: Array, inside: Array, terms: Array) -> Array:
 
 
 def _explained(matrix: Array, slope: Array, inside: Array) -> float:
-    """By how much the unknowns inside lower the cost."""
+    """By how much the included unknowns lower the cost."""
     own = slope[inside]
     return float(own @ np.linalg.pinv(matrix[np.ix_(inside, inside)], rcond=1e-12, hermitian=True) @ own)
 
 
 def _gains(matrix: Array, slope: Array, inside: Array) -> Array:
-    """By how much each unknown that is out would lower the cost further if it were let in, the others moving along."""
+    """By how much each excluded unknown would lower the cost further, with the others solved again."""
     solve = np.linalg.pinv(matrix[np.ix_(inside, inside)], rcond=1e-12, hermitian=True)
     rows = matrix[np.ix_(~inside, inside)] @ solve
     left = np.diag(matrix)[~inside] - np.sum(rows * matrix[np.ix_(~inside, inside)], axis=1)

@@ -1,7 +1,7 @@
-"""Estimates from several first values: where no window sees a state, two sets of parameters may explain a record alike.
+"""Estimates from several start values: with an unmeasured state, two parameter sets may explain a record equally well.
 
-Of two tanks in a row of which one is measured, the slow and the fast one can nearly be swapped. From wrong guesses the
-filter then rests at the wrong set, with small errors.
+Of two tanks in series of which one is measured, the slow and the fast one can nearly be swapped. From wrong guesses the
+filter then converges to the wrong set, with small errors.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from tinyude.refinement.records import Record, stretches_of
 from tinyude.refinement.thinning import reduced
 from tinyude.refinement.unknowns import Unknowns
 
-STARTS = 8  # beside the guesses
-FACTOR = 3.0  # by which guesses may be off, either way
-PASSES = 25  # over the rows, that one start takes
+STARTS = 8  # in addition to the guesses
+FACTOR = 3.0  # by which guesses may be off, up or down
+PASSES = 25  # over the rows, for one start
 SHARE = 0.1  # of the work, for each start
 
 
 def likeliest_start(model: Model, records: Sequence[Record], sensors: Sensors, setup: Setup, budget: Budget) -> Model:
-    """The model with the first parameter values that explain the rows up to sensor noise, or the likeliest of all."""
+    """The model from the first start that explains the rows up to sensor noise, otherwise the most likely one."""
     own = hybrid(model)
     if not len(own.unknowns):
         return model
@@ -46,7 +46,7 @@ def likeliest_start(model: Model, records: Sequence[Record], sensors: Sensors, s
 
 
 def _starts(unknowns: Unknowns) -> Iterator[Unknowns]:
-    """As they are; positive ones all larger or smaller by the factor; then spread evenly between; within bounds."""
+    """The guesses; positive ones all times or over the factor; then spread evenly between; within bounds."""
     yield unknowns
     count = int(unknowns.positive.sum())
     if not count:

@@ -1,4 +1,4 @@
-"""Where a stretch starts: a local polynomial inside the stretch itself, and how far it may be off."""
+"""The start state of a stretch, from a local polynomial over its first rows, with its variance."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ ORDER = 3  # of polynomials over at least 7 rows; 2 over fewer
 
 @dataclass(frozen=True)
 class Sensing:
-    """How states are seen.
+    """How states are measured.
 
     Attributes
     ----------
     channel, order : tuple of int
-        For each state its channel and how often that is differentiated; channel -1: not seen at all.
+        For each state its channel and the order of the derivative; channel -1: not measured.
     sigma : array (channels,)
         Standard deviation of the noise.
     spread : array (states,)
         Typical size of each state's motion.
     guess : mapping
-        State number to (guess, spread), of states that no channel sees.
+        State number to (guess, spread), for states that no channel measures.
     """
 
     channel: tuple[int, ...]
@@ -40,24 +40,24 @@ class Sensing:
 
     @property
     def measured(self) -> tuple[int, ...]:
-        """The state that each channel senses."""
+        """The state that each channel measures."""
         found = {c: s for s, (c, k) in enumerate(zip(self.channel, self.order, strict=True)) if k == 0 and c >= 0}
         return tuple(found[c] for c in range(len(self.sigma)))
 
 
 class _Fit(NamedTuple):
-    """A polynomial from the beginning of a stretch: by powers of the time, half its length, its misfit over sigma."""
+    """A polynomial at the beginning of a stretch: coefficients by powers of time, half length, misfit over sigma."""
 
     coefficients: Array
     half: float
     misfit: float
 
 
-_NOTHING = _Fit(np.zeros(1), 1.0, 1e3)  # of a column without a sample
+_NOTHING = _Fit(np.zeros(1), 1.0, 1e3)  # for a column without a sample
 
 
 def with_starts(stretches: Sequence[Stretch], sensing: Sensing) -> list[Stretch]:
-    """The stretches, each starting from its own first rows."""
+    """The stretches, each with a start state from its own first rows."""
     channels = sorted(set(sensing.channel) - {-1})
     fits = {c: _fits(stretches, c, float(sensing.sigma[c])) for c in channels}
     made = []
@@ -89,11 +89,11 @@ def _start_state(fits: Mapping[int, _Fit], sensing: Sensing) -> tuple[Array, Arr
 
 
 def _fits(stretches: Sequence[Stretch], channel: int, sigma: float) -> list[_Fit]:
-    """For each stretch the longest polynomial at the beginning of a channel whose misfit is noise."""
+    """For each stretch the longest polynomial at the beginning of a channel whose misfit is only noise."""
     rows = [_first_rows(stretch, channel) for stretch in stretches]
     times, values = [t for t, _ in rows], [v for _, v in rows]
     best = [_NOTHING] * len(stretches)
-    for count in range(1, LENGTHS[0]):  # hardly any samples
+    for count in range(1, LENGTHS[0]):  # too few samples for the shortest polynomial
         for k, fit in _polynomials(times, values, [k for k, t in enumerate(times) if len(t) == count], count, sigma):
             best[k] = fit
     going = [k for k, t in enumerate(times) if len(t) >= LENGTHS[0]]
@@ -127,7 +127,7 @@ def _freedom(rows: int) -> int:
 def _polynomials(
     times: Sequence[Array], values: Sequence[Array], which: Sequence[int], rows: int, sigma: float
 ) -> list[tuple[int, _Fit]]:
-    """Polynomials through the first rows of those stretches, all at once."""
+    """Polynomials fitted to the first rows of those stretches, all at once."""
     if not which:
         return []
     t, y = (np.stack([column[k][:rows] for k in which]) for column in (times, values))

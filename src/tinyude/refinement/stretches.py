@@ -1,4 +1,4 @@
-"""Uninterrupted stretches of measured rows at their true times, laid end to end as the filter takes them."""
+"""Uninterrupted stretches of measured rows at their true times, concatenated for the filter."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class Stretch:
-    """Rows without a hole or jump, and where the filter starts.
+    """Rows without a gap or jump, and the filter's start state.
 
     Attributes
     ----------
     times : array (rows,)
-        Seconds, rising; not necessarily even.
+        Seconds, rising; not necessarily equidistant.
     samples : array (rows, channels)
         Measured states; NaN where a value is missing.
     inputs : array (rows, inputs, 4)
@@ -42,7 +42,7 @@ class Stretch:
         return len(self.times)
 
     def cut(self, first: int, last: int) -> Stretch:
-        """Rows first to last; the start must be found anew."""
+        """Rows first to last; the start state must be estimated again."""
         rows = slice(first, last)
         return replace(
             self, times=self.times[rows], samples=self.samples[rows], inputs=self.inputs[rows], first=self.first + first
@@ -51,7 +51,7 @@ class Stretch:
 
 @dataclass(frozen=True)
 class Batch:
-    """Stretches end to end: rows offsets[k] to offsets[k + 1] are those of stretch k."""
+    """Concatenated stretches: rows offsets[k] to offsets[k + 1] are those of stretch k."""
 
     stretches: tuple[Stretch, ...]
     offsets: Array
@@ -70,7 +70,7 @@ class Batch:
 
 
 def batch_of(stretches: Sequence[Stretch]) -> Batch:
-    """The stretches laid end to end."""
+    """Concatenate the stretches."""
 
     def joined(name: str) -> Array:
         return np.ascontiguousarray(np.concatenate([getattr(s, name) for s in stretches]), np.float64)

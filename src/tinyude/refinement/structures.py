@@ -13,15 +13,15 @@ from tinyude.refinement.choose import WHOLE
 from tinyude.refinement.hybrid import Hybrid, fixed_field, hybrid, without_parts
 from tinyude.refinement.unknowns import empty_unknowns
 
-FIXED = ("known", *WHOLE)  # candidates of which nothing is refined
+FIXED = ("known", *WHOLE)  # candidates that are not refined
 
 VANISHED = 0.01  # of the user's value
 
 
 def hybrids_of(model: Model, given: Physics, windows: bool = True) -> dict[str, Hybrid]:
-    """Known physics as given, with learned parameters, + terms, + network, and the windows' model as it is.
+    """Known physics as given, with learned parameters, + terms, + network, and the windows' model unchanged.
 
-    windows: whether the model is theirs.
+    windows: whether the model comes from windows.
     """
     start = replace(model, physics=_revived(model.physics, given))
     bare = without_parts(start)
@@ -38,9 +38,9 @@ def hybrids_of(model: Model, given: Physics, windows: bool = True) -> dict[str, 
 
 
 def _revived(physics: Physics, given: Physics) -> Physics:
-    """Positive parameters that the windows let vanish back at the user's value.
+    """Positive parameters that vanished in the window fit, reset to the user's value.
 
-    They move in their logarithm, which hardly changes the model where they are near 0: nothing would bring them back.
+    They move in their logarithm, which hardly changes the model near 0: refinement could not recover them.
     """
     guesses = {name: given.parameters[name].value for name in physics.learned}
     gone = {name: guess for name, guess in guesses.items() if 0.0 <= physics.parameters[name].value < VANISHED * guess}

@@ -1,10 +1,10 @@
-"""Whether a record supports what a candidate learned, before free runs compare it with others.
+"""Whether a record supports what a candidate learned, tested before the comparison by free runs.
 
-Where no model explains the rows, something unknown acts: a hand that moves the machine, a state that is missing.
-Numbers that make up for it in one record may run better there, also over held-back parts, and nowhere else. One step
-ahead, under the process noise that is likeliest for each model, such a disturbance is noise, and only what holds at
-every step counts: there nothing that was learned may be less likely than the known physics. And where the windows'
-model leaves only noise of the rates, free runs of a chaotic motion may still prefer a formula that leaves much more.
+If no model explains the rows, something unknown acts: a hand that moves the machine, a missing state.
+Values that compensate for it in one record may simulate better there, even over held-back parts, and nowhere else. In
+one-step prediction under each model's own process noise, such a disturbance is noise, and only effects present at
+every step count: there a learned model must not be less likely than the known physics. And if the windows'
+model explains the rates up to noise, free runs of a chaotic motion may still prefer a formula that leaves much more.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def with_notes(
 ) -> list[Candidate]:  # fmt: skip
     """The candidates, with a note where these rows contradict one.
 
-    found: name to estimate. rates: what a model leaves of the rates that the windows saw, in units of noise.
+    found: name to estimate. rates: a model's remainder of the rates estimated by the windows, in units of noise.
     """
     alone = likeliest(setup, found["known"], batch)
     least = min((rates(c.model) for c in candidates if c.name == "windows"), default=np.inf) if rates else np.inf

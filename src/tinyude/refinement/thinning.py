@@ -1,6 +1,6 @@
-"""Fewer rows of the same motion: a dense record is thinned before any of it is left out.
+"""Thinning: a dense record is sampled more coarsely before any part of it is left out.
 
-Whole runs at a lower rate tell models apart better than short pieces at the full rate: errors of a model grow with the
+Whole runs at a lower rate distinguish models better than short pieces at the full rate: model errors grow with the
 length of a free run, not with its number of samples.
 """
 
@@ -23,7 +23,7 @@ LEGENDRE = np.array([[1.0, 0.0, 0.0, 0.0], [-1.0, 2.0, 0.0, 0.0], [1.0, -6.0, 6.
 
 
 def reduced(stretches: Sequence[Stretch], rows: int, longest: float, count: int = 12) -> list[Stretch]:
-    """About so many rows of the stretches: thinned to intervals of at most `longest` seconds, then spread over them."""
+    """About `rows` rows of the stretches: thinned to intervals of at most `longest` seconds, then spread over them."""
     total = sum(len(s) for s in stretches)
     period = float(np.median(np.concatenate([np.diff(s.times) for s in stretches])))
     stride = min(-(-total // max(rows, 1)), max(1, int(longest / period + 1e-9)))
@@ -31,9 +31,9 @@ def reduced(stretches: Sequence[Stretch], rows: int, longest: float, count: int 
 
 
 def thinned(stretch: Stretch, stride: int) -> Stretch:
-    """Every stride-th row; the inputs between two of them become the cubics nearest to what they were.
+    """Every stride-th row; the inputs between two of them become the best-fitting cubics.
 
-    A cubic with the same four first moments drives a smooth field alike, up to the fifth order of the interval.
+    A cubic with the same first four moments has the same effect on a smooth field, up to fifth order in the interval.
     """
     count = (len(stretch) - 1) // max(stride, 1)
     if stride <= 1 or count < 1:

@@ -1,4 +1,4 @@
-"""Covariance of the refined unknowns: the innovations' information, widened by what stretches disagree about."""
+"""Covariance of the refined unknowns: the innovations' information, widened by the disagreement between stretches."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from tinyude.refinement.starts import with_starts
 from tinyude.refinement.stretches import batch_of
 
 Array = NDArray[Any]
-ROUNDING = 1e-12  # of the largest eigenvalue: what is no information
+ROUNDING = 1e-12  # of the largest eigenvalue: below that there is no information
 
 
 def covariance_of(setup: Setup, own: Hybrid, result: Estimate, model: Model) -> Model:
-    """The model with the covariance and standard errors of what was refined; other numbers count as exact."""
+    """The model with the covariance and standard errors of the refined unknowns; other values count as exact."""
     matrix = unknown_covariance(setup, result)
     everything = np.zeros((len(model.unknowns),) * 2)
     everything[np.ix_(own.places, own.places)] = matrix
@@ -35,15 +35,15 @@ def covariance_of(setup: Setup, own: Hybrid, result: Estimate, model: Model) -> 
         by_term[kept] = errors[count : count + len(kept[0])]
         changed["errors"] = by_term
     if any(isinstance(part, MLP) for part in model.parts):
-        changed["covariance"] = None  # its weights were not refined: the windows' jackknife speaks for them
+        changed["covariance"] = None  # its weights were not refined: the windows' jackknife applies
     return replace(model, **changed)
 
 
 def unknown_covariance(setup: Setup, result: Estimate) -> Array:
-    """(unknowns, unknowns): inverse information times the mean squared innovation, no less than the jackknife's.
+    """(unknowns, unknowns): inverse information times the mean squared innovation, at least that of the jackknife.
 
-    The jackknife leaves out one piece of the record after the other (one Gauss-Newton step each); where innovations
-    are white both agree, and where the model is incomplete the jackknife is the honest one.
+    The jackknife leaves out one piece of the record at a time (one Gauss-Newton step each). If innovations
+    are white both agree; if the model is incomplete only the jackknife is valid.
     """
     inverse = _inverse_information(result)
     scale = result.unknowns.scale * _jackknife(setup, result, inverse)
@@ -65,7 +65,7 @@ def _inverse_information(result: Estimate) -> Array:
 def _scaled_inverse(matrix: Array) -> Array:
     """The inverse of a covariance-like matrix whose entries may differ by many orders of magnitude, never negative.
 
-    Directions that rounding has turned negative are as unknown as those of no information: they are left out.
+    Directions that rounding made negative count as those without information: they are left out.
     """
     size = np.where(np.diag(matrix) > 1e-300, np.sqrt(np.abs(np.diag(matrix))), np.inf)
     values, vectors = np.linalg.eigh(matrix / np.outer(size, size))
@@ -75,7 +75,7 @@ def _scaled_inverse(matrix: Array) -> Array:
 
 
 def _jackknife(setup: Setup, result: Estimate, inverse: Array) -> Array:
-    """For each unknown by what factor its jackknife error is larger than that of the information, at least 1."""
+    """For each unknown, the ratio of its jackknife error to that from the information, at least 1."""
     longest = max(12, result.batch.rows // jackknife.GROUPS)
     parts = with_starts(pieces(result.batch.stretches, longest), setup.sensing)
     count = len(parts)
@@ -88,9 +88,9 @@ def _jackknife(setup: Setup, result: Estimate, inverse: Array) -> Array:
         return np.ones(len(inverse))
     gradients = passed.gradient * result.unknowns.scale
     moved = (gradients - gradients.mean(axis=0)) @ inverse
-    with np.errstate(over="ignore"):  # of parameters that nothing holds
+    with np.errstate(over="ignore"):  # undetermined parameters
         error = np.sqrt(np.sum(moved**2, axis=0) * count / (count - 1))
     error[~np.isfinite(error)] = 0.0
     expected = np.sqrt(np.maximum(np.diag(inverse), 1e-300))
-    chance = 1.0 + 1.0 / np.sqrt(2.0 * (count - 1))  # what a jackknife of so few pieces may show by luck
+    chance = 1.0 + 1.0 / np.sqrt(2.0 * (count - 1))  # chance excess of a jackknife with so few pieces
     return np.asarray(np.where(error > chance * expected, error / expected, 1.0))

@@ -1,4 +1,4 @@
-"""What refinement moves: parameters, coefficients and weights, with their bounds, priors and scale."""
+"""The unknowns of refinement: parameters, coefficients and weights, with their bounds, priors and scale."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Unknowns:
     values, lower, upper : array (count,)
     positive : array (count,) of bool
     prior_mean, prior_precision : array (count,), (count, count)
-        In the coordinates that move; precision 0 for none.
+        In the coordinates (logarithms of positive unknowns); precision 0 for no prior.
     first_precision : array (count, count)
-        Before any record: where it differs, the windows have learned from this record, and it was around 0.
+        Before any record, with mean 0: it differs from `prior_precision` where the windows learned from this record.
     """
 
     names: tuple[str, ...]
@@ -53,14 +53,14 @@ class Unknowns:
         return replace(self, values=np.array(values, np.float64))
 
     def moved(self, step: Array) -> Unknowns:
-        """Along a step in the coordinates: positive unknowns by a factor of 2 at most, all within their bounds."""
+        """Values after a step in the coordinates: positive ones change by a factor of 2 at most, all within bounds."""
         limited = np.where(self.positive, np.clip(step, -LONGEST_LOG_STEP, LONGEST_LOG_STEP), step)
         grown = self.values * np.exp(np.where(self.positive, limited, 0.0))
         values = np.where(self.positive, grown, self.values + limited)
         return self.with_values(np.clip(values, self.lower, self.upper))
 
     def within(self, step: Array) -> Array:
-        """The step in the coordinates, cut off at the bounds."""
+        """The step in the coordinates, clipped at the bounds."""
         with np.errstate(divide="ignore"):
             low, high = (
                 np.where(self.positive, np.log(np.where(self.positive, np.maximum(bound, 0.0), 1.0)), bound)
@@ -69,13 +69,13 @@ class Unknowns:
         return np.clip(step, low - self.coordinates, high - self.coordinates)
 
     def system(self, information: Array, gradient: Array) -> tuple[Array, Array]:
-        """Gauss-Newton sums by coordinates, with the prior's share."""
+        """Gauss-Newton sums in the coordinates, with the prior's contribution."""
         scale = self.scale
         matrix = information * np.outer(scale, scale) + self.prior_precision
         return matrix, gradient * scale + self.prior_precision @ (self.prior_mean - self.coordinates)
 
     def unlearned(self) -> Unknowns:
-        """With the prior that they had before any record."""
+        """The unknowns with their prior before any record."""
         learned = np.any(self.first_precision != self.prior_precision, axis=0)
         mean = np.where(learned, 0.0, self.prior_mean)
         return replace(self, prior_mean=mean, prior_precision=self.first_precision)

@@ -1,4 +1,4 @@
-"""Terms that the windows found and refinement does not: left out, as a candidate of its own."""
+"""A candidate without the terms that the windows found and refinement does not confirm."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ Array = NDArray[Any]
 def without_weak_terms(setup: Setup, own: Hybrid, found: Estimate, seen: float) -> tuple[Hybrid, Estimate] | None:
     """The structure without terms whose squared distance from 0 is below the price of an unknown; None if all stay.
 
-    Which they are follows from the information, without a pass; the others are refined anew, and looked at again while
-    work may be done. At least one term stays.
-    seen: the share of the record's rows that the estimate saw.
+    They follow from the information, without a pass; the others are refined again, and tested again while
+    the work lasts. At least one term stays.
+    seen: the share of the record's rows that the estimate used.
     """
     like, began = found, own
     while (weak := _weak(own, found, seen))[0]:
@@ -36,9 +36,9 @@ def without_weak_terms(setup: Setup, own: Hybrid, found: Estimate, seen: float) 
 
 
 def _weak(own: Hybrid, found: Estimate, seen: float) -> tuple[list[tuple[int, int]], Array]:
-    """Row and column of every coefficient that the whole record would not pay for, and all values without them.
+    """Row and column of every coefficient not worth its price over the whole record, and all values without them.
 
-    One after the other, the least sure first: beside a term that is out the others may be sure. The cost is a quadratic
+    One by one, the least significant first: without it the others may be significant. The cost is a quadratic
     form in the unknowns.
     """
     places = [(int(row), int(column)) for row, column in np.argwhere(own.model.coefficients != 0.0)]
