@@ -42,7 +42,7 @@ T = TypeVar("T")
 
 
 def shown(progress: Any) -> Any:
-    """What `fit(progress=...)` calls: the given function, for True one that prints percentages to stderr, or None."""
+    """The progress callback of `fit`: the given function, for True one that prints percentages to stderr, or None."""
     if progress is None or progress is False:
         return None
     if progress is not True and not callable(progress):
@@ -59,14 +59,14 @@ def shown(progress: Any) -> Any:
 
 
 def given_times(by_position: Any, by_name: Any, period: float | None) -> Any:
-    """The times given to a method, second by position or by name; otherwise the period of the fit."""
+    """The times passed to a method, as second argument or by name; otherwise the period of the fit."""
     if by_position is not None and by_name is not None:
         raise TinyUDEError("t is given twice, by position and by name; give it once.")
     return by_name if by_name is not None else by_position if by_position is not None else period
 
 
 class FromResult(Generic[T]):
-    """A fitted attribute: what the fit's result holds under its name; there is none where the result has none."""
+    """A fitted attribute: reads the entry of that name in the fit's result; AttributeError if there is none."""
 
     def __init__(self, doc: str) -> None:
         self.__doc__ = doc
@@ -134,7 +134,7 @@ class Fitted:
     def terms_(self) -> list[dict[str, Any]]:
         """Learned terms: state, term, your value in the known physics, learned, net, error and interval, share.
 
-        collinear: whether it cannot be told apart from other terms; then only their sum is determined
+        collinear: whether it cannot be distinguished from other terms; then only their sum is determined
         (`residual_interval`).
         """
         from tinyude.model.term_table import term_rows
@@ -153,9 +153,9 @@ class Fitted:
         u : array_like of shape (samples, inputs), optional
             The inputs.
         name : str, optional
-            What the sentences call it.
+            Its name in the sentences.
         unused : mapping of str to (times, values), optional
-            Logged signals that the model does not use; one that explains what is left is named.
+            Logged signals that the model does not use; one that explains the remainder is named.
 
         Returns
         -------
@@ -196,7 +196,7 @@ class Fitted:
         -------
         float
             1 for a perfect model; the mean over the states that may lack something. Windows count by their noise;
-            those in which the state jumps do not count.
+            those in which the state jumps are excluded.
 
         Raises
         ------
@@ -253,7 +253,7 @@ class Fitted:
         u : array_like, optional
             Its inputs.
         start : float, optional
-            Seconds into the record; of the excerpt by default where its longest stretch without a jump of the state
+            Seconds into the record; by default, for the excerpt, where its longest stretch without a jump of the state
             begins.
         ax : matplotlib Axes or sequence of them, optional
             One for each measured state.

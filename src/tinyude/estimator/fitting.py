@@ -1,4 +1,4 @@
-"""How a record becomes a model: the batch estimator with its refinement, or the streaming learner."""
+"""From a record to a model: the batch estimator with refinement, or the streaming learner."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ from tinyude.training.data_defaults import two_way
 from tinyude.training.memory import memory_figures
 from tinyude.training.session import Progress, Session
 
-LOOKED_AT = 1_000  # rows behind the figures of a model with unmeasured states
-REFINE_SECONDS = 2.0  # that refinement may take, or as long as the windows took
+LOOKED_AT = 1_000  # rows used for the figures of a model with unmeasured states
+REFINE_SECONDS = 2.0  # time of refinement, or as long as the windows took
 
 
 class Fit(NamedTuple):
-    """A fit's result; the windows that a batch fit saw, and the learner that a streamed one ended with.
+    """A fit's result; the windows of a batch fit, and the final learner of a streamed one.
 
-    seen: the model through these windows, unless refinement changed it.
+    seen: the windows compared with the model, unless refinement changed it.
     """
 
     result: FitResult
@@ -115,7 +115,7 @@ def _fit_hidden(options: FitOptions, stream: Stream) -> FitResult:
     model = bare_model(physics, stream, options.measured, unseen, on, sees)
     made = {"preset": options.preset, "engine": "refinement", "precision": "float64"}
     result = _refined(options, FitResult(model, made), stream, None)
-    seen = np.sqrt(np.mean(result.states.values**2, axis=0)) + 1e-12  # where a guess stood before
+    seen = np.sqrt(np.mean(result.states.values**2, axis=0)) + 1e-12  # replaces the guess
     result = replace(result, model=replace(result.model, x_scale=seen))
     noise = result.diagnostics["refinement"]["noise"]
     inputs = np.concatenate([run.inputs for run in stream.runs])
@@ -130,15 +130,15 @@ def _fit_hidden(options: FitOptions, stream: Stream) -> FitResult:
 def _refined(
     options: FitOptions, result: FitResult, stream: Stream, observed: Observed | None, seen: Windows | None = None
 ) -> FitResult:  # fmt: skip
-    """After prediction-error refinement, which also compares candidates on held-back stretches.
+    """The result after prediction-error refinement, which also compares candidates on held-back stretches.
 
-    seen: the windows of a batch fit. Every parameter to be learned moves, also one that ran to a bound in the windows.
+    seen: the windows of a batch fit. All learned parameters are refined, even those at a bound in the windows.
     """
-    seconds = REFINE_SECONDS * (10.0 if options.refine == "thorough" else 1.0)  # never by the clock: results repeat
+    seconds = REFINE_SECONDS * (10.0 if options.refine == "thorough" else 1.0)  # of expected work, not clock time
     streamed: list[FitResult] = []
 
     def streaming_model() -> Model | None:
-        """What the streaming learner makes of the same record; None where it accepts no window."""
+        """The streaming learner's model of the same record; None if it accepts no window."""
         try:
             streamed.append(fit_streaming(options, stream, observed=observed)[0])
         except TinyUDEError:
@@ -163,7 +163,7 @@ def _refined(
         model=refined.model,
         config=config,
         diagnostics=base.diagnostics | figures,
-        spread=base.spread if refined.model.covariance is None else None,  # that was of the windows' numbers
+        spread=base.spread if refined.model.covariance is None else None,  # that belonged to the windows' values
         candidates=refined.candidates,
         states=states,
         parameters=parameter_table(refined.model),

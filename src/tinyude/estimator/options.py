@@ -1,4 +1,4 @@
-"""The constructor's arguments of a UDE, typed and checked, and what follows from them before any data is read."""
+"""The constructor arguments of a UDE, typed and checked, and what they imply before any data is read."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NETWORKS = ("auto", "kernel", "mlp", None)
 
 @dataclass(frozen=True)
 class FitOptions:
-    """What a user chose; `help(tinyude.UDE)` explains each."""
+    """The user's choices; `help(tinyude.UDE)` explains each."""
 
     physics: Physics
     hidden: Sequence[int]
@@ -61,7 +61,7 @@ class FitOptions:
 
     @property
     def layers(self) -> tuple[int, ...]:
-        """Sizes of the perceptron's layers; none where no network is wanted."""
+        """Sizes of the perceptron's layers; empty without a network."""
         return () if self.network is None else tuple(int(size) for size in self.hidden)
 
     @property
@@ -70,7 +70,7 @@ class FitOptions:
         return {"updates": self.updates, "reservoir": self.reservoir, "batch": self.batch, **dict(self.settings or {})}
 
     def check(self) -> None:
-        """Raise on choices that no fit can follow."""
+        """Raise on invalid choices."""
         if self.preset not in PRESETS:
             raise TinyUDEError(f"preset is {self.preset!r}; use one of {', '.join(PRESETS)}.")
         if self.preset != "default" and not self.physics.smooth:
@@ -115,7 +115,7 @@ class FitOptions:
         return self.preset != "default" or asked or not isinstance(stream.runs, list)
 
     def asks_for_streaming(self) -> bool:
-        """Whether the streaming learner's result may be kept: not where a kernel, or nothing, is to be learned."""
+        """Whether the streaming learner's result may be kept: not if a kernel, or nothing, is to be learned."""
         return self.network != "kernel" and (self.network is not None or self.library is not None)
 
     def stream(self, Y: Any, t: Any, u: Any, shortest: int | None = None) -> Stream:
@@ -169,7 +169,7 @@ class FitOptions:
 
 
 def _is_list(value: Any) -> bool:
-    """Whether it is several things in a row, and not one text."""
+    """Whether it is a sequence other than a string."""
     return isinstance(value, Sequence | np.ndarray) and not isinstance(value, str | bytes)
 
 

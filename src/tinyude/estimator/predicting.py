@@ -1,4 +1,4 @@
-"""What a fitted UDE computes: rates, the learned residual, free runs, linearisations, and the model for other tools."""
+"""Computations of a fitted UDE: rates, the learned residual, free runs, linearisations, exports to other tools."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Predicting:
         X : array_like of shape (..., states), or data frame
             The states; a frame's columns are found by name.
         u : array_like of shape (..., inputs), optional
-            The inputs there. May be left out where they are columns of the data frame X.
+            The inputs there. May be omitted if they are columns of the data frame X.
 
         Returns
         -------
@@ -56,7 +56,7 @@ class Predicting:
         return model.field(states, held)
 
     def residual(self, X: Any, u: Any = None) -> Array:
-        """What was learned beyond the known physics.
+        """The learned residual, beyond the known physics.
 
         Parameters
         ----------
@@ -79,7 +79,7 @@ class Predicting:
         return model.residual(states, held)
 
     def residual_interval(self, X: Any, u: Any = None, level: float = 0.9) -> tuple[Array, Array]:
-        """An interval that holds the true residual with the given confidence, given the chosen terms and shapes.
+        """An interval that contains the true residual with the given confidence, given the chosen terms and shapes.
 
         Parameters
         ----------
@@ -127,9 +127,9 @@ class Predicting:
         Parameters
         ----------
         x0 : array_like of shape (states,) or (runs, states)
-            Where the run begins at times[0], or where each of several runs does.
+            The state at times[0], of one run or of each of several runs.
         times : array_like of shape (times,)
-            Rising, in seconds; steps between them are as long as the dynamics allow.
+            Rising, in seconds; integration steps between them are adaptive.
         u : array_like of shape (times, inputs) or (runs, times, inputs), or callable, optional
             The inputs at these times, or a function of the time that returns them; needed by physics with inputs.
         hold : {"held", "linear", "cubic"}, optional
@@ -139,7 +139,7 @@ class Predicting:
         Returns
         -------
         ndarray of shape (times, states), or (runs, times, states) for several starts
-            Of several runs, those that diverge are NaN from there on.
+            With several runs, a run that diverges is NaN from that time on.
 
         Raises
         ------
@@ -166,7 +166,7 @@ class Predicting:
         return np.asarray(runs.states[0])
 
     def extrapolation(self, X: Any, u: Any = None, times: Any = None) -> list[str]:
-        """Which states and inputs are outside what was visited in training.
+        """Which states and inputs are outside the range visited in training.
 
         Parameters
         ----------
@@ -180,7 +180,7 @@ class Predicting:
         Returns
         -------
         list of str
-            A sentence for each signal that leaves its range; empty when all are in.
+            A sentence for each signal that leaves its range; empty if none does.
 
         Examples
         --------
@@ -311,7 +311,7 @@ class Predicting:
             and model.physics.n_inputs
             and all(column_named(X, name) is not None for name in model.physics.inputs)
         ):
-            u = X  # a frame that holds the inputs beside the states
+            u = X  # a data frame with the inputs too
         if u is None and model.physics.n_inputs:
             raise TinyUDEError(f"This physics has inputs ({', '.join(model.physics.inputs)}); pass their values as u.")
         held = None if u is None else numbers(u, model.physics.inputs, "u")

@@ -1,4 +1,4 @@
-"""The streaming learner on a record: its configuration, library terms and session, and the result read off it."""
+"""The streaming learner on a record: its configuration, library terms and session, and its result."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ from tinyude.training.session import (
 )
 
 PARAMETER_PASSES = 8
-MOST_HALF = 8192  # samples that the core takes (MAX_HALF in core/src/config.c)
+MOST_HALF = 8192  # samples, limit of the core (MAX_HALF in core/src/config.c)
 LIVE_SAMPLES = 40_000  # default length for which a live stream is sized
 
 
 def fit_streaming(
     options: FitOptions, stream: Stream, tell: Progress | None = None, observed: Observed | None = None
 ) -> tuple[FitResult, Session]:
-    """The streaming learner over a whole record, then the updates left.
+    """Run the streaming learner over a whole record, then the remaining updates.
 
     Free states are inputs of a perceptron only if it then predicts held-out windows clearly better.
     """
@@ -84,7 +84,7 @@ def _learned(options: FitOptions, stream: Stream, tell: Progress | None = None) 
 
 
 def _may_see_free_states(options: FitOptions) -> bool:
-    """Whether there are free states, and a perceptron that could see them."""
+    """Whether there are free states, and a perceptron that could use them as inputs."""
     return options.preset == "default" and bool(options.layers) and bool(free_states(options.physics))
 
 
@@ -102,7 +102,7 @@ def learner_session(options: FitOptions, stream: Stream, live: bool = False) -> 
 def streamed_result(
     options: FitOptions, session: Session, stream: Stream, live: bool = False, observed: Observed | None = None
 ) -> FitResult:
-    """What the learner found, with its figures."""
+    """The learner's result, with its diagnostics."""
     if not session.engine.state()["accepted"]:
         raise none_passed(session.engine.state())
     result = read_result(session)
@@ -128,7 +128,7 @@ def learner_config(
     on: tuple[int, ...] | None = None,
     holds: Sequence[Hold] = (),
 ) -> Config:
-    """The learner's configuration for a record and these terms; holds: what a fit found that inputs do."""
+    """The learner's configuration for a record and these terms; holds: those found by a fit."""
     physics, measured = options.physics, options.measured
     sees = perceptron_columns(physics, options.sees, options.preset)
     _, channel, order = measured_map(physics, measured)
@@ -176,7 +176,7 @@ def record_windows(
 
 
 def none_passed(state: Mapping[str, Any]) -> TinyUDEError:
-    """What to raise when every window was rejected."""
+    """The error if every window was rejected."""
     counts = ", ".join(f"{n} {words}" for words, n in zip(REASON_WORDS.values(), state["rejected"], strict=True) if n)
     return TinyUDEError(
         f"None of {state['windows']} windows passed the acceptance test ({counts or 'record too short'}); "
@@ -185,7 +185,7 @@ def none_passed(state: Mapping[str, Any]) -> TinyUDEError:
 
 
 def _second_start(options: FitOptions, terms: Sequence[sp.Expr], wrap: Sequence[int], live: bool) -> bool:
-    """Whether a network that sees a rotating angle, without harmonics, is trained from a second start."""
+    """Whether a network with a rotating angle as input, without harmonics, is trained from a second start."""
     return options.preset == "default" and not live and any(wrap) and not harmonic(list(terms))
 
 

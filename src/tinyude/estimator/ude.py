@@ -1,4 +1,4 @@
-"""UDE: two lines to fit a hybrid model, with the conventions of scikit-learn and pysindy."""
+"""The estimator class `UDE`, with the conventions of scikit-learn and pysindy."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tinyude.training.session import Progress, Session
 
 
 class UnfittedError(TinyUDEError, NotFittedError):  # type: ignore[misc]
-    """A UDE was used before it was fitted; scikit-learn's `NotFittedError` too."""
+    """A UDE was used before it was fitted; also a `NotFittedError` of scikit-learn."""
 
 
 class UDE(Predicting, Fitted, BaseEstimator):  # type: ignore[misc]
@@ -192,7 +192,7 @@ class UDE(Predicting, Fitted, BaseEstimator):  # type: ignore[misc]
         y : float or array_like, optional
             The same as t, second by position.
         u : array_like of shape (samples, inputs), or list, optional
-            The inputs of physics that has some. May be left out where they are columns of the data frame Y.
+            The inputs of physics that has some. May be omitted if they are columns of the data frame Y.
         progress : bool or callable, optional
             True for percentages on stderr; a function is called with (done, total).
         t : float, array_like of shape (samples,), str, or list
@@ -318,7 +318,7 @@ class UDE(Predicting, Fitted, BaseEstimator):  # type: ignore[misc]
         return describe(self._fitted(), self.diagnostics_) if self.__sklearn_is_fitted__() else repr(self)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the running learner: a copy continues from the model."""
+        """State without the running learner: a copy continues from the model."""
         return {key: value for key, value in super().__getstate__().items() if key != "_session_"}
 
     def __sklearn_is_fitted__(self) -> bool:

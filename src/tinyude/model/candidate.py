@@ -23,15 +23,15 @@ class Candidate:
         E.g. "known", "parameters", "terms", "fewer terms", "network", "windows", "streaming".
     model : Model
     evidence : float
-        Log-likelihood of the one-step innovations less the price of the unknowns; NaN where it was not found.
+        Log-likelihood of the one-step innovations minus the price of the unknowns; NaN if not computed.
     scores : array
-        Errors of held-back free runs, RMS error / standard deviation, 1 at most. Empty without.
+        Errors of held-back free runs, RMS error / standard deviation, 1 at most. Empty if there are none.
     cost : int
-        Unknowns that were fitted.
+        Number of fitted unknowns.
     note : str
-        What a reader should know, e.g. why it was rejected.
+        A remark for the reader, e.g. why it was rejected.
     best : bool
-        Whether it is the one that was kept.
+        Whether it is the chosen one.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Candidate:
 
     @property
     def error(self) -> float:
-        """Mean of the held-back free-run errors; NaN without any."""
+        """Mean of the held-back free-run errors; NaN if there are none."""
         return float(np.mean(self.scores)) if len(self.scores) else float("nan")
 
     def to_dict(self) -> dict[str, Any]:

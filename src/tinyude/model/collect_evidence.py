@@ -1,4 +1,4 @@
-"""Collects what a verdict rests on: from a fit, its windows and the record."""
+"""Collects the evidence for a verdict from a fit, its windows and the record."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from tinyude.reference.numeric.statistics import MEDIAN
 
 Array = NDArray[Any]
 
-TOGETHER = 1e-6  # of the variance of standardised signals: what is left when they move as one
-FEWEST = 20  # windows that figures can be made of
+TOGETHER = 1e-6  # of the variance of standardised signals: smallest eigenvalue below which they are collinear
+FEWEST = 20  # windows needed for figures
 SHORTEST = 4  # samples, half of a window: the sample rate is low for the motion
-STEEP = 0.1  # of the largest slope of an input: where its slope can be seen to act
-HARDLY_ANY = 0.1  # of how far a rate is off: what a lag leaves of that (a long one is no shift alone)
-STUCK = 25  # equal samples in a row that a moving sensor does not give
+STEEP = 0.1  # of the largest slope of an input: where the effect of its slope is visible
+HARDLY_ANY = 0.1  # of a rate's difference: what remains of it after a lag (a long one is not only a shift)
+STUCK = 25  # consecutive equal samples that do not occur in a working sensor
 
 
 def collect_evidence(
@@ -151,9 +151,9 @@ def _of_the_physics(result: FitResult, seen: Windows) -> dict[str, Any]:
 def hidden_evidence(
     result: FitResult, stream: Stream, *, given: Physics, seen_by: Mapping[str, Any], held_out: str = ""
 ) -> Evidence:
-    """Of a model with states that no channel sees: windows say nothing there, held-back free runs do.
+    """Evidence for a model with unmeasured states: held-back free runs instead of windows.
 
-    Of a record that the fit has not seen, free runs over its runs; seen_by: how states are seen, for `start_state`.
+    On a record that the fit has not seen, free runs over its runs; seen_by: how states are measured, for `start_state`.
     """
     model, found = result.model, result.diagnostics
     errors, count = (_held_back(found), int(found["refinement"]["held_back_runs"]))
@@ -209,14 +209,14 @@ def _unexplained(seen: Windows, left: Array, alone: Array, i: int) -> Unexplaine
 
 
 def rates_over_noise(model: Model, seen: Windows) -> float:
-    """What a model leaves of the rates, in units of what sensor noise leaves: of the residual state with the most."""
+    """A model's remainder of the rates relative to sensor noise: the largest of all residual states."""
     with np.errstate(all="ignore"):
         left = np.nan_to_num(seen.dx - seen.view(model.field(seen.node_x, seen.inputs)), nan=np.inf)
     return max((_unexplained(seen, left, seen.dx, i).over_noise for i in model.on), default=0.0)
 
 
 def _spread(values: Array, floor: float) -> float:
-    """RMS with single windows tamed, or what the median would be for normal errors, whichever is larger."""
+    """RMS with outlying windows clipped, or the RMS that the median implies for normal errors, whichever is larger."""
     middle = MEDIAN * float(np.median(np.abs(values)))
     tamed = np.minimum(np.abs(values), 6.0 * max(middle, floor))
     return max(middle, float(np.sqrt(np.mean(tamed**2))))
@@ -225,9 +225,9 @@ def _spread(values: Array, floor: float) -> float:
 def _drivers(
     model: Model, seen: Windows, left: Array, missing: Array, unused: Mapping[str, tuple[Array, Array]]
 ) -> list[Driver]:
-    """Signals that what the model leaves follows; an unused column also by what the known physics alone leaves.
+    """Signals that correlate with the model's remainder; an unused column also with that of the known physics alone.
 
-    Library terms can mimic a forgotten input for a while, and then hide it from the remainder.
+    Library terms can partly mimic a forgotten input, and then hide it from the remainder.
     """
     signals: list[tuple[str, str, Array]] = []
     last = np.append(seen.first[1:], len(seen.owner)) - 1
@@ -239,7 +239,7 @@ def _drivers(
         if np.sum(good) > FEWEST and np.ptp(values[good]) > 0.0:
             signals.append((name, "unused column", np.interp(seen.times, times[good], values[good])))
     spacing = np.gradient(seen.centre.astype(np.float64)) if len(seen) > 1 else np.ones(1)
-    apart = np.clip(spacing / (2 * seen.half + 1), 0.0, 1.0)  # windows that overlap tell the same
+    apart = np.clip(spacing / (2 * seen.half + 1), 0.0, 1.0)  # overlapping windows are not independent
     scale = np.sqrt(seen.weight)
     found = []
     for name, kind, values in signals:
@@ -276,7 +276,7 @@ def _correlation(a: Array, b: Array) -> float:
 
 
 def _tied(model: Model, seen: Windows) -> list[str]:
-    """Signals of which one is a sum of the others throughout."""
+    """Signals of which one is a linear combination of the others throughout."""
     names = (*model.physics.states, *model.physics.inputs)
     columns = np.hstack([seen.x, seen.u])
     moving = np.ptp(columns, axis=0) > 0.0
@@ -291,9 +291,9 @@ def _tied(model: Model, seen: Windows) -> list[str]:
 
 
 def _lags(model: Model, seen: Windows, field: Array, shifts: Mapping[str, Sequence[float]]) -> list[Lag]:
-    """Measured rates against the derivative of what they are the rate of, both as the same windows see them.
+    """Measured rates compared with the derivative of their position, both filtered by the same windows.
 
-    Where the model was refined, its innovations tell the lag too, and more precisely.
+    For a refined model, the innovations give the lag too, and more precisely.
     """
     found, names = [], model.physics.states
     for state, rate in enumerate(model.physics.kinematic):
@@ -307,7 +307,7 @@ def _lags(model: Model, seen: Windows, field: Array, shifts: Mapping[str, Sequen
         if names[state] in shifts and names[rate] in shifts:
             (ahead, doubt), (other, more) = shifts[names[state]], shifts[names[rate]]
             lag, error = _pooled((lag, error), (ahead - other, float(np.hypot(doubt, more))))
-        if state in model.on:  # a term that its equation lacks may look like a lag, which then explains less
+        if state in model.on:  # a missing term may look like a lag, which then explains less
             left = float(np.linalg.norm(target - scale * seen.seen(field[:, [state]], state)[:, 0]))
             most = max(AS_WELL * left, HARDLY_ANY * left_by(rates[:, None], target))
             lag = lag if left_by(np.column_stack([rates, slope]), target) < most else 0.0
@@ -316,7 +316,7 @@ def _lags(model: Model, seen: Windows, field: Array, shifts: Mapping[str, Sequen
 
 
 def _pooled(*estimates: tuple[float, float]) -> tuple[float, float]:
-    """Estimates with their errors, as one."""
+    """Estimates with their errors, combined."""
     weights = np.array([1.0 / max(error, 1e-300) ** 2 for _, error in estimates])
     return float(weights @ [value for value, _ in estimates] / weights.sum()), float(1.0 / np.sqrt(weights.sum()))
 
@@ -346,7 +346,7 @@ def _sensors(stream: Stream, sigmas: Array, steps: Array) -> list[Sensor]:
 
 
 def _stuck(column: Array) -> tuple[float, tuple[int, int] | None]:
-    """Share of samples in long stretches of one value, and the longest of them."""
+    """Share of samples in long stretches of one value, and the longest stretch."""
     edges = np.flatnonzero(np.diff(column) != 0.0)
     begins, ends = np.concatenate([[0], edges + 1]), np.concatenate([edges + 1, [len(column)]])
     lengths = ends - begins
@@ -360,7 +360,7 @@ def _stuck(column: Array) -> tuple[float, tuple[int, int] | None]:
 
 def _parameters(model: Model, found: Mapping[str, Any]) -> list[dict[str, Any]]:
     rows = []
-    kept = found.get("refinement", {}).get("best") == "known"  # the values as given predict best
+    kept = found.get("refinement", {}).get("best") == "known"  # the given values predict best
     for name, value, low, high in found.get("parameters", ()):
         bounds = model.physics.parameters[name]
         span = 1e-6 * max(abs(value), 1e-12)
@@ -371,7 +371,7 @@ def _parameters(model: Model, found: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _outside(model: Model, seen: Windows, found: Mapping[str, Any]) -> tuple[dict[str, float], float]:
-    """Share of the time that each signal is outside the range of the fit, and that any is."""
+    """Share of the time that each signal is outside the range of the fit, and that any signal is."""
     names = (*model.physics.states, *model.physics.inputs)
     columns = np.hstack([seen.x, seen.u])
     left = outside(columns, names, found["visited"], model.physics.angles)

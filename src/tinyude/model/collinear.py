@@ -1,4 +1,4 @@
-"""Learned terms that cannot be told apart over the record: only their sum is determined."""
+"""Learned terms that the record cannot distinguish (collinear): only their sum is determined."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 from tinyude.model.model import Model
 from tinyude.model.windows import Windows
 
-INFLATED = 100.0  # variance inflation factor: a coefficient's error is ten times what it would be without the others
+INFLATED = 100.0  # variance inflation factor: a coefficient's error is ten times that without the others
 
 
 def collinear_terms(model: Model, seen: Windows) -> dict[str, dict[str, Any]]:
-    """By state: the terms whose variance inflation is large, and the signals that they are shapes of."""
+    """By state: the terms with a large variance inflation, and the signals that they depend on."""
     if len(seen) <= len(model.terms) or not model.coefficients.size:
         return {}
     values = model.term_values(seen.x, seen.u if model.physics.n_inputs else None)
@@ -33,5 +33,5 @@ def collinear_terms(model: Model, seen: Windows) -> dict[str, dict[str, Any]]:
 
 
 def is_collinear(diagnostics: Mapping[str, Any], entry: Mapping[str, Any]) -> bool:
-    """Whether a learned term is one of those."""
+    """Whether a learned term is one of the collinear ones."""
     return entry["term"] in diagnostics.get("collinear", {}).get(entry["state"], {}).get("terms", ())

@@ -1,4 +1,4 @@
-"""The figures of a fit: noise, windows, counters, terms, the share of the network, the range that was visited."""
+"""The diagnostics of a fit: noise, windows, counters, terms, the network's share, the visited range."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tinyude.model.windows import Windows
 from tinyude.reference.signal.gates import REASONS
 
 Array = NDArray[Any]
-EXCERPT = 2000  # rows kept of the record, for pictures
+EXCERPT = 2000  # rows of the record kept for plots
 PICTURED_WINDOWS = 400
 REASON_WORDS = dict(
     zip(
@@ -26,11 +26,11 @@ REASON_WORDS = dict(
         strict=True,
     )
 )
-CLEAR = 2  # times shorter than usual at most: the noise of shorter windows would hide what the others show
+CLEAR = 2  # times shorter than usual, at most: shorter windows are too noisy for a plot
 
 
 def diagnose(result: FitResult, stream: Stream, seen: Windows, **made: Any) -> dict[str, Any]:
-    """All figures of a fit, after those of how it was `made`; the verdict comes later."""
+    """All diagnostics of a fit except the verdict; those in `made` come first."""
     model, counters = result.model, result.counters
     config, found = learner_part(result.config), learner_part(result.calibration)
     reach = found.half * found.spacing
@@ -77,7 +77,7 @@ def diagnose(result: FitResult, stream: Stream, seen: Windows, **made: Any) -> d
 
 
 def adopt_verdict(diagnostics: dict[str, Any], verdict: Verdict) -> None:
-    """Keep a verdict with the figures, as plain data, and its doubts as sentences."""
+    """Store a verdict in the diagnostics, as plain data, and its doubts as sentences."""
     diagnostics["verdict"] = verdict.to_dict()
     diagnostics["warnings"] = [str(reason) for reason in verdict.reasons if reason.severity != NOTE]
 
@@ -94,7 +94,7 @@ def term_shares(model: Model, seen: Windows) -> dict[str, float]:
     if not len(seen) or not model.coefficients.size:
         return {}
     values = model.term_values(seen.x, seen.u if model.physics.n_inputs else None)
-    rates, shares = seen.rms(seen.dx), {}  # windows count by how well they know the rate
+    rates, shares = seen.rms(seen.dx), {}  # windows weighted by the precision of their rate
     for row, state in enumerate(model.on):
         rate = float(rates[state]) or 1.0
         sizes = np.sqrt(np.mean(seen.weight[:, state, None] * values**2, axis=0))
@@ -105,7 +105,7 @@ def term_shares(model: Model, seen: Windows) -> dict[str, float]:
 
 
 def network_share(model: Model, x: Array, u: Array) -> dict[str, float]:
-    """For each residual state, the share of the learned residual's RMS that the network carries."""
+    """For each residual state, the network's share of the learned residual's RMS."""
     if len(x) == 0:
         used = [bool(model.hidden) and bool(on) for on in model.network_on]
         return {model.physics.states[i]: float(on) for i, on in zip(model.on, used, strict=True)}
@@ -118,10 +118,10 @@ def network_share(model: Model, x: Array, u: Array) -> dict[str, float]:
 
 
 def record_excerpt(seen: Windows, stream: Stream, model: Model) -> dict[str, Array]:
-    """A stretch of the data, the states and rates that accepted windows estimated in it, and what the model leaves.
+    """A stretch of the data, the states and rates estimated by its accepted windows, and the model's remainder.
 
-    What is left compares both as the same window sees them: a bend that is shorter than a window is no misfit. "u"
-    has a row for every sample, so that a free run sees the inputs as they were; "t" and "Y" are thinned.
+    The remainder compares rates filtered by the same window: a bend shorter than a window is not a misfit. "u"
+    has a row for every sample, so that a free run has the exact inputs; "t" and "Y" are thinned.
     """
     index, signals = _longest_run(stream)
     rows = len(signals["u"])
@@ -142,7 +142,7 @@ def record_excerpt(seen: Windows, stream: Stream, model: Model) -> dict[str, Arr
 
 
 def smoothed_excerpt(stream: Stream, times: Array, values: Array, run: Array) -> dict[str, Array]:
-    """A stretch of a record that windows cannot look into, with the smoothed states (rows, states) of its runs."""
+    """A stretch of a record with unmeasured states, with the smoothed states (rows, states) of its runs."""
     index, signals = _longest_run(stream)
     mine = np.flatnonzero((run == index) & (times <= signals["t"][-1]))
     mine = mine[:: max(1, len(mine) // PICTURED_WINDOWS)]
@@ -156,7 +156,7 @@ def smoothed_excerpt(stream: Stream, times: Array, values: Array, run: Array) ->
 
 
 def _longest_run(stream: Stream) -> tuple[int, dict[str, Array]]:
-    """The number of the longest run; its beginning, channels thinned, inputs with a row for every sample."""
+    """The index of the longest run; its first part, with thinned channels and a row of inputs for every sample."""
     run = stream.longest
     rows = min(len(run.samples), 10 * EXCERPT)
     thin = max(1, rows // EXCERPT)

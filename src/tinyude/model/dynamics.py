@@ -1,4 +1,4 @@
-"""The hybrid field as one program: what free runs, linearisation and exports walk over."""
+"""The hybrid field as one program, for free runs, linearisation and exports."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Dynamics:
     states, inputs : tuple of str
         Their names.
     angles : tuple of int
-        States of which the learned part sees only the turn around 0.
+        States that the learned part receives wrapped to the turn around 0.
     """
 
     program: Program
@@ -51,7 +51,7 @@ class Dynamics:
 
     @cached_property
     def compiled(self) -> NativeSimulation | None:
-        """The field in the compiled core; None where that is missing."""
+        """The field in the compiled core; None without it."""
         if not native.available():
             return None
         return NativeSimulation(self.program, len(self.states), len(self.inputs), self.angles)

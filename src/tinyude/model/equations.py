@@ -16,7 +16,7 @@ from tinyude.model.model import Model
 from tinyude.model.quantities import percent
 
 CONFIDENCE = 0.90
-LONG = 2 * WIDTH  # characters of a known right-hand side beyond which it is folded in print
+LONG = 2 * WIDTH  # characters of a known right-hand side beyond which it is abbreviated in print
 
 
 def interval_factor(groups: int, confidence: float = CONFIDENCE) -> float:
@@ -25,7 +25,7 @@ def interval_factor(groups: int, confidence: float = CONFIDENCE) -> float:
 
 
 def term_table(model: Model, groups: int) -> list[dict[str, Any]]:
-    """Every term that stayed, with its coefficient and interval."""
+    """Every kept term, with its coefficient and interval."""
     factor = interval_factor(groups)
     rows = []
     for row, state in enumerate(model.on):
@@ -45,26 +45,26 @@ def term_table(model: Model, groups: int) -> list[dict[str, Any]]:
 
 
 def short_numbers(term: str) -> str:
-    """A term as a person writes it: the numbers in it to four digits."""
+    """A term with its numbers rounded to four digits."""
     return re.sub(r"\d+\.\d{4,}", lambda number: f"{float(number[0]):.4g}", term)
 
 
 def equation_lines(model: Model, diagnostics: Mapping[str, Any], folded: bool = False) -> list[str]:
-    """One line for each state; folded: a long known part by its name and what it depends on."""
+    """One line for each state; folded: a long known part is abbreviated to its name and arguments."""
     lines = []
     for index, state in enumerate(model.physics.states):
         known = model.physics.texts[index]
         if folded and len(known) > LONG:
             known = f"known({', '.join(_used(model, index))})"
         learned = _learned(model, diagnostics, index) if index in model.on else []
-        if known == "0" and learned:  # nothing is known: no 0 to add to
+        if known == "0" and learned:  # nothing is known: omit the 0
             known, learned = learned[0].removeprefix("+ ").replace("- ", "-", 1), learned[1:]
         lines.append(" ".join([f"d({state})/dt = {known}", *learned]))
     return lines
 
 
 def _learned(model: Model, diagnostics: Mapping[str, Any], index: int) -> list[str]:
-    """What is added to the known rate of a state: every term with its sign, then the network."""
+    """The learned part of a state's rate: every term with its sign, then the network."""
     state = model.physics.states[index]
     parts = [_signed(entry) for entry in diagnostics["terms"] if entry["state"] == state]
     if diagnostics["network"].get(state, 0.0) > 0.0:
@@ -78,7 +78,7 @@ def describe(model: Model, diagnostics: Mapping[str, Any]) -> str:
 
 
 def found_lines(model: Model, diagnostics: Mapping[str, Any]) -> list[str]:
-    """The equations, then what was found beyond the known physics; lines may be long."""
+    """The equations, then the learned part with intervals; lines may be long."""
     lines = equation_lines(model, diagnostics, folded=True)
     for index in model.on:
         state = model.physics.states[index]
@@ -112,13 +112,13 @@ def _shared_terms(diagnostics: Mapping[str, Any], found: Sequence[Mapping[str, A
 
 
 def _listed(title: str, parts: list[str]) -> list[str]:
-    """Terms and what is left beside them in one line, or in a line each where that is too long."""
+    """Terms and remainder in one line, or a line each if that is too long."""
     line = f"{title} {', '.join(parts[:-1])}{'; ' if parts[1:] else ''}{parts[-1]}"
     return [line] if len(line) <= WIDTH else [title, *(HANG + part for part in parts)]
 
 
 def _parameter(name: str, value: float, low: float, high: float) -> str:
-    """A parameter with its interval; without one where the value given was kept."""
+    """A parameter with its interval; without one if the given value was kept."""
     if not high > low:
         return f"parameter {name} = {value:.6g}, kept"
     digits = max(5, _digits(value, 0.3 * (high - low)))
@@ -158,7 +158,7 @@ def _beside(diagnostics: Mapping[str, Any]) -> str:
 
 
 def _digits(value: float, error: float) -> int:
-    """Significant digits of a value that are worth showing: to a tenth of its error, four at least."""
+    """Significant digits to print: to a tenth of the error, four at least."""
     if not (error > 0.0 and value != 0.0 and np.isfinite(error)):
         return 4
     return int(np.clip(np.ceil(np.log10(abs(value) / error)) + 1, 4, 9))
@@ -170,7 +170,7 @@ def _with_interval(entry: Mapping[str, Any]) -> str:
 
 
 def _coefficient(entry: Mapping[str, Any], key: str) -> str:
-    """A term's coefficient, or an end of its interval, to the digits that are worth showing."""
+    """A term's coefficient, or an end of its interval, to its significant digits."""
     return f"{entry[key]:.{_digits(entry['coefficient'], entry['error'])}g}"
 
 
@@ -199,5 +199,5 @@ def _network_name(model: Model) -> str:
 
 
 def _carrier(model: Model, state: int) -> str:
-    """A kernel network is a curve, not a formula: say of what."""
+    """The network in words: a kernel network is described as a curve of its inputs."""
     return "the network" if model.kernel is None else f"a smooth curve of {', '.join(_seen(model, state))}"

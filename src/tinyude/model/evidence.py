@@ -1,4 +1,4 @@
-"""What is measured on a fit before it is judged: plain figures, no sentences."""
+"""The evidence that a fit is judged by: plain figures, no sentences."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from tinyude.model.wrong_values import Addend, Net
 
 Array = NDArray[Any]
 
-NEAR_NOISE = 2.0  # times the noise up to which nothing is left to explain
+NEAR_NOISE = 2.0  # times the noise: a remainder below this counts as explained
 
 
 @dataclass(frozen=True)
 class Unexplained:
-    """RMS of what stays unexplained of a state's rate, over the RMS of that rate.
+    """RMS of the unexplained remainder of a state's rate, over the RMS of that rate.
 
     Attributes
     ----------
     share, known : float
         By the model, and by the known physics alone.
     floor : float
-        What sensor noise alone leaves.
+        The share that sensor noise alone causes.
     """
 
     share: float
@@ -43,7 +43,7 @@ class Unexplained:
 
 @dataclass(frozen=True)
 class Driver:
-    """A signal that what is left unexplained follows."""
+    """A signal that correlates with the unexplained remainder."""
 
     name: str
     kind: str  # "input", "slope of input", "unused column"
@@ -54,21 +54,21 @@ class Driver:
 
 @dataclass(frozen=True)
 class Sensor:
-    """How a channel was sensed; shares are of its samples."""
+    """Quality of a channel; shares are of its samples."""
 
     name: str
     sigma: float
     spread: float
-    step: float  # of quantisation, NaN: none found
+    step: float  # quantisation step, NaN: none found
     stuck: float
     stuck_at: tuple[float, float] | None  # seconds from and to, of the longest
     clipped: float
-    turn: float  # by which it seems to wrap
+    turn: float  # the jump by which it seems to wrap
 
 
 @dataclass(frozen=True)
 class Innovations:
-    """How far the one-step innovations are from white noise: largest correlations, and what 99 % of it keep within."""
+    """Largest correlations of the one-step innovations, and the 99 % bound of white noise."""
 
     auto: tuple[float, str]  # with themselves beyond lag 0, and the channel
     cross: tuple[float, str, str]  # with an input at any lag, the channel, and the input
@@ -77,7 +77,7 @@ class Innovations:
 
 @dataclass(frozen=True)
 class Lag:
-    """A measured rate that runs behind, or ahead of, the derivative of its position; and their ratio."""
+    """The lag of a measured rate behind the derivative of its position (negative: ahead), and their ratio."""
 
     state: str
     rate: str
@@ -89,17 +89,17 @@ class Lag:
 
 @dataclass(frozen=True)
 class Evidence:
-    """Everything a verdict rests on; each part may be empty where the record has no room for it."""
+    """All evidence for a verdict; each part may be empty if the record is too short for it."""
 
     states: tuple[str, ...]
     inputs: tuple[str, ...]
-    held_out: str = ""  # the record judged on, when it is not the one fitted
+    held_out: str = ""  # name of the judged record, if it is not the fitted one
     samples: int = 0
     seconds: float = 0.0
     period: float = 0.0
     cycles: float = 0.0  # length of the record in characteristic periods
     windows: int = 0
-    passed: float = 1.0  # share of windows, as the counts of the fit have it
+    passed: float = 1.0  # share of windows, from the counters of the fit
     passed_time: float = 1.0  # share of the record that they cover: rejected windows are short
     shortest: bool = False  # the shortest windows were needed
     unexplained: Mapping[str, Unexplained] = field(default_factory=dict)
@@ -107,20 +107,20 @@ class Evidence:
     held_back: Mapping[str, float] = field(default_factory=dict)  # mean free-run error of candidates; "" for the best
     held_back_count: int = 0  # free runs
     innovations: Innovations | None = None
-    input_shifts: Mapping[str, int] = field(default_factory=dict)  # samples by which logged inputs come too late
+    input_shifts: Mapping[str, int] = field(default_factory=dict)  # samples by which inputs are logged late
     input_delays: Mapping[str, int] = field(default_factory=dict)  # samples by which inputs act later than logged
     drivers: Sequence[Driver] = ()
     changes: Sequence[Change] = ()
     addends: Sequence[Addend] = ()
     nets: Sequence[Net] = ()
     effects: Sequence[InputEffect] = ()
-    values: Mapping[tuple[str, str], str] = field(default_factory=dict)  # state and term: a parameter explains that net
+    values: Mapping[tuple[str, str], str] = field(default_factory=dict)  # state and term: parameter that explains it
     other_values: Sequence[OtherValue] = ()
-    apart: float = 0.0  # windows that fit side by side into the record
+    apart: float = 0.0  # number of non-overlapping windows in the record
     parameters: Sequence[Mapping[str, Any]] = ()
     deficient: int = 0
-    tied: Sequence[str] = ()  # signals that move as one
-    following: Sequence[str] = ()  # inputs that a controller made of the states
+    tied: Sequence[str] = ()  # collinear signals
+    following: Sequence[str] = ()  # inputs that a controller computes from the states
     constant: Mapping[str, float] = field(default_factory=dict)
     sensors: Sequence[Sensor] = ()
     lags: Sequence[Lag] = ()
@@ -136,5 +136,5 @@ class Evidence:
 
     @property
     def where(self) -> str:
-        """The record that was judged on, in words."""
+        """The judged record, in words."""
         return f"the unseen {self.held_out}" if self.held_out else "the record"

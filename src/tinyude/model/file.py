@@ -45,7 +45,7 @@ _NUMBERS = {"window_half": "half", "window_spacing": "spacing", "sigma_scale": "
 _SPREAD = ("terms", "network")
 _KERNEL = ("offset", "centres", "inverse_lengths", "weights", "linear")
 _RECORD = ("t", "Y", "u", "window_t", "steady", "x", "window_u", "dx", "left", "rejected")
-_RECORD_LATER = ("steady", "window_u", "dx", "left", "rejected")  # that not every file holds
+_RECORD_LATER = ("steady", "window_u", "dx", "left", "rejected")  # absent from older files
 _KINDS: dict[str, tuple[type, ...]] = {
     "int": (int,), "float": (int, float), "bool": (bool, int), "tuple[int, ...]": (tuple,),
 }  # fmt: skip
@@ -91,7 +91,7 @@ def save_result(result: FitResult, arguments: Mapping[str, Any], path: str | Pat
 
 
 def read_result(path: str | PathLike[str]) -> tuple[FitResult, dict[str, Any]]:
-    """A fit's result from a file, and the estimator's arguments; raises on anything that is not a whole model."""
+    """A fit's result from a file, and the estimator's arguments; raises if the file is not a complete model."""
     if os.path.exists(path) and not os.path.isfile(path):
         raise TinyUDEError(f"{path} is not a regular file; give a file written by UDE.save().")
     if os.path.exists(path) and os.path.getsize(path) > MAX_FILE:
@@ -122,13 +122,13 @@ def read_result(path: str | PathLike[str]) -> tuple[FitResult, dict[str, Any]]:
 
 
 def damaged(path: str | PathLike[str], error: Exception) -> TinyUDEError:
-    """What to raise when a file that looks whole holds what cannot be."""
+    """The error for a file that is complete but has invalid contents."""
     reason = str(error) if isinstance(error, TinyUDEError) else f"{type(error).__name__}: {error}"
     return TinyUDEError(f"{path} is damaged ({short(reason, 300)}); save the model again.")
 
 
 def checksum(header: str, arrays: dict[str, Any]) -> str:
-    """Over everything in the file, so that a flipped bit is noticed wherever it is."""
+    """Checksum of the whole file, so that any flipped bit is detected."""
     digest = hashlib.sha256(header.encode())
     for name in sorted(arrays):
         array = np.ascontiguousarray(arrays[name])
@@ -158,7 +158,7 @@ def _restore(header: dict[str, Any], arrays: dict[str, Any]) -> tuple[FitResult,
     _check(model, mlp_count(config.sizes) if config is not None and config.hidden else 0)
     diagnostics = header["diagnostics"]
     check_kinds(diagnostics, physics.n_states)
-    describe(model, diagnostics)  # says what is missing
+    describe(model, diagnostics)  # raises if something is missing
     check_plausible(model, config, diagnostics)
     for name in (*physics.states, *physics.inputs):
         low, high = diagnostics["visited"][name]
@@ -180,7 +180,7 @@ def _restore(header: dict[str, Any], arrays: dict[str, Any]) -> tuple[FitResult,
 
 
 def _roles(header: dict[str, Any], config: Config | None, physics: Physics) -> dict[str, tuple[int, ...]]:
-    """Where the residual acts, what it sees, its hidden layers and its angles."""
+    """Outputs, inputs, hidden layers and angles of the residual."""
     if config is not None:
         return {"on": config.on, "sees": config.sees, "hidden": config.hidden, "angles": config.angles}
     roles = {name: tuple(int(k) for k in header["roles"][name]) for name in ("on", "sees", "hidden", "angles")}
@@ -229,7 +229,7 @@ def _calibration(numbers: dict[str, Any], arrays: dict[str, Any], config: Config
 
 
 def _check(model: Model, weights: int) -> None:
-    """Shapes that do not fit together would fail later, in a place that explains nothing."""
+    """Check that array shapes agree, so that errors do not surface later without an explanation."""
     states, on, terms = model.physics.n_states, len(model.on), len(model.terms)
     wanted = {
         "weights": (weights,),
@@ -309,7 +309,7 @@ def _settings(arguments: Mapping[str, Any], config: Config | None) -> dict[str, 
 
 
 def _tuples(values: dict[str, Any]) -> dict[str, Any]:
-    """JSON knows no tuples."""
+    """JSON has no tuples."""
     return {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
 
 

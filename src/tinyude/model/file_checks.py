@@ -14,7 +14,7 @@ from tinyude.physics.holds import as_holds
 from tinyude.physics.syntax import MAX_LENGTH
 from tinyude.reference.config import BOUNDS, Config
 
-LARGEST = 1e30  # of any number of a model: squares of more overflow in float32's range of exponents
+LARGEST = 1e30  # of any number of a model: squares of larger ones overflow in float32
 _SCALES = ("x_scale", "u_scale", "dx_scale")
 _NOT_NEGATIVE = ("errors", "parameter_errors")
 _BOUNDS = BOUNDS | {  # lowest and highest value of a setting; a batch fit may be larger than a learner
@@ -26,7 +26,7 @@ _BOUNDS = BOUNDS | {  # lowest and highest value of a setting; a batch fit may b
 
 
 def check_texts(value: Any) -> None:
-    """Every text of a header may be shown as it is: in a terminal, on a page, in generated code."""
+    """Check that every text of a header is safe to show in a terminal, on a page and in generated code."""
     if isinstance(value, str) and not (value.isprintable() and len(value) <= MAX_LENGTH):
         raise TinyUDEError(f"it holds the text {printable(value)[:40]!r}, which is not printable")
     if isinstance(value, dict):
@@ -37,7 +37,7 @@ def check_texts(value: Any) -> None:
 
 
 def check_plausible(model: Model, config: Config | None, found: Mapping[str, Any]) -> None:
-    """Settings, numbers and stored findings that no fit can have made are refused."""
+    """Reject settings, numbers and stored findings that no fit can produce."""
     for name, (low, high) in _BOUNDS.items() if config is not None else ():
         if not low <= getattr(config, name) <= high:
             raise TinyUDEError(f"{name} is {getattr(config, name)}; it must lie between {low:g} and {high:g}")
@@ -81,7 +81,7 @@ def _check_roles(model: Model, config: Config) -> None:
 
 
 def _check_findings(model: Model, found: Mapping[str, Any]) -> None:
-    """Stored equations and intervals must agree with the numbers of the model."""
+    """Check that stored equations and intervals agree with the numbers of the model."""
     held = {
         (model.physics.states[state], str(term)): float(model.coefficients[row, column])
         for row, state in enumerate(model.on)

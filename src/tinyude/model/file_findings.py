@@ -1,7 +1,7 @@
-"""What the stored findings and pictures of a model file must be made of: pages and tables are written from them.
+"""The schema of the findings and plots stored in a model file, from which pages and tables are written.
 
-Kinds are stated as they would be written: float for a number, int for a whole one, str for text, [float] for a list of
-numbers of any length, {...: float} for numbers by any name, {"a": float} for what has that name if it is there.
+Types are written as examples: float for a number, int for a whole one, str for text, [float] for a list of
+numbers of any length, {...: float} for numbers by any name, {"a": float} for an optional entry of that name.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ _LARGEST = 2**63  # of whole numbers
 
 
 def check_kinds(found: Mapping[str, Any], states: int) -> None:
-    """An error that names the first finding which is of another kind than a fit writes."""
+    """Raise an error that names the first finding of a type that no fit writes."""
     _check(found, _FINDINGS, "diagnostics")
     missing = [name for name in _NEEDED if name not in found] + [n for n in _WINDOW if n not in found["window"]]
     if missing:
@@ -104,7 +104,7 @@ def _is(value: Any, kind: Any) -> bool:
 
 
 def _check_lengths(found: Mapping[str, Any]) -> None:
-    """Curves that are drawn over one axis have as many points as it."""
+    """Check that curves over one axis have as many points as the axis."""
     for verdict in (found.get("verdict", {}), found.get("fitted_verdict", {})):
         curves = verdict.get("figures", {}).get("horizons", {})
         if len({len(curve) for curve in curves.values()}) > 1:
@@ -119,7 +119,7 @@ def _check_lengths(found: Mapping[str, Any]) -> None:
 
 
 def check_pictures(record: Mapping[str, Any] | None, history: Mapping[str, Any], physics: Physics) -> None:
-    """Arrays that are only drawn have rows and columns that belong together."""
+    """Check that the shapes of arrays for plots agree."""
     if len({values.shape for values in history.values()}) > 1 or any(v.ndim != 1 for v in history.values()):
         raise TinyUDEError("its history has curves of different lengths")
     if record is None:

@@ -24,25 +24,25 @@ from tinyude.model.quantities import percent, seconds, times
 from tinyude.model.reason import BAD, CAUTION, NOTE, Reason
 from tinyude.model.sensor_findings import sensor_findings
 
-RUN_LOST, RUN_LARGE = 0.5, 0.05  # free-run error over the spread: no prediction any more, and worth a warning
+RUN_LOST, RUN_LARGE = 0.5, 0.05  # free-run error over the spread: no prediction, and a warning
 HELD_BACK_LARGE = 0.2
 DIVERGED = 0.25  # share of the free runs
-RUN_UNEXPECTED = 4.0  # times what noise and the uncertain start explain
+RUN_UNEXPECTED = 4.0  # times the error that noise and the uncertain start explain
 PREDICTABLE = 0.25  # expected error up to which a horizon is judged
 WORSE = 1.3  # times the error of the known physics alone
 LEFT_LOST, LEFT_LARGE = 0.15, 0.02  # unexplained share of a rate
 LEFT_OVER_NOISE = 2.0  # sound rigs leave 0.85 to 1.25 times the noise
-DRIVEN = 0.35  # correlation of what is left with a signal
+DRIVEN = 0.35  # correlation of the remainder with a signal
 CROSSED, COLOURED = 0.2, 0.4  # correlations of innovations; 12 sound rigs stay below 0.08 (seeds 0 and 7)
 PASSED = 0.5
 FEW_CYCLES, FEW_WINDOWS = 0.75, 40  # a step response of three time constants has 0.76, a ramp 0.55
-FEW_APART = 10.0  # windows side by side: those that overlap tell the same
+FEW_APART = 10.0  # non-overlapping windows: overlapping ones are not independent
 OUTSIDE = 0.01
 NETWORK = 0.2
 
 
 def judged_horizon(evidence: Evidence) -> int | None:
-    """The longest horizon over which noise and the uncertain start leave something to predict."""
+    """The longest horizon that noise and the uncertain start leave predictable."""
     if evidence.runs is None:
         return None
     expected = np.median(evidence.runs.expected, axis=1)
@@ -122,9 +122,9 @@ def _free_runs(evidence: Evidence) -> Iterator[Reason]:
 
 
 def _unstable(evidence: Evidence, index: int) -> bool:
-    """Whether runs are lost because recorded inputs do not answer to them: what a controller holds runs away alone.
+    """Whether free runs diverge because recorded inputs do not react to them: the plant is unstable without feedback.
 
-    A bounded system without inputs that its model leaves, however late, has a wrong model.
+    A model of a bounded system without inputs is wrong if it diverges, however late.
     """
     runs = evidence.runs
     later = runs is not None and index < len(runs.horizons) - 1
@@ -226,7 +226,7 @@ def _innovations(evidence: Evidence) -> Iterator[Reason]:
     elif coloured > max(COLOURED, 3.0 * found.bound):
         runs, index = evidence.runs, judged_horizon(evidence)
         off = runs is not None and bool(np.median(runs.model[index]) > 2.0 * np.median(runs.expected[index]))
-        alone = not evidence.unexplained  # no window sees all states: nothing else tells
+        alone = not evidence.unexplained  # unmeasured states: there is no other evidence
         missing = off or alone or any(left.over_noise > 1.5 for left in evidence.unexplained.values())
         yield Reason(
             CAUTION if missing else NOTE,
@@ -328,6 +328,6 @@ RULES: tuple[Callable[[Evidence], Iterator[Reason]], ...] = (
 
 
 def reasons(evidence: Evidence) -> tuple[Reason, ...]:
-    """Everything found, the most serious first."""
+    """All findings, the most serious first."""
     order = {BAD: 0, CAUTION: 1, NOTE: 2}
     return tuple(sorted((r for rule in RULES for r in rule(evidence)), key=lambda r: order[r.severity]))

@@ -1,4 +1,4 @@
-"""What may be wrong in the known part: every unit, sign, zero, exponent or column that is worth a try."""
+"""Hypotheses about errors in the known part: units, signs, zeros, exponents, columns, lags."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ from tinyude.physics.library import rounded_text
 
 Array = NDArray[Any]
 
-FACTORS = np.geomspace(0.2, 5.0, 13)  # of a value, between which the best one is looked for
-VALUE_LOW, VALUE_HIGH = 0.6, 1.7  # times yours: beyond these a value is called wrong
-LATE = np.concatenate([np.arange(0.5, 5.0, 0.5), np.geomspace(5.0, 40.0, 9)])  # samples that a channel may lag
-SCANNED = 400  # windows that values are looked for in
-MOST_SWAPPED = 8  # channels or inputs up to which every two are tried in each other's place
-EXPONENTS = (sp.Rational(1, 2), sp.Integer(1), sp.Integer(2), sp.Integer(3))  # those that people mix up
+FACTORS = np.geomspace(0.2, 5.0, 13)  # of a value: grid for the best one
+VALUE_LOW, VALUE_HIGH = 0.6, 1.7  # times yours: values beyond these count as wrong
+LATE = np.concatenate([np.arange(0.5, 5.0, 0.5), np.geomspace(5.0, 40.0, 9)])  # lags of a channel to try, samples
+SCANNED = 400  # windows used to search for values
+MOST_SWAPPED = 8  # channels or inputs up to which all swaps of two are tried
+EXPONENTS = (sp.Rational(1, 2), sp.Integer(1), sp.Integer(2), sp.Integer(3))  # those that are often confused
 DEGREES = 180.0 / np.pi
 WAVES = (sp.sin, sp.cos, sp.tan)
 
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """What may be wrong: other physics, or states, rates and inputs that are had from the logged ones.
+    """A possible error: other physics, or states, rates and inputs transformed from the logged ones.
 
     Attributes
     ----------
     x, dx, u : ndarray or None
         Factors of the logged states, rates and inputs; None: as logged.
     states, inputs : sequence of int or None
-        Which logged state, or input, each one truly is; None: as logged.
+        The logged state, or input, that each one really is; None: as logged.
     added : tuple of (int, ndarray) or None
-        A state, and what is added to its known rate at the nodes; None: nothing.
+        A state, and an addition to its known rate at the nodes; None: nothing.
     late : tuple of (int, float, ndarray) or None
-        A channel, the seconds that it lags behind the others, and the rates at the nodes; None: none does.
+        A channel, the seconds that it lags behind the others, and the rates at the nodes; None: no lag.
     free : bool
-        Whether the best one of many values was looked for: such tries fit by chance more easily.
+        Whether it is the best of many values: such hypotheses fit by chance more easily.
     """
 
     text: str
@@ -62,7 +62,7 @@ class Hypothesis:
     free: bool = False
 
     def left(self, seen: Windows) -> Array:
-        """What known physics leaves of each state's rate (windows, states)."""
+        """Remainder of each state's rate under the known physics (windows, states)."""
         x, u = _read(seen.node_x, self.x, self.states), _read(seen.node_u, self.u, self.inputs)
         with np.errstate(all="ignore"):
             rates = _read(known_rates(self.physics, x, u), None, self.states)  # a swap is its own inverse
@@ -73,9 +73,9 @@ class Hypothesis:
             return np.asarray(seen.dx - seen.view(rates) / (1.0 if self.dx is None else self.dx))
 
     def _in_time(self, seen: Windows, channel: int, seconds: float, rates: Array) -> Array:
-        """The known rates of all states at the time of their own channel, where one lags behind the others.
+        """The known rates of all states, each at the time of its own channel, if one lags behind the others.
 
-        Its own rate is that of an earlier time, at which the others were what they are less seconds times their rates.
+        Its own rate is that of an earlier time, when the others were smaller by `seconds` times their rates.
         """
         own = np.array([c == channel for c in seen.channel])
         moved = seconds * rates
@@ -89,13 +89,13 @@ def _read(columns: Array, factors: Array | None, which: Sequence[int] | None) ->
 
 
 def squares(seen: Windows, rates: Array) -> Array:
-    """Mean square of these rates over that of the measured ones; what is all noise counts little."""
+    """Mean square of these rates over that of the measured ones; noisy windows have little weight."""
     size = np.maximum(seen.rms(seen.dx), 2.0 * seen.rms(seen.floor))
     return np.asarray((seen.rms(rates) / size) ** 2)
 
 
 def known_rates(physics: Physics, x: Array, u: Array) -> Array:
-    """The known field; compiled once for all values of its parameters, of which dozens are tried."""
+    """The known field; compiled once, because dozens of parameter values are tried."""
     names = (*physics.states, *physics.inputs, *physics.parameters)
     values = np.array([parameter.value for parameter in physics.parameters.values()])
     inputs = u[..., : physics.n_inputs]
@@ -104,7 +104,7 @@ def known_rates(physics: Physics, x: Array, u: Array) -> Array:
 
 
 def hypotheses(physics: Physics, seen: Windows, rates: Array) -> Iterator[Hypothesis]:
-    """Every change that is worth a try; rates: of the fitted model at the nodes."""
+    """All hypotheses to try; rates: of the fitted model at the nodes."""
     orders = np.array(seen.order, dtype=np.float64)
     for names, mask, unit, factor in _other_units(physics, seen):
         scale = np.where(mask > 0.0, factor, 1.0)
@@ -143,7 +143,7 @@ def _inside_waves(physics: Physics, name: str) -> bool:
 
 
 def _other_zeros(physics: Physics) -> Iterator[Hypothesis]:
-    """Angles counted from another zero: cos for sin, from the top instead of the bottom."""
+    """Angles with another zero: cos for sin, from the top instead of the bottom."""
     for name in (*physics.states, *physics.inputs):
         angle = sp.Symbol(name)
         for turn in (sp.pi / 2, -sp.pi / 2, sp.pi) if _inside_waves(physics, name) else ():
@@ -157,7 +157,7 @@ def _other_zeros(physics: Physics) -> Iterator[Hypothesis]:
 
 
 def _exponents(physics: Physics, seen: Windows) -> Iterator[Hypothesis]:
-    """A signal in a summand with another exponent, its coefficient as it stands."""
+    """A signal in a summand with another exponent and an unchanged coefficient."""
     values = {sp.Symbol(name): sp.Float(p.value) for name, p in physics.parameters.items()}
     signals = [sp.Symbol(name) for name in (*physics.states, *physics.inputs)]
     rows = np.concatenate([seen.node_x, seen.node_u[:, : physics.n_inputs]], axis=-1)
@@ -183,7 +183,7 @@ def _exponents(physics: Physics, seen: Windows) -> Iterator[Hypothesis]:
 
 
 def _swaps(physics: Physics, seen: Windows) -> Iterator[Hypothesis]:
-    """Two channels, with the states that are their derivatives, or two inputs in each other's place."""
+    """Two channels, with the states that are their derivatives, or two inputs swapped."""
     remedy = "check which column is which in the physics file, or the order of the columns given to fit()."
     channels = sorted(set(seen.channel))
     for a, b in combinations(channels if len(channels) <= MOST_SWAPPED else [], 2):
@@ -203,7 +203,7 @@ def _swaps(physics: Physics, seen: Windows) -> Iterator[Hypothesis]:
 
 
 def _other_units(physics: Physics, seen: Windows) -> Iterator[tuple[list[str], Array, str, float]]:
-    """Channels that may be in another unit: each, with what it is the rate of or without, and all of a kind."""
+    """Channels that may be in another unit: each one, with or without its position, and all of a kind."""
     for unit, factor in (("degrees", np.pi / 180.0), ("thousandths (mm, mV)", 1e-3), ("thousands", 1e3)):
         names: list[str] = []
         together = np.zeros(physics.n_states)
@@ -244,7 +244,7 @@ def _parameter_hypotheses(physics: Physics, seen: Windows) -> Iterator[Hypothesi
 
 
 def _late_channels(physics: Physics, seen: Windows, rates: Array) -> Iterator[Hypothesis]:
-    """A channel that lags behind the others; that of a position and its rate is told by their own equation."""
+    """A channel that lags behind the others; a lag between a position and its rate is found by their equation."""
     pairs = [(s, r) for s, r in enumerate(physics.kinematic) if r is not None]
     paired = {seen.channel[i] for s, r in pairs if seen.channel[s] != seen.channel[r] for i in (s, r)}
     channels = sorted(set(seen.channel))
@@ -264,7 +264,7 @@ def _late_channels(physics: Physics, seen: Windows, rates: Array) -> Iterator[Hy
 
 
 def _best_factor(physics: Physics, name: str, seen: Windows) -> float:
-    """The factor of a parameter with which the known part alone leaves least; 1.0: yours is near it, or none is."""
+    """The factor of a parameter that minimises the known part's remainder; 1.0: yours is near it, or there is none."""
     rates = parameter_rates(physics, name, seen)
 
     def left(factor: float) -> float:
@@ -273,12 +273,12 @@ def _best_factor(physics: Physics, name: str, seen: Windows) -> float:
         return total if np.isfinite(total) else np.inf
 
     best = refined_factor(left, FACTORS)
-    inside = FACTORS[1] < best < FACTORS[-2]  # else what is missing balances that term
+    inside = FACTORS[1] < best < FACTORS[-2]  # otherwise the missing part balances that term
     return best if inside and not VALUE_LOW < best < VALUE_HIGH else 1.0
 
 
 def parameter_rates(physics: Physics, name: str, seen: Windows) -> Callable[[float], Array]:
-    """The known rates at the nodes by the factor of one parameter; compiled once."""
+    """The known rates at the nodes as a function of one parameter's factor; compiled once."""
     values = np.array([parameter.value for parameter in physics.parameters.values()])
     own = np.array([parameter == name for parameter in physics.parameters])
     signals = [sp.Symbol(n) for n in (*physics.states, *physics.inputs, *physics.parameters)]
@@ -293,7 +293,7 @@ def parameter_rates(physics: Physics, name: str, seen: Windows) -> Callable[[flo
 
 
 def refined_factor(left: Callable[[float], float], tried: Array) -> float:
-    """Of the factors tried, the one that leaves least, looked at more closely around it."""
+    """The factor with the smallest remainder, refined around the best grid point."""
     best, ratio = float(tried[np.argmin([left(factor) for factor in tried])]), float(FACTORS[1] / FACTORS[0])
     near = minimize_scalar(
         lambda log: left(best * np.exp(log)), bounds=(-np.log(ratio), np.log(ratio)), method="bounded"

@@ -1,4 +1,4 @@
-"""How strongly each input acts in the fitted model, against what the known physics states."""
+"""How strongly each input acts in the fitted model, compared with the known physics."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tinyude.model.windows import Windows
 
 @dataclass(frozen=True)
 class InputEffect:
-    """What an input does to a rate: the fitted model's effect over the known one, and its standard error.
+    """Effect of an input on a rate: the fitted model's over the known one, and its standard error.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class InputEffect:
 
 
 def input_effects(model: Model, seen: Windows) -> list[InputEffect]:
-    """For every input of the known physics: rates at the recorded input less those at its mean, by least squares."""
+    """For every input of the known physics: rates at the recorded input minus those at its mean, by least squares."""
     physics, answer = model.physics, []
     for index, name in enumerate(physics.inputs):
         mean = seen.u.copy()

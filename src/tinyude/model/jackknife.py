@@ -15,17 +15,17 @@ GROUPS = 16
 
 
 def groups_of(rows: int, count: int = GROUPS) -> Array:
-    """The group of each row: as many pieces in a row, of equal length."""
+    """The group of each row: consecutive pieces of equal length."""
     return np.arange(rows) * count // max(rows, 1)
 
 
 def error(without: Array) -> Array:
-    """Standard error of an estimate from what it is without each group: (groups, ...)."""
+    """Standard error of an estimate from its values without each group: (groups, ...)."""
     return np.asarray(np.sqrt((len(without) - 1) * np.var(without, axis=0)))
 
 
 def ratio(a: Array, b: Array, weight: Array | float = 1.0) -> tuple[float, float]:
-    """a over b by least squares, and its standard error: infinite where a group alone has all of b."""
+    """a over b by least squares, and its standard error: infinite if one group contains all of b."""
     group = groups_of(len(a))
     cross, square = (np.bincount(group, weight * product, GROUPS) for product in (a * b, b**2))
     if not np.all(square.sum() - square > 0.0):

@@ -1,8 +1,8 @@
-"""Whether the dynamics jumped within a record: what is left unexplained then turns its sign at one time.
+"""Whether the dynamics changed within a record: the unexplained remainder then changes its sign at one time.
 
-A fit over such a record averages, or explains the jump by the states that were visited before and after it. A signal
-(what was learned, what is known, a state or its sign, an input, a constant) then counts by one factor before the jump
-and by another after it, which explains more than any one set of factors does.
+A fit over such a record averages, or explains the change by the states visited before and after it. A signal
+(the learned part, the known part, a state or its sign, an input, a constant) then has one factor before the change
+and another after it, which explains more than any single set of factors.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ from tinyude.model.windows import Windows
 
 Array = NDArray[Any]
 
-BLOCKS = 16  # of the record: a jump lies between two of them
+BLOCKS = 16  # of the record: the change lies between two of them
 LEAST = 3  # blocks on either side
-DEPENDENT = 1e-6  # of the largest singular value, and of a signal's square: made of the others
+DEPENDENT = 1e-6  # of the largest singular value, and of a signal's square: dependent on the others
 
 
 @dataclass(frozen=True)
 class Jump:
-    """The likeliest jump of a state's rate.
+    """The most likely change of a state's dynamics.
 
     Attributes
     ----------
     state : str
     seconds : float
-        When.
+        Time of the change.
     strength : float
-        The change of the factor, in standard errors by how its score scatters between blocks.
+        The change of the factor, in standard errors from the scatter of its score between blocks.
     explained : float
         Share of the squared remainder beyond noise that the change explains.
     ratio : float
-        RMS of the signal after, over that before: far from 1 where another region was visited.
+        RMS of the signal after the change over that before: far from 1 if another region was visited.
     """
 
     state: str
@@ -48,7 +48,7 @@ class Jump:
 
 
 def jumps(model: Model, seen: Windows) -> list[Jump]:
-    """For each residual state the jump that explains most; none where the record has too few windows."""
+    """For each residual state the change that explains most; none if the record has too few windows."""
     if len(seen) < 4 * BLOCKS:
         return []
     found = (_jump(model, seen, i) for i in model.on)
@@ -56,9 +56,9 @@ def jumps(model: Model, seen: Windows) -> list[Jump]:
 
 
 def _jump(model: Model, seen: Windows, state: int) -> Jump | None:
-    """The signal whose factor changes at one time: least squares over all signals at once, each by one factor else.
+    """The signal whose factor changes at one time: least squares over all signals, the others with constant factors.
 
-    What was learned is one of them. It may have taken up part of the jump by the states visited before and after.
+    The learned part is one of them. It may have absorbed part of the change by the states visited before and after.
     """
     floor = seen.floor[:, state] + 1e-12 * float(np.max(np.abs(seen.dx[:, state])) + 1e-300)
     signals = _signals(model, seen, state) / floor[:, None]
@@ -72,7 +72,7 @@ def _jump(model: Model, seen: Windows, state: int) -> Jump | None:
     best: tuple[float, Jump | None] = (0.0, None)
     for place in places[LEAST : BLOCKS - LEAST + 1]:
         after = np.where(np.arange(len(seen))[:, None] >= place, signals, 0.0)
-        own = _beside(basis, after)  # what the change of a factor adds
+        own = _beside(basis, after)  # the new part from the change of a factor
         power = np.sum(own**2, axis=0)
         gains = np.where(power > DEPENDENT, (rest @ own) ** 2 / np.maximum(power, DEPENDENT), 0.0)
         j = int(np.argmax(gains))
@@ -89,7 +89,7 @@ def _jump(model: Model, seen: Windows, state: int) -> Jump | None:
 
 
 def _signals(model: Model, seen: Windows, state: int) -> Array:
-    """What a rate may follow (windows, signals)."""
+    """Signals that a rate may depend on (windows, signals)."""
     x, inputs = seen.node_x, seen.inputs
     rates = [f(x, inputs)[:, [state]] for f in (model.residual, model.physics.field)]
     constant = np.ones((len(x), 1))
@@ -97,5 +97,5 @@ def _signals(model: Model, seen: Windows, state: int) -> Array:
 
 
 def _beside(basis: Array, values: Array) -> Array:
-    """What of the values an orthonormal basis does not span."""
+    """The part of the values outside the span of an orthonormal basis."""
     return np.asarray(values - basis @ (basis.T @ values))

@@ -1,7 +1,7 @@
-"""The kernel network: radial units with a length scale for every input, and a linear part beside them.
+"""The kernel network: radial units with a length scale for every input, plus a linear part.
 
-A unit answers exp(-|z - c|^2 / 2) for scaled inputs z; its weight and the linear part are linear unknowns with a
-Gaussian posterior, so the network comes with an interval of its own. An angle enters as its sine and cosine.
+A unit has the value exp(-|z - c|^2 / 2) for scaled inputs z. Its weight and the linear part are linear unknowns with a
+Gaussian posterior, which gives the network an interval. An angle enters as its sine and cosine.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from tinyude.physics.programs import Emitter
 
 Array = NDArray[Any]
 NOTHING = np.finfo(np.float64).tiny ** 0.5
-JITTER = 1e-6  # beside a unit's 1, so that close units can be told apart
+JITTER = 1e-6  # added to the diagonal, so that close units stay distinguishable
 
 
 @dataclass(frozen=True)
 class KernelNetwork:
     """A smooth curve of some states and inputs for the residual states `on`.
 
-    Every residual state has its own units: row i of `centres`, `inverse_lengths`, `weights` and `linear` is of on[i].
+    Each residual state has its own units: row i of `centres`, `inverse_lengths`, `weights` and `linear` is for on[i].
     """
 
     on: tuple[int, ...]
     sees: tuple[int, ...]  # columns of the states, then the inputs
     angles: tuple[int, ...]  # those of `sees` that enter as sine and cosine
-    offset: Array  # (features,) taken off what it sees
+    offset: Array  # (features,) subtracted from its inputs
     centres: Array  # (on, units, features)
     inverse_lengths: Array  # (on, features); 0: the state does not depend on it
     weights: Array  # (on, units)
@@ -60,7 +60,7 @@ class KernelNetwork:
         return np.stack(parts, axis=-1) - self.offset
 
     def features(self, columns: Array) -> Array:
-        """What the unknowns weigh (..., on, units + features + 1)."""
+        """The columns that the unknowns multiply (..., on, units + features + 1)."""
         z = self.inputs(columns)
         ones = np.ones((*z.shape[:-1], 1))
         rows = []
@@ -74,7 +74,7 @@ class KernelNetwork:
         return np.asarray(np.einsum("...ik,ik->...i", self.features(columns), rows))
 
     def jacobian(self, columns: Array) -> Array:
-        """How it moves with the unknowns (..., on, unknowns)."""
+        """Derivative by the unknowns (..., on, unknowns)."""
         features = self.features(columns)
         count, width = features.shape[-2:]
         answer = np.zeros((*features.shape[:-2], count, count * width))
@@ -83,7 +83,7 @@ class KernelNetwork:
         return answer
 
     def prior_precision(self) -> Array:
-        """Of the unknowns before any record: a smooth curve around 0 of the network's own size."""
+        """Prior precision of the unknowns: a smooth curve around 0 of the network's own size."""
         count, width = len(self.on), self.units + self.linear.shape[1]
         answer = np.zeros((count, width, count, width))
         for i, (centres, inverse) in enumerate(zip(self.centres, self.inverse_lengths, strict=True)):
@@ -95,7 +95,7 @@ class KernelNetwork:
         return answer.reshape(count * width, count * width)
 
     def depends_on(self, row: int) -> tuple[int, ...]:
-        """The columns that residual state on[row] really depends on."""
+        """The columns that residual state on[row] depends on."""
         found, place = [], 0
         for column in self.sees:
             width = 2 if column in self.angles else 1
@@ -136,7 +136,7 @@ class KernelNetwork:
 
 
 def kernel_values(z: Array, centres: Array, inverse_lengths: Array) -> Array:
-    """exp(-|z - c|^2 / 2) of scaled distances, (..., units); inputs of inverse length 0 do not count."""
+    """exp(-|z - c|^2 / 2) of scaled distances, (..., units); inputs of inverse length 0 have no effect."""
     active = np.flatnonzero(inverse_lengths)
     scaled, about = z[..., active] * inverse_lengths[active], centres[:, active] * inverse_lengths[active]
     square = np.sum(scaled**2, axis=-1)[..., None] + np.sum(about**2, axis=-1) - 2.0 * (scaled @ about.T)

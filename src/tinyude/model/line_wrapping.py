@@ -1,4 +1,4 @@
-"""Sentences and equations in lines that fit a terminal."""
+"""Wraps sentences and equations to lines that fit a terminal."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Iterable
 
 WIDTH = 80
 HANG = "    "
-_SPACE = re.compile(r"(?<![+*=-]) (?!\* |%)(?![^\[]*\])")  # operators stay with what follows, intervals whole
-_OPERATOR = re.compile(r"(?<=[^*/+(,e-])(?=[*/+-])")  # where an expression without spaces may be broken
+_SPACE = re.compile(r"(?<![+*=-]) (?!\* |%)(?![^\[]*\])")  # no break after an operator or inside an interval
+_OPERATOR = re.compile(r"(?<=[^*/+(,e-])(?=[*/+-])")  # possible breaks in an expression without spaces
 
 
 def wrapped(lines: Iterable[str], width: int = WIDTH) -> list[str]:
-    """The lines, each broken where it is longer than width; what follows a break is indented.
+    """The lines, broken where they exceed the width; continuation lines are indented.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A fitted hybrid model as plain arrays and text: evaluated with NumPy, however it was trained."""
+"""A fitted hybrid model as plain arrays and text, evaluated with NumPy, independent of how it was trained."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Array = NDArray[Any]
 class Model:
     """dx/dt = f_known(x, u) + terms + kernel network + multilayer perceptron.
 
-    The residual is the sum of `parts`; the arrays here are what the parts are made of and what the file keeps.
+    The residual is the sum of `parts`; the arrays here define the parts and are stored in the file.
     """
 
     physics: Physics  # with learned parameters at their fitted value
@@ -40,8 +40,8 @@ class Model:
     coefficients: Array  # (on, terms)
     errors: Array  # (on, terms) standard errors, 0 for a term that is out
     parameter_errors: Array  # (learned parameters,)
-    angles: tuple[int, ...] = ()  # states of which only the turn around 0 was learned: the others are like it
-    forms: tuple[sp.Expr, ...] = ()  # the terms with names for their fitted shape parameters; (): as they are
+    angles: tuple[int, ...] = ()  # states with a learned part of period one turn, evaluated in the turn around 0
+    forms: tuple[sp.Expr, ...] = ()  # the terms with symbols for their fitted shape parameters; (): no such parameters
     shapes: Mapping[str, float] = field(default_factory=dict)  # those parameters
     kernel: KernelNetwork | None = None
     covariance: Array | None = None  # of the learned parameters, then the unknowns of `parts`
@@ -51,7 +51,7 @@ class Model:
         return f"Model({self.physics!r}, {len(self.parts)} learned parts)"
 
     def __getstate__(self) -> dict[str, Any]:
-        """Plain arrays and text alone: what is compiled from them is made anew when it is needed."""
+        """Only plain arrays and text: compiled objects are rebuilt when needed."""
         return {entry.name: getattr(self, entry.name) for entry in fields(self)}
 
     def field(self, x: Array, u: Array | None = None) -> Array:
@@ -59,7 +59,7 @@ class Model:
         return np.asarray(self.physics.field(x, u), dtype=np.float64) + self.residual(x, u)
 
     def residual(self, x: Array, u: Array | None = None) -> Array:
-        """What was learned: N(x, u), shaped like x."""
+        """The learned part N(x, u), shaped like x."""
         return self.library(x, u) + self.network(x, u)
 
     @cached_property
@@ -98,7 +98,7 @@ class Model:
         return replace(self, **changed)
 
     def with_learned(self, names: Sequence[str]) -> Model:
-        """The same model with these parameters counted as learned, and no others; one that was not before is exact."""
+        """The same model with these parameters counted as learned, and no others; newly learned ones have error 0."""
         before, physics = self.physics.learned, self.physics.with_learned(names)
         if physics.learned == before:
             return self
@@ -116,7 +116,7 @@ class Model:
         return replace(changed, covariance=covariance)
 
     def residual_jacobian(self, x: Array, u: Array | None = None) -> Array:
-        """How the residual moves with `unknowns` (..., states, unknowns); 0 for the physics' own parameters."""
+        """Derivative of the residual by `unknowns` (..., states, unknowns); 0 for the physics' own parameters."""
         rows = self._rows(x, u)
         answer = np.zeros((*x.shape, len(self.unknowns)))
         start = len(self.physics.learned)
@@ -145,7 +145,7 @@ class Model:
         return answer
 
     def features(self, x: Array, u: Array | None = None) -> Array:
-        """What the perceptron's last layer weighs (..., units + 1): the units before it, and 1."""
+        """Inputs of the perceptron's last layer (..., units + 1): the units before it, and 1."""
         if self._mlp is None:
             return np.zeros((*x.shape[:-1], 0))
         return self._mlp.features(self._rows(x, u))

@@ -1,4 +1,4 @@
-"""Parameters of which another value explains several learned terms at once."""
+"""Parameters for which another value explains several learned terms at once."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from tinyude.physics.library import summed_terms, term_text
 
 Array = NDArray[Any]
 
-FEWEST = 2  # learned terms that a value must explain: one alone may be missing beside a known one of its shape
-NEEDED = 2.0  # times what all learned terms leave: what is left without those that the value explains
+FEWEST = 2  # learned terms that a value must explain: a single one of a known shape may be truly missing
+NEEDED = 2.0  # least rise of the remainder without the terms that the value explains: they are needed
 TRIED = np.concatenate([-FACTORS[::-1], FACTORS])
 
 
@@ -37,7 +37,7 @@ class OtherValue:
 
 
 def other_values(model: Model, seen: Windows, alike: Alike) -> list[OtherValue]:
-    """Values with which the known part explains as much without the learned terms of their effect's shape."""
+    """Values with which the known part explains as much without the learned terms of the same shape."""
     physics, found = model.physics, []
     rows = [i for i in free_rows(model) if np.any(model.coefficients[model.on.index(i)])]
     if not rows or len(seen) < 20:
@@ -73,7 +73,7 @@ def other_values(model: Model, seen: Windows, alike: Alike) -> list[OtherValue]:
 
 
 def _own_terms(model: Model, i: int, name: str, alike: Alike) -> list[int]:
-    """Learned terms of a rate that have a shape of the parameter's effect on it."""
+    """Learned terms of a rate with the same shape as the parameter's effect on it."""
     row = model.on.index(i)
     shapes = _effect_shapes(model.physics, i, name)
     kept = [int(k) for k in np.flatnonzero(model.coefficients[row])]
@@ -92,7 +92,7 @@ def _effect_shapes(physics: Physics, i: int, name: str) -> set[str]:
 
 
 def _columns(model: Model, seen: Windows, i: int, learned: Array, network: Array, out: list[int]) -> Array:
-    """The learned terms and the network as windows see them in a rate, but those that are left out."""
+    """The learned terms and the network in a rate, filtered by the windows, except those left out."""
     kept = [k for k in np.flatnonzero(model.coefficients[model.on.index(i)]) if k not in out]
     nodes = np.column_stack([learned[:, kept], network[:, i]])
     return np.asarray(np.sqrt(seen.weight[:, [i]]) * seen.seen(nodes, i))

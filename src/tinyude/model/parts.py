@@ -1,7 +1,7 @@
 """The learned residual is a sum of parts: library terms, a kernel network, a multilayer perceptron.
 
-Every part answers the same few questions, so that simulation, refinement and export need one walk over the parts
-instead of one case for each kind: its value, its unknowns, how the value moves with them, and its instructions.
+All parts have the same interface, so that simulation, refinement and export need one loop over the parts
+instead of one case for each kind: value, unknowns, derivative by the unknowns, and instructions.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Part(Protocol):
 
     @property
     def unknowns(self) -> Array:
-        """What was learned, as one flat array."""
+        """The learned numbers, as one flat array."""
 
     def with_unknowns(self, values: Array) -> Self:
         """The same part with other numbers."""
@@ -41,18 +41,18 @@ class Part(Protocol):
         """Its contribution (..., on) at rows of states, then inputs (..., columns)."""
 
     def jacobian(self, columns: Array) -> Array:
-        """How the contribution moves with the unknowns (..., on, unknowns)."""
+        """Derivative of the contribution by the unknowns (..., on, unknowns)."""
 
     def emit(self, emitter: Emitter, columns: Sequence[int], unknowns: Sequence[int] | None = None) -> list[int]:
-        """Write its instructions; the register of its contribution to each state of `on`.
+        """Write its instructions; returns the register of its contribution to each state of `on`.
 
-        columns: registers of the states, then the inputs. unknowns: registers of its unknowns; constants without.
+        columns: registers of the states, then the inputs. unknowns: registers of its unknowns; constants by default.
         """
 
 
 @dataclass(frozen=True)
 class Terms:
-    """A sparse sum of library terms; `forms` may hold shape parameters, whose values are unknowns too."""
+    """A sparse sum of library terms; `forms` may contain shape parameters, whose values are unknowns too."""
 
     on: tuple[int, ...]
     names: tuple[str, ...]  # of the states, then the inputs
@@ -149,8 +149,8 @@ class MLP:
     hidden: tuple[int, ...]
     weights: Array  # flat
     active: Array  # (on,) 1 or 0
-    scale: Array  # (columns,) of what it sees
-    unit: Array  # (on,) of what it answers
+    scale: Array  # (columns,) of its inputs
+    unit: Array  # (on,) of its outputs
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -172,7 +172,7 @@ class MLP:
         return np.asarray(self.layer(columns, -1) * self.unit * self.active)
 
     def features(self, columns: Array) -> Array:
-        """What the last layer weighs (..., units + 1): the units before it, and 1."""
+        """Inputs of the last layer (..., units + 1): the units before it, and 1."""
         return np.concatenate([self.layer(columns, -2), np.ones((*columns.shape[:-1], 1))], axis=-1)
 
     def layer(self, columns: Array, which: int) -> Array:

@@ -14,18 +14,18 @@ from tinyude.model.wrong_values import Net
 
 SURE = 5.0  # standard errors
 LATE = 0.25  # sample periods
-UNITS_OFF, UNITS_FAR_OFF = 30.0, 300.0  # times; beyond the second whatever balances it
-FAR_TOO_SMALL = 100.0  # times: what is known is of no use there; a length in mm makes it 1000 times smaller
+UNITS_OFF, UNITS_FAR_OFF = 30.0, 300.0  # times; beyond the second even if the learned part balances it
+FAR_TOO_SMALL = 100.0  # times: the known part is negligible there; a length in mm makes it 1000 times smaller
 JUMPED, JUMP_EXPLAINS = 8.0, 0.5  # standard errors (sound rigs stay below 4); share of the remainder beyond noise
 JUMP_OVER_NOISE, JUMP_REGION = 1.5, 2.0  # times the noise; ratio of the signal's size before and after
-ADDEND_NEEDED = 1.3  # times less unexplained beside the learned terms, which else explain the same
-SHARED = 0.2  # of what was learned: the network's part, beside which a factor other than -1 means nothing
-ADDEND_GONE = 0.1  # of your term is left: learning has taken it back
+ADDEND_NEEDED = 1.3  # times less unexplained together with the learned terms, which otherwise explain the same
+SHARED = 0.2  # of the learned part: the network's share beyond which only a factor of -1 is meaningful
+ADDEND_GONE = 0.1  # of your term is left: the learned part cancels it
 USELESS = 0.5  # share of a rate that the known part alone leaves
-TURNED = 0.7  # of your value: a turned sign makes it -1
+TURNED = 0.7  # of your value: a wrong sign makes it -1
 INPUT_LOW, INPUT_HIGH = 0.5, 2.0  # an input's effect over the stated one
-VALUE_SHARE, VALUE_MAIN = 0.05, 0.3  # share of the rate: what was learned on that value, and your own part
-ADDEND_HELPS = 2.0  # times less unexplained; noise in the states alone moves a factor, but then explains no more
+VALUE_SHARE, VALUE_MAIN = 0.05, 0.3  # share of the rate: of the learned part at that value, and of your own part
+ADDEND_HELPS = 2.0  # times less unexplained; noise in the states alone biases a factor, but does not explain more
 
 
 def changed_physics(evidence: Evidence) -> Iterator[Reason]:
@@ -46,7 +46,7 @@ def changed_physics(evidence: Evidence) -> Iterator[Reason]:
 
 
 def _named_changes(evidence: Evidence) -> Sequence[Change]:
-    """Changes of the known part that are told; a value that learned terms tell more precisely is left to them."""
+    """Changes of the known part to report; a value that learned terms give more precisely is left to them."""
     rough = bool(evidence.changes) and evidence.changes[0].free and evidence.changes[0].kind == "value"
     precise = rough and any(True for rule in (_wrong_terms, _wrong_values) for _ in rule(evidence))
     return () if precise else evidence.changes
@@ -55,7 +55,7 @@ def _named_changes(evidence: Evidence) -> Sequence[Change]:
 def jumped_dynamics(evidence: Evidence) -> Iterator[Reason]:
     for jump in evidence.jumps:
         left = evidence.unexplained[jump.state]
-        alike = 1.0 / JUMP_REGION < jump.ratio < JUMP_REGION  # else another region was visited
+        alike = 1.0 / JUMP_REGION < jump.ratio < JUMP_REGION  # otherwise another region was visited
         if left.over_noise > JUMP_OVER_NOISE and jump.strength > JUMPED and jump.explained > JUMP_EXPLAINS and alike:
             yield Reason(
                 CAUTION, f"d({jump.state})/dt changed at about {seconds(jump.seconds)} of {evidence.where}: the model "
@@ -83,7 +83,7 @@ def wrong_rates(evidence: Evidence) -> Iterator[Reason]:
 
 
 def wrong_terms(evidence: Evidence) -> Iterator[Reason]:
-    """Values of yours that learned terms contradict, where no single change explains it all."""
+    """Values of yours that learned terms contradict, if no single change explains everything."""
     if not _named_changes(evidence):
         yield from _wrong_values(evidence)
         yield from _wrong_terms(evidence)
@@ -106,7 +106,7 @@ def _wrong_terms(evidence: Evidence) -> Iterator[Reason]:
                 f"{net.yours:+.3g} {term}{ending}.", remedy, kind,
             )  # fmt: skip
     for addend in evidence.addends:
-        shared = evidence.network.get(addend.state, 0.0) > SHARED  # a network may stand for your term: sign alone
+        shared = evidence.network.get(addend.state, 0.0) > SHARED  # a network may represent your term: sign only
         if addend.state in said or addend.share < 0.02 or (addend.needed < ADDEND_NEEDED and not shared):
             continue
         sure = addend.error < 0.2 * abs(addend.factor - 1.0) and addend.gain > ADDEND_HELPS
@@ -145,7 +145,7 @@ def _wrong_values(evidence: Evidence) -> Iterator[Reason]:
 
 
 def wrong_inputs(evidence: Evidence) -> Iterator[Reason]:
-    """An input acts as it is stated, or a little less where it saturates; friction may be missing, inputs are not."""
+    """Inputs that act differently than stated; a slightly smaller effect is saturation."""
     if _named_changes(evidence):
         return
     said = {net.state for net in evidence.nets if _turned(net)}
@@ -162,10 +162,10 @@ def wrong_inputs(evidence: Evidence) -> Iterator[Reason]:
 
 
 def _wrong_term(net: Net, value: str, useless: bool) -> tuple[str, str, str] | None:
-    """What the net value of a term tells, what to do, and the kind; value: the parameter that another value explains.
+    """Text, remedy and kind for the net value of a term; value: the parameter of which another value explains it.
 
-    Terms of another shape may share what is yours: then only a turned sign, a factor with a name, or nothing left can
-    be read off; the last where the known part is useless, else a better shape has replaced a straight line.
+    Terms of another shape may share the effect of yours: then only a wrong sign, a known factor or a cancelled term can
+    be reported; the last only if the known part is useless, otherwise a better shape has replaced a straight line.
     """
     factor = net.net / net.yours
     explained = f"; another value of {value} explains it" if value else ""
@@ -192,21 +192,21 @@ def _sure(net: Net) -> bool:
 
 
 def _exact(net: Net, value: str) -> bool:
-    """Whether the net value can be compared with a factor that has a name.
+    """Whether the net value can be compared with known factors.
 
-    Every term around an operating point has a part in a constant: only that of a parameter tells something.
+    Every term around an operating point contributes to a constant: only the constant of a parameter is meaningful.
     """
     return _sure(net) and not net.alike and (net.term != "1" or bool(value))
 
 
 def _turned(net: Net) -> bool:
-    """Whether the net value has the other sign; beside terms of another shape, which share it, all of the value."""
+    """Whether the net value has the opposite sign; with terms of another shape, which share it, also its full size."""
     least = TURNED if net.beside else ADDEND_GONE
     return net.net / net.yours < -least and abs(net.learned) > SURE * net.error
 
 
 def _wrong_value(net: Net) -> bool:
-    """Whether your value is too large, or too small in a main term; friction beside the known one may be missing."""
+    """Whether your value is too large, or too small in a main term; further friction may be missing."""
     mainly = net.share * abs(net.yours / net.learned) > VALUE_MAIN
     return net.net / net.yours < VALUE_LOW or (mainly and net.net / net.yours > VALUE_HIGH)
 
@@ -219,7 +219,7 @@ def wrong_sizes(evidence: Evidence) -> Iterator[Reason]:
         balanced = bool(own) and max(own) < ADDEND_NEEDED and known < UNITS_FAR_OFF * rate  # by what was learned
         if known > UNITS_OFF * rate > 0.0 and not balanced:
             left = evidence.unexplained.get(state)
-            explained = left is not None and left.over_noise < NEAR_NOISE  # a gain that was missing beside a loss
+            explained = left is not None and left.over_noise < NEAR_NOISE  # a gain was missing together with a loss
             yield Reason(
                 CAUTION if explained else BAD,
                 f"The known physics makes d({state})/dt {times(known / rate)} times as large as in the data"

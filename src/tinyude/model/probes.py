@@ -1,4 +1,4 @@
-"""Free runs from many moments of a record: the errors that a model is judged by."""
+"""Free runs from many start times of a record, whose errors judge a model."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ Array = NDArray[Any]
 STARTS, TWINS = 12, 3
 HORIZONS = (1.0, 3.0, 10.0, 30.0)  # in characteristic times
 MOST_ROWS = 3_000  # of one free run with inputs
-MOST_STEPS = 30_000  # of one free run: a field that takes more is too stiff to have been seen by the record
-FEWEST_ROWS = 30  # of a run that is worth a free run from a fitted start
+MOST_STEPS = 30_000  # of one free run: a field that needs more is stiffer than the record can show
+FEWEST_ROWS = 30  # least length of a run for a free run from a fitted start
 LOST = 3.0  # standard deviations: the error of a run that diverged
 
 
@@ -39,7 +39,7 @@ class RunErrors:
     model, known, hold : ndarray of shape (horizons, starts)
         Of the model, of the known physics alone, and of holding the first value.
     expected : ndarray of shape (horizons, starts)
-        What sensor noise and the uncertain start explain.
+        The error that sensor noise and the uncertain start explain.
     diverged, known_diverged : float
         Share of the model's runs that did not reach their end, and of those of the known physics alone.
     """
@@ -59,9 +59,10 @@ class RunErrors:
 
 
 def characteristic_seconds(seen: Windows, derived: bool = False) -> float:
-    """The fastest of the measured signals' times: spread over RMS rate, 1 / (angular frequency) of a vibration.
+    """The shortest characteristic time of the measured signals: spread over RMS rate, 1 / (angular frequency) of a
+    vibration.
 
-    derived: of their derivatives too, their noise taken off; a position may drift while its speed goes up and down.
+    derived: include their derivatives, without their noise; a position may drift while its speed oscillates.
     """
     times = []
     rates, floors = seen.rms(seen.dx), seen.rms(seen.floor)
@@ -76,9 +77,9 @@ def characteristic_seconds(seen: Windows, derived: bool = False) -> float:
 def run_errors(
     model: Model, stream: Stream, seen: Windows, given: Physics, hold: str | Mapping[str, Any] = "held"
 ) -> RunErrors | None:
-    """Free runs from moments all over the record, each as far as the record has no jump or hole; None: no room.
+    """Free runs from times spread over the record, each up to the next jump or gap; None: no stretch is long enough.
 
-    given: the known physics that runs alone beside the model. hold: what inputs do between samples.
+    given: the known physics, simulated alone for comparison. hold: what inputs do between samples.
     """
     runs = stream.runs if isinstance(stream.runs, list) else [stream.longest]
     tau = characteristic_seconds(seen)
@@ -135,9 +136,9 @@ def _sensed_state(seen: Windows, channel: int) -> int:
 
 
 def _errors_until(states: Array, truth: Array, spread: Array, ends: Sequence[int]) -> Array:
-    """RMS over rows and channels up to each end: (ends, ...); LOST where a run is not there any more.
+    """RMS over rows and channels up to each end: (ends, ...); LOST where a run has diverged.
 
-    A sample that is missing in the record says nothing.
+    Missing samples are left out.
     """
     known = np.isfinite(truth)
     miss = np.where(known, states - np.where(known, truth, 0.0), 0.0) / spread
@@ -149,9 +150,9 @@ def _errors_until(states: Array, truth: Array, spread: Array, ends: Sequence[int
 def unseen_runs(
     model: Model, given: Physics, stream: Stream, seen_by: Mapping[str, Any]
 ) -> tuple[dict[str, float], int]:
-    """Mean free-run error over the runs of a record ("": model, "known"), and how many runs; states may go unmeasured.
+    """Mean free-run error over the runs of a record ("": model, "known"), and their number; states may be unmeasured.
 
-    A start is fitted to the first rows of its run, which do not count where enough others do.
+    A start is fitted to the first rows of its run, which are excluded from the error if enough others remain.
     """
     errors: dict[str, list[float]] = {"": [], "known": []}
     columns = [list(seen_by["channel"]).index(c) for c in range(len(stream.names))]

@@ -1,6 +1,6 @@
 """A whole model as one straight-line program: known physics plus every learned part.
 
-What goes to another tool (SymPy, CasADi, JAX, an FMU) is one walk over this program, whatever the model is made of.
+An export to another tool (SymPy, CasADi, JAX, an FMU) is one loop over this program, for every kind of model.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ def model_program(model: Model, unknowns: bool = False) -> Program:
     model : Model
         A fitted model.
     unknowns : bool, optional
-        Take what was learned (`model.unknowns`) as further inputs instead of constants.
+        Make the learned numbers (`model.unknowns`) further inputs instead of constants.
 
     Returns
     -------
     Program
-        Inputs: the states, the inputs, then the unknowns if asked for. Outputs: dx/dt of every state.
+        Inputs: the states, the inputs, then the unknowns if requested. Outputs: dx/dt of every state.
     """
     values = model.unknowns.tolist()
     width = model.physics.n_states + model.physics.n_inputs
@@ -38,9 +38,9 @@ def model_program(model: Model, unknowns: bool = False) -> Program:
 
 
 def write_model(emitter: Emitter, model: Model, seen: Sequence[int], unknowns: Sequence[int]) -> list[int]:
-    """Write known physics and learned parts; the registers of dx/dt. The first inputs are states, then inputs.
+    """Write known physics and learned parts; returns the registers of dx/dt. The first inputs are states, then inputs.
 
-    seen: the registers of states and inputs as the parts see them, angles within half a turn of 0.
+    seen: the registers of the parts' inputs, with angles within half a turn of 0.
     unknowns: the registers of `model.unknowns`.
     """
     physics = model.physics
@@ -57,6 +57,6 @@ def write_model(emitter: Emitter, model: Model, seen: Sequence[int], unknowns: S
 
 
 def _turned(emitter: Emitter, angle: int) -> int:
-    """An angle within half a turn of 0: 2 atan(tan(a / 2)), exact to rounding and smooth but for the jump."""
+    """An angle within half a turn of 0: 2 atan(tan(a / 2)), exact to rounding and smooth except at the jump."""
     half = emitter.write("mul", emitter.constant(0.5), angle)
     return emitter.write("mul", emitter.constant(2.0), emitter.write("atan", emitter.write("tan", half)))

@@ -1,4 +1,4 @@
-"""Shares, times and factors as text: of findings, pages and commands."""
+"""Shares, times and factors as text, for findings, pages and commands."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ MOST_TOLD = 100.0  # share above which the text says "over 10,000 %"
 
 
 def percent(share: float) -> str:
-    """Two digits, and no 1e+02."""
+    """A percentage with two digits, never as 1e+02."""
     if share > MOST_TOLD:
         return f"over {100.0 * MOST_TOLD:,.0f} %"
     return f"{100.0 * share:.2g} %" if abs(share) < 0.995 else f"{100.0 * share:.0f} %"
@@ -19,5 +19,5 @@ def seconds(value: float) -> str:
 
 
 def times(factor: float) -> str:
-    """How many times, without an exponent."""
+    """A factor as text, without an exponent."""
     return f"{factor:.2g}" if factor < 99.5 else f"{factor:,.0f}"

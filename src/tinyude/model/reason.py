@@ -14,13 +14,13 @@ class Reason:
     Attributes
     ----------
     severity : {"bad", "caution", "note"}
-        A note costs no trust.
+        A note does not lower the status.
     text : str
         What was found.
     remedy : str
         What to do about it.
     kind : str
-        A short word for programs: "free run", "unexplained", "input", "sign", "units", ...
+        A short identifier for programs: "free run", "unexplained", "input", "sign", "units", ...
     """
 
     severity: str

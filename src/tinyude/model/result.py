@@ -1,4 +1,4 @@
-"""What a fit leaves: one object that the estimator, model files, boards, fleets and the verdict read."""
+"""The result of a fit: one object for the estimator, model files, boards, fleets and the verdict."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class Calibration:
     sigma, step : array (channels,)
         Standard deviation of the noise, and the sensor's resolution.
     sigma_scale : float
-        By how much the misfit of windows exceeds what sigma says.
+        Ratio of the windows' misfit to that expected from sigma.
     second_order, snr2 : float
-        Weight of the second-order loss, and the signal-to-noise ratio that allowed it; 0 but for the paper presets.
+        Weight of the second-order loss, and the signal-to-noise ratio that allowed it; 0 except for the paper presets.
     """
 
     half: int
@@ -46,22 +46,22 @@ class Calibration:
 
 @dataclass(frozen=True)
 class FitCounters:
-    """What was counted during a fit; all 0 in a model that was read from a file.
+    """Counters of a fit; all 0 in a model that was read from a file.
 
     Attributes
     ----------
     samples, filled, replaced : int
         Rows, dropouts filled, outliers replaced.
     windows, accepted : int
-        Windows looked at, and those that passed the acceptance test.
+        Windows tested, and those that passed the acceptance test.
     rejected : sequence of int
         By reason, in the order of tinyude.reference.signal.gates.REASONS.
     deficient : int
-        Library columns that others explain.
+        Library columns that depend on others.
     updates, rolled_back, recalibrations : int
         Of the streaming learner.
     changed_at : sequence of int
-        Ticks at which the dynamics were found to have changed.
+        Ticks at which a change of the dynamics was detected.
     """
 
     samples: int = 0
@@ -84,7 +84,7 @@ def no_history() -> dict[str, Array]:
 
 @dataclass
 class FitResult:
-    """A fitted model with what belongs to it; None where a fit has no such part.
+    """A fitted model and its accompanying data; None where a fit has no such part.
 
     Attributes
     ----------
@@ -92,19 +92,19 @@ class FitResult:
     diagnostics : dict
         Figures of the fit, and its verdict.
     config : Config, optional
-        With which a board goes on learning; None where a state is not measured, so that no learner took part.
+        With which a board continues to learn; None if a state is not measured, because then no learner was used.
     calibration : Calibration, optional
     counters : FitCounters
     history : dict
         Loss over the perceptron's updates.
     record : dict, optional
-        An excerpt of the record, for pictures.
+        An excerpt of the record, for plots.
     spread : Spread, optional
-        Of the learned numbers over groups of windows, for intervals; None where the model has a covariance.
+        Of the learned numbers over groups of windows, for intervals; None if the model has a covariance.
     parameters : optional
-        Learned parameters with their intervals; none of a streamed fit.
+        Learned parameters with their intervals; None after a streamed fit.
     candidates, states : optional
-        What refinement adds: the models it compared, smoothed states.
+        Results of refinement: the compared models, smoothed states.
     """
 
     model: Model
@@ -121,7 +121,7 @@ class FitResult:
 
 
 def learner_part(part: T | None) -> T:
-    """The configuration or calibration of a result; raises where no learner took part."""
+    """The configuration or calibration of a result; raises if no learner was used."""
     if part is None:
         raise TinyUDEError(
             "A model with states that are not measured has no learner for a board; export it with to_casadi, to_jax, "

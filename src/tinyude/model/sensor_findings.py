@@ -1,4 +1,4 @@
-"""The findings about sensors, each with what to do."""
+"""The findings about sensors, each with a remedy."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from tinyude.model.quantities import percent
 from tinyude.model.reason import CAUTION, NOTE, Reason
 
 QUANTISED = 2.0  # steps over noise
-COARSE = 0.02  # of a signal's spread: a step that matters
+COARSE = 0.02  # of a signal's spread: larger steps are reported
 MOSTLY_NOISE = 0.5
 STUCK = 0.01
 CLIPPED = 0.02
 
 
 def sensor_findings(evidence: Evidence) -> Iterator[Reason]:
-    """What is wrong with the channels and inputs of a record."""
+    """Faults of the channels and inputs of a record."""
     for sensor in evidence.sensors:
         yield from _sensor(sensor)
     for name, shift in evidence.input_shifts.items():

@@ -18,10 +18,10 @@ from tinyude.reference.numeric.elementary import angle_wrap
 Array = NDArray[Any]
 
 RUNAWAY = 1e3  # times the scale of the training data
-MARGIN = 0.1  # of a visited range, by which a state may leave it unmentioned
+MARGIN = 0.1  # of a visited range: a state may exceed it by this without a warning
 RELATIVE, ABSOLUTE = 1e-8, 1e-10  # tolerances of a step; the absolute one times the state's scale
-MOST_STEPS = 20_000_000  # of one run, taken or still to be taken at its pace
-SHORTEST = 1e-3  # of the shortest span between two times: no shorter where the field switches (native/simulate.c)
+MOST_STEPS = 20_000_000  # of one run, taken so far or still needed at its current step
+SHORTEST = 1e-3  # of the shortest interval between two times: least step where the field switches (native/simulate.c)
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class FreeRuns:
     states : ndarray of shape (runs, times, states)
         NaN from where a run diverged.
     diverged : ndarray of shape (runs,)
-        When it did, NaN for a run that came to its end.
+        Time of divergence; NaN for a run that reached its end.
     """
 
     states: Array
@@ -59,7 +59,7 @@ def free_runs(
     starts : array_like of shape (runs, states)
         Where each run begins at times[0].
     times : array_like of shape (times,)
-        Rising; the states are answered there.
+        Rising; the states are returned at these times.
     scale : ndarray of shape (states,)
         Typical size of each state. A run has diverged when a state exceeds `RUNAWAY` times that, or its start.
     u : array_like of shape (times, inputs) or (runs, times, inputs), optional
@@ -68,8 +68,8 @@ def free_runs(
         What inputs do between two times, all of them or by name: constant from each time to the next, straight lines,
         or a spline.
     most_steps : int
-        Steps of one run, after which it counts as diverged: the field is too stiff for the times asked for. So does
-        one that would need more for what is left of it, at its pace.
+        Steps of one run, after which it counts as diverged: the field is too stiff for the requested times. So
+        does a run that would need more for its remainder at its current step.
 
     Returns
     -------
@@ -101,7 +101,7 @@ def free_runs(
 def free_run(
     dynamics: Dynamics, x0: Any, times: Any, scale: Array, u: Any = None, *, hold: str | Mapping[str, Any] = "held"
 ) -> Array:
-    """One run, (times, states); an error that says when and why where it diverges."""
+    """One run, (times, states); raises an error that states when and why it diverged."""
     start = np.asarray(x0, dtype=np.float64)
     if start.shape != scale.shape:
         raise TinyUDEError(f"x0 is {x0!r}; give {len(scale)} finite numbers, one for each state.")
@@ -111,13 +111,13 @@ def free_run(
 
 
 def refuse_divergence(runs: FreeRuns) -> None:
-    """An error for the first run that diverged."""
+    """Raise an error for the first run that diverged."""
     if np.isfinite(runs.diverged).any():
         raise _diverged(float(np.nanmin(runs.diverged)))
 
 
 def rollout(field: Callable[[Array], Array], x0: Any, times: Any, scale: Array) -> Array:
-    """The same of any Python function without inputs, by SciPy's adaptive Runge-Kutta: (len(times), states)."""
+    """The same for any Python function without inputs, by SciPy's adaptive Runge-Kutta: (len(times), states)."""
     start, instants = np.asarray(x0, dtype=np.float64), np.asarray(times, dtype=np.float64)
     if start.shape != scale.shape or not np.all(np.isfinite(start)):
         raise TinyUDEError(f"x0 is {x0!r}; give {len(scale)} finite numbers, one for each state.")
@@ -216,7 +216,7 @@ def _polynomials(times: Array, inputs: Array, names: Sequence[str], hold: str | 
 def _with_scipy(
     dynamics: Dynamics, starts: Array, times: Array, polynomials: Array | None, scale: Array, limits: Array
 ) -> FreeRuns:
-    """Where the core is not compiled: the same runs, slowly."""
+    """The same runs without the compiled core, slower."""
     states = np.full((len(starts), len(times), starts.shape[1]), np.nan)
     ends = np.full(len(starts), np.nan)
     for run, (start, limit) in enumerate(zip(starts, limits, strict=True)):
@@ -242,7 +242,7 @@ def _driven_rate(dynamics: Dynamics, table: Array, begin: float, end: float) -> 
 def _scipy_span(
     rate: Callable[[float, Array], Array], start: Array, times: Array, scale: Array, limit: Array
 ) -> tuple[Array, float]:
-    """States at the times, NaN from where they diverged, and when that was."""
+    """States at the times, NaN after divergence, and the time of divergence."""
 
     def runaway(t: float, x: Array) -> float:
         return float(np.min(limit - np.abs(x)))

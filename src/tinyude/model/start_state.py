@@ -1,4 +1,4 @@
-"""The state at a moment of a record: by a polynomial around it, or by a free run where a state is not measured."""
+"""The state at a time of a record: by a local polynomial, or by a fitted free run if a state is not measured."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from tinyude.physics.kinematics import measured_map
 
 Array = NDArray[np.float64]
 
-DEGREE = 4  # of the polynomial through the samples around a moment
-START_ROWS = 100  # that a start with unmeasured states is fitted to
-FIRST_ROWS = 7  # whose straight line is the first guess of measured states
-SPREADS = (0.0, -1.0, 1.0)  # from the guess of an unmeasured state, where the fit of a start begins
-LOST = 1e3  # standard deviations: what a run that diverged is off by
+DEGREE = 4  # of the polynomial fitted to the samples around a time
+START_ROWS = 100  # rows to which a start with unmeasured states is fitted
+FIRST_ROWS = 7  # rows of the line fit that gives the first guess of measured states
+SPREADS = (0.0, -1.0, 1.0)  # distances from the guess of an unmeasured state at which fits of a start begin
+LOST = 1e3  # standard deviations: the error assigned to a run that diverged
 
 
 def state_at(ude: Any, log: Log, time: float) -> Array:
-    """The full state of a fitted UDE at a moment of the log."""
+    """The full state of a fitted UDE at a time of the log."""
     first, last = float(log.t[0]), float(log.t[-1])
     if not first <= time <= last:
         raise TinyUDEError(f"{time:.10g} s is outside the log, which runs from {first:.10g} s to {last:.10g} s.")
@@ -48,7 +48,7 @@ def state_at(ude: Any, log: Log, time: float) -> Array:
 
 
 def seen_by(ude: Any) -> dict[str, Any]:
-    """How a fitted UDE sees its states, as `start_state` takes it."""
+    """How the states of a fitted UDE are measured, as arguments of `start_state`."""
     _, channel, order = measured_map(ude.physics, ude.measured, ude.unmeasured)
     guesses = {ude.physics.states.index(name): (float(v), float(s)) for name, (v, s) in ude.unmeasured.items()}
     noise = np.atleast_1d(np.asarray(ude.diagnostics_["noise"], dtype=np.float64))
@@ -71,7 +71,7 @@ def start_state(
     channel, order : sequence of int
         From `measured_map`: the channel of each state (-1: none), and which derivative of it the state is.
     guesses : mapping of int to (guess, spread)
-        Of the states that no channel sees; they stay there as far as the rows say nothing.
+        For the unmeasured states; they stay there if the rows have no information about them.
     noise : ndarray of shape (channels,)
         Standard deviation of the sensors.
     hold : str or mapping
@@ -79,7 +79,7 @@ def start_state(
     """
     t, Y = log.t[:START_ROWS], log.Y[:START_ROWS]
     u = None if log.u is None else log.u[:START_ROWS]
-    columns = [channel.index(c) for c in range(Y.shape[1])]  # the state that each channel senses
+    columns = [channel.index(c) for c in range(Y.shape[1])]  # the state that each channel measures
     middle, size = _first_guess(t, Y, scale, channel, order, guesses)
 
     def miss(z: Array) -> Array:

@@ -1,4 +1,4 @@
-"""The table of learned terms: your value, learned, net, interval, and each one's share of the rate."""
+"""The table of learned terms: your value, learned value, net value, interval, and share of the rate."""
 
 from __future__ import annotations
 

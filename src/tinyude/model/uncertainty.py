@@ -1,7 +1,7 @@
-"""Uncertainty of the learned residual: its linear part is solved without each group of windows in turn.
+"""Uncertainty of the learned residual: its linear part is solved without each group of windows in turn (jackknife).
 
-Linear are the library's coefficients, the learned parameters, and the last layer of the network over the features
-that the layers before it have found. The spread of the solutions is a delete-a-group jackknife, as the learner's own.
+The linear part: library coefficients, learned parameters, and the last layer of the network over the features
+of the layers before it. The spread of the solutions is a delete-a-group jackknife, as in the learner.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from tinyude.model.windows import Windows
 
 Array = NDArray[Any]
 
-BLOCKS = 3  # of windows in a row, for each group
-LEAST_SHARE = 0.5  # of the variance that the blocks have by themselves
-RIDGE = 3e-3  # of the mean square of a feature: what training leaves undecided must not look unsure
+BLOCKS = 3  # of consecutive windows, for each group
+LEAST_SHARE = 0.5  # of the blocks' own variance
+RIDGE = 3e-3  # of the mean square of a feature: bounds directions that training leaves undetermined
 
 
 @dataclass(frozen=True)
@@ -32,10 +32,10 @@ class Spread:
 
 
 def with_neighbours(model: Model, seen: Windows) -> Model:
-    """The model with errors of its terms and learned parameters that know of neighbouring blocks.
+    """The model with errors of its terms and learned parameters that account for correlated neighbouring blocks.
 
-    For records without the rates: the noise of a second derivative is a difference of differences, so what it adds
-    to one block it takes from the next. The learner's groups are blind to that, and their errors too large.
+    For records without measured rates: the noise of a second derivative is a difference of differences, so what it adds
+    to one block it takes from the next. The learner's groups ignore that, so their errors are too large.
     """
     if len(seen) < 4 * jackknife.GROUPS * BLOCKS or not (model.physics.learned or model.errors.any()):
         return model
@@ -60,7 +60,7 @@ def with_neighbours(model: Model, seen: Windows) -> Model:
 
 
 def spread(model: Model, seen: Windows) -> Spread:
-    """The deviations, those of the terms scaled to the errors that the learner found over all windows."""
+    """The deviations; those of the terms are scaled to the learner's errors over all windows."""
     groups = min(jackknife.GROUPS, len(seen) // BLOCKS)
     shape = (max(groups, 0), len(model.on))
     kept = model.errors > 0.0
@@ -84,8 +84,8 @@ def spread(model: Model, seen: Windows) -> Spread:
 def posterior_error(model: Model, x: Array, u: Array | None) -> Array:
     """The standard error of the residual at states x, shaped like x, from the covariance of all its unknowns.
 
-    Along its eigenvectors: weights of wide kernel units are large and cancel, and what is left of their variances is
-    near rounding. As a plain sum of products it came out below 0 at some states, and the error as 0.
+    Along its eigenvectors: weights of wide kernel units are large and cancel, and the remaining variance is
+    near rounding. A plain sum of products was negative at some states, and the error 0.
     """
     assert model.covariance is not None
     values, vectors = np.linalg.eigh(model.covariance)
@@ -105,7 +105,7 @@ def residual_error(model: Model, found: Spread, x: Array, u: Array | None) -> Ar
 
 
 def _design(model: Model, seen: Windows, terms: Array, features: Array) -> tuple[Array, list[tuple[str, int, int]]]:
-    """What each linear quantity adds to each window's view (windows, on, columns), and whose column it is."""
+    """Contribution of each linear quantity to each window's rate (windows, on, columns), and each column's kind."""
     columns: list[Array] = []
     owner: list[tuple[str, int, int]] = []
     on = list(model.on)
@@ -127,14 +127,14 @@ def _design(model: Model, seen: Windows, terms: Array, features: Array) -> tuple
 
 
 def _leftover(model: Model, seen: Windows) -> Array:
-    """What the model leaves of the derivatives that the windows saw, in units of their scale."""
+    """The model's remainder of the derivatives in the windows, in units of their scale."""
     on = list(model.on)
     flow = seen.view(model.field(seen.node_x, seen.inputs))
     return np.asarray((seen.dx - flow)[:, on] / model.dx_scale[on])
 
 
 def _jackknife(design: Array, target: Array, groups: int, free: Array) -> Array:
-    """Solutions without each group minus their mean: (groups, columns). The `free` columns are held by a ridge."""
+    """Solutions without each group minus their mean: (groups, columns). The `free` columns have a ridge penalty."""
     block = np.arange(len(target)) * (BLOCKS * groups) // len(target) % groups
     square = np.array([np.einsum("nik,nil->kl", design[block == g], design[block == g]) for g in range(groups)])
     cross = np.array([np.einsum("nik,ni->k", design[block == g], target[block == g]) for g in range(groups)])

@@ -25,9 +25,9 @@ LONGEST = 100_000  # samples of a free run, so that a log of any length is judge
 def free_run(
     ude: Any, times: Array, reference: Array, *, name: str, x0: Array, u: Array | None = None
 ) -> dict[str, Any]:
-    """The model from x0 at times[0] beside `reference`, whose columns are the measured states and which `name` tells.
+    """A free run from x0 at times[0], compared with `reference`: columns of measured states, called `name`.
 
-    The known physics alone, with the values it was given, runs along as far as it does not diverge.
+    The known physics alone, with the given values, is also simulated, up to its divergence.
     """
     physics = ude.model_.physics
     channels = list(ude.measured or physics.states)
@@ -51,9 +51,9 @@ def free_run(
 
 
 def run_scores(t: Array, model: Array, reference: Array) -> dict[str, Any]:
-    """RMSE over the standard deviation, by channel and over all, and the seconds until the error is too large.
+    """RMSE over the standard deviation, by channel and over all, and the seconds until the prediction is invalid.
 
-    The error of a signal that does not move is NaN, and left out of the rest.
+    The error of a constant signal is NaN, and left out of the overall error.
     """
     if not np.isfinite(reference).any(axis=0).all():
         raise TinyUDEError("A measured signal has no valid value in this stretch; choose another one.")
@@ -61,7 +61,7 @@ def run_scores(t: Array, model: Array, reference: Array) -> dict[str, Any]:
     moves = spread > STILL * np.nanmax(np.abs(reference), axis=0)
     square = ((model - reference) / np.where(moves, spread, 1.0)) ** 2
     known = np.isfinite(square) & moves
-    square = np.where(known, square, 0.0)  # a sample that was lost says nothing
+    square = np.where(known, square, 0.0)  # missing samples are left out
     lost = np.flatnonzero(square.sum(axis=1) > VALID_ERROR**2 * known.sum(axis=1))
     error = np.sqrt(square.sum(axis=0) / np.maximum(known.sum(axis=0), 1))
     return {
@@ -72,9 +72,9 @@ def run_scores(t: Array, model: Array, reference: Array) -> dict[str, Any]:
 
 
 def validate(ude: Any, log: Log) -> dict[str, Any]:
-    """A free run over a log that the model has not seen, without a hole."""
+    """A free run over a gap-free log that the model has not seen."""
     half = float(ude.diagnostics_["window"]["half_width_seconds"])
-    start = int(np.searchsorted(log.t, log.t[0] + half))  # the first moment with a whole window around it
+    start = int(np.searchsorted(log.t, log.t[0] + half))  # the first time with a whole window around it
     if start >= len(log.t) - 1:
         raise TinyUDEError(f"The held-out log has {len(log.t)} samples in a row; it needs more than one window.")
     held = None if log.u is None else log.u[start:]
@@ -83,7 +83,7 @@ def validate(ude: Any, log: Log) -> dict[str, Any]:
 
 
 def longest_stretch(pieces: Iterable[Log], most: int = LONGEST) -> Log:
-    """The longest part of a log whose time rises steadily, or the first that is long enough: at most `most` rows."""
+    """The longest part of a log without a gap in time, or the first that is long enough: at most `most` rows."""
     best: list[Log] = []
     stretch: list[Log] = []
     usual = 0.0

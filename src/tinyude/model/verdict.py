@@ -1,4 +1,4 @@
-"""The verdict on a fit: from evidence to a status, one sentence, reasons with what to do, and figures."""
+"""The verdict on a fit: from evidence to a status, one sentence, reasons with remedies, and figures."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tinyude.model.quantities import percent, seconds
 from tinyude.model.reason import BAD, CAUTION, GOOD, NOTE, Reason
 
 STATUSES = (GOOD, CAUTION, BAD)
-OF_THE_RECORD = ("free run", "unexplained", "worse", "short", "held out", "rejected")  # kinds that each record has anew
+OF_THE_RECORD = ("free run", "unexplained", "worse", "short", "held out", "rejected")  # kinds specific to each record
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Can this model be trusted, why, and what to do.
+    """Whether the model can be trusted, why, and what to do.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Verdict:
         return [f"verdict: {self.status}. {self.summary}", *(f"{r.severity}: {r}" for r in self.reasons)]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, as the JSON has it."""
+        """Plain data, as stored in JSON."""
         return {
             "status": self.status,
             "summary": self.summary,
@@ -83,7 +83,7 @@ def judge(evidence: Evidence) -> Verdict:
 
 
 def combined(fitted: Verdict, unseen: Verdict) -> Verdict:
-    """The verdict on a record that the fit has not seen, with what the fit itself gave reason to doubt."""
+    """The verdict on a record that the fit has not seen, with the doubts of the fit itself."""
     kinds = {reason.kind for reason in unseen.reasons}
     kept = [reason for reason in fitted.reasons if reason.kind not in kinds.union(OF_THE_RECORD)]
     order = {BAD: 0, CAUTION: 1, NOTE: 2}
@@ -99,7 +99,7 @@ def _status(found: tuple[Reason, ...]) -> str:
 
 
 def _explained(evidence: Evidence, state: str) -> bool:
-    """Whether a state's rate is explained down to the noise and free runs hold: then nothing else is missing."""
+    """Whether a state's rate is explained up to noise and free runs are accurate: then nothing else is missing."""
     runs, index = evidence.runs, judged_horizon(evidence)
     if runs is None or index is None:
         return False

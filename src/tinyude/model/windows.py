@@ -1,6 +1,6 @@
-"""Accepted windows of a record: what scores, intervals, pictures, start states and the verdict look at.
+"""Accepted windows of a record, used for scores, intervals, plots, start states and the verdict.
 
-They are estimated in one place (tinyude.training.batch), by the fit itself where it is a batch fit.
+They are estimated in one place (tinyude.training.batch); for a batch fit, by the fit itself.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 
-SURE = 0.03  # of a rate's RMS: noise below that makes no window count more
+SURE = 0.03  # of a rate's RMS: lower noise does not increase a window's weight
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,11 @@ class Windows:
     u : ndarray of shape (windows, inputs)
         Inputs at the centre.
     floor : ndarray of shape (windows, states)
-        What sensor noise alone leaves of a rate minus the model's, one standard deviation.
+        Standard deviation, from sensor noise alone, of a rate minus the model's.
     owner, node_x, node_u, weights : ndarray of shape (nodes,), (nodes, states or inputs), (nodes, states)
-        A window's view of a rate is its weighted sum over the window's nodes.
+        A window's estimate of a rate is the weighted sum over its nodes.
     rejected : ndarray of shape (rejected, 3)
-        Run, seconds and reason (its place in `REASONS` of the acceptance test) of windows that did not pass.
+        Run, seconds and reason (its index in `REASONS` of the acceptance test) of windows that did not pass.
     """
 
     channel: tuple[int, ...]
@@ -79,15 +79,15 @@ class Windows:
 
     @property
     def inputs(self) -> Array | None:
-        """The inputs at the nodes as `Model.field` takes them."""
+        """The inputs at the nodes, in the form that `Model.field` requires."""
         return self.node_u if self.node_u.shape[1] else None
 
     def view(self, values: Array) -> Array:
-        """Rates at the nodes (nodes, states) as the windows see them (windows, states)."""
+        """Rates at the nodes (nodes, states) filtered by the windows (windows, states)."""
         return self._sums(self.weights * values)
 
     def seen(self, values: Array, state: int) -> Array:
-        """Values at the nodes (nodes, ...) as the windows see them in one state's rate (windows, ...)."""
+        """Values at the nodes (nodes, ...) filtered as one state's rate (windows, ...)."""
         shape = (-1, *([1] * (values.ndim - 1)))
         return self._sums(self.weights[:, state].reshape(shape) * values)
 
@@ -98,7 +98,7 @@ class Windows:
 
     @cached_property
     def weight(self) -> Array:
-        """Of each window in sums over squared rates (windows, states): less where noise blurs it, mean 1."""
+        """Weight of each window in sums over squared rates (windows, states): smaller with more noise, mean 1."""
         if not len(self):
             return np.zeros(self.floor.shape)
         variance = self.floor**2 + np.median(self.floor, axis=0) ** 2 + 1e-300
@@ -110,9 +110,9 @@ class Windows:
         return np.asarray(np.sqrt(np.mean(self.weight * values**2, axis=0)))
 
     def r2(self, left: Array, state: int) -> float:
-        """R^2 of a model that leaves so much (windows,) of a state's rate unexplained.
+        """R^2 of a model with this unexplained remainder (windows,) of a state's rate.
 
-        A window counts by the inverse of its noise variance; one in which the state jumps does not count.
+        A window is weighted by the inverse of its noise variance; one in which the state jumps is excluded.
         """
         steady = self.room > 0 if np.any(self.room > 0) else np.ones(len(self), dtype=bool)
         rate, floor = self.dx[steady, state], self.floor[steady, state]
@@ -122,7 +122,7 @@ class Windows:
         return 1.0 - float(weight @ left[steady] ** 2) / max(float(weight @ spread**2), 1e-300)
 
     def where(self, chosen: Array) -> Windows:
-        """Those windows where `chosen` (windows,) is true."""
+        """The windows where `chosen` (windows,) is true."""
         nodes = chosen[self.owner]
         by_window = ("run", "centre", "half", "times", "room", "x", "dx", "x_error", "u", "floor")
         by_node = ("node_x", "node_u", "weights")
@@ -134,5 +134,5 @@ class Windows:
         )
 
     def long(self) -> Windows:
-        """Those of the usual length and longer: their noise is alike."""
+        """Windows of the usual length or longer: their noise is similar."""
         return self.where(self.half >= self.usual)

@@ -1,4 +1,4 @@
-"""Is the known part wrong? What single change of it (a unit, a sign, a column) would make it agree with the data."""
+"""Finds the single change of the known part (a unit, a sign, a column) that makes it agree with the data."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from tinyude.reference.numeric.elementary import TWO_PI
 
 Array = NDArray[Any]
 
-AS_WELL = 1.2  # times what learned terms leave: another value, or exponent, explains as much
+AS_WELL = 1.2  # times the remainder with learned terms: below, another value or exponent explains as much
 CHANGE_HELPS, CHANGE_NEEDED = 3.0, 0.5  # times less unexplained; share unexplained as given
-VALUE_HELPS, VALUE_NEEDED = 2.5, 0.2  # the same of the best value, or lag, of many
+VALUE_HELPS, VALUE_NEEDED = 2.5, 0.2  # the same for the best value, or lag, of many
 NO_WORSE = 1.2  # times the mean square as given
-SPARED, GONE = 2, 0.1  # learned terms that a change makes needless, of whose coefficients it leaves at most so much
+SPARED, GONE = 2, 0.1  # learned terms that a change makes unnecessary, and the share of a coefficient that may remain
 EQUALLY = 1.02  # times the least share unexplained: two changes that explain the same
-SAME_FACTOR = 0.03  # relative: at most so far from one of those below
-NEAR_FACTOR, NEAR_ERRORS = 0.01, 3.0  # relative, or standard errors: at most so far from it
-# What a factor between two quantities is called.
+SAME_FACTOR = 0.03  # relative: largest distance from one of those below
+NEAR_FACTOR, NEAR_ERRORS = 0.01, 3.0  # relative, or standard errors: largest distance from it
+# Names of factors between two quantities.
 FACTORS = (
     (1000.0, "1000 (milli: mm, ms, g, mA)"),
     (1e6, "a million (micro, or mm against km)"),
@@ -48,11 +48,11 @@ class Change:
     share: float
     share_as_given: float
     kind: str = "units"
-    free: bool = False  # the best one of many values: a rough one, without what else is missing
+    free: bool = False  # the best of many values: approximate, because other parts are missing
 
 
 def factor_name(factor: float, error: float) -> str:
-    """The mistake that a factor with this standard error stands for; "" for none, or where it is not precise enough."""
+    """The mistake that a factor with this standard error indicates; "" for none, or if it is not precise enough."""
     if error > SAME_FACTOR * max(abs(factor), 1.0):
         return ""
     for value, name in FACTORS:
@@ -64,15 +64,15 @@ def factor_name(factor: float, error: float) -> str:
 
 
 def changes(model: Model, seen: Windows) -> list[Change]:
-    """The single change that helps and leaves least unexplained, and those that the data cannot tell from it.
+    """The single change that helps and leaves least unexplained, and those that the data cannot distinguish from it.
 
-    Whether it helps is judged by the equations that it changes, together or one alone where it makes none worse: what
-    another one lacks is no matter of it.
+    Whether it helps is judged by the equations that it changes, together or singly if it makes none worse: the
+    remainder of other equations does not count.
     """
     on = free_rows(model)
     if not on or len(seen) < 20:
         return []
-    nothing = squares(seen, seen.dx)[on]  # a change that makes the known part vanish explains no more than this
+    nothing = squares(seen, seen.dx)[on]  # the remainder if a change makes the known part vanish
     rest = Hypothesis("", "", model.physics).left(seen)
     given = squares(seen, rest)[on]
     if not np.any(given > VALUE_NEEDED**2 * nothing):
@@ -104,7 +104,7 @@ def changes(model: Model, seen: Windows) -> list[Change]:
 
 
 def left_by(columns: Array, target: Array) -> float:
-    """What least squares leave."""
+    """The residual of least squares."""
     return float(np.linalg.norm(target - columns @ np.linalg.lstsq(columns, target, rcond=None)[0]))
 
 
@@ -114,7 +114,7 @@ def free_rows(model: Model) -> list[int]:
 
 
 def _spared(model: Model, seen: Windows, state: int, given: Array, other: Array) -> int:
-    """How many learned terms were needed beside the known part as given, and are not with another remainder."""
+    """The number of learned terms needed with the known part as given, but not with another remainder."""
     learned, scale = _learned_columns(model, seen, state)
     if learned.shape[1] < SPARED:
         return 0
@@ -128,7 +128,7 @@ def _spared(model: Model, seen: Windows, state: int, given: Array, other: Array)
 
 
 def _learned_columns(model: Model, seen: Windows, state: int) -> tuple[Array, Array]:
-    """The learned terms of a rate as windows see them, times the root of the windows' weights, and that root."""
+    """The learned terms of a rate filtered by the windows, times the root of the windows' weights, and that root."""
     scale = np.sqrt(seen.weight[:, state])
     kept = np.flatnonzero(model.coefficients[model.on.index(state)])
     if not len(kept):
@@ -137,9 +137,9 @@ def _learned_columns(model: Model, seen: Windows, state: int) -> tuple[Array, Ar
 
 
 def _spares_a_term(model: Model, seen: Windows, state: int, given: Array, other: Array) -> bool:
-    """Whether one of the learned terms less explains as much of another remainder; of dozens tried, some fit by chance.
+    """Whether another remainder is explained as well with one learned term fewer; of dozens tried, some fit by chance.
 
-    Beside a network, which has no terms, that cannot be told.
+    With a network, which has no terms, this cannot be tested.
     """
     learned, scale = _learned_columns(model, seen, state)
     if not learned.shape[1] or np.any(model.network(seen.node_x, seen.inputs)[:, state]):

@@ -22,8 +22,8 @@ from tinyude.physics.library import known_shapes, known_terms, rounded_text, sum
 Array = NDArray[Any]
 
 GROUPS = 8
-COLLINEAR = 0.1  # of a column: what must be left of a term beside the known ones to stand on its own
-ALIKE = 0.05  # of a learned term: what a known one leaves of it, where the record cannot tell the two apart
+COLLINEAR = 0.1  # of a column: least share of a term outside the span of the known ones to count as its own
+ALIKE = 0.05  # of a learned term: largest remainder after a known one that the record cannot distinguish from it
 Alike = Mapping[tuple[int, int], tuple[str, float]]  # row and column of a learned term: the known term, and its factor
 
 
@@ -35,14 +35,14 @@ class Addend:
     text: str
     factor: float
     error: float
-    share: float  # RMS of the summand, or of that many of it, over RMS of the rate
-    gain: float  # times less that the known part leaves unexplained with that factor
-    needed: float  # times less that it leaves beside the learned terms: near 1, those do the same
+    share: float  # RMS of the summand, or of the summand times the factor, over RMS of the rate
+    gain: float  # ratio by which that factor lowers the known part's remainder
+    needed: float  # the same with the learned terms: near 1 if those have the same effect
 
 
 @dataclass(frozen=True)
 class Net:
-    """A learned term that the known part has too."""
+    """A learned term that is also in the known part."""
 
     state: str
     term: str
@@ -50,8 +50,8 @@ class Net:
     learned: float
     error: float
     share: float = 1.0  # RMS of the learned term over RMS of the rate
-    beside: bool = False  # a term of the same variables and another shape was learned too
-    alike: bool = False  # the learned term only looks like the known one: its value is known to ALIKE at best
+    beside: bool = False  # a term of the same variables with another shape was learned too
+    alike: bool = False  # the learned term is only similar to the known one: its value is accurate to ALIKE at best
 
     @property
     def net(self) -> float:
@@ -59,7 +59,7 @@ class Net:
 
 
 def addends(model: Model, seen: Windows) -> list[Addend]:
-    """The factor that least squares give every summand of the known rates, beside the learned terms."""
+    """The least-squares factor of every summand of the known rates, fitted with the learned terms."""
     physics = model.physics
     values = {sp.Symbol(name): sp.Float(p.value) for name, p in physics.parameters.items()}
     symbols = [sp.Symbol(name) for name in (*physics.states, *physics.inputs)]
@@ -98,7 +98,7 @@ def addends(model: Model, seen: Windows) -> list[Addend]:
 
 
 def look_alikes(model: Model, seen: Windows) -> dict[tuple[int, int], tuple[str, float]]:
-    """Learned terms that are a known one times what hardly varies in this record: i*cos(3*v) of a small v is i."""
+    """Learned terms nearly proportional to a known one in this record: i*cos(3*v) with a small v is i."""
     physics, found = model.physics, {}
     if not len(seen) or not len(model.terms):
         return {}
@@ -124,10 +124,10 @@ def look_alikes(model: Model, seen: Windows) -> dict[tuple[int, int], tuple[str,
 
 
 def wrong_values(model: Model, seen: Windows, alike: Alike) -> dict[tuple[str, str], str]:
-    """State and learned term of a known shape to the parameter of which another value explains as much.
+    """State and learned term of a known shape, mapped to the parameter of which another value explains as much.
 
-    A value changes every term that it is in by the same factor; a term that is missing beside known ones does not.
-    What else was learned stays beside it. Physics without parameters: their summands have values too.
+    Another value changes every term with that parameter by the same factor; a missing term does not.
+    Other learned parts are kept. For physics without parameters, the coefficients of its summands are tested.
     """
     physics = model.physics
     found: dict[tuple[str, str], str] = {}
@@ -163,7 +163,7 @@ def wrong_values(model: Model, seen: Windows, alike: Alike) -> dict[tuple[str, s
 
 
 def _value_effects(physics: Physics, seen: Windows, i: int) -> Iterator[tuple[str, Array, set[str]]]:
-    """What a slightly larger value of each parameter, or of each summand, adds to a state's rate, and its terms."""
+    """The effect of a slightly larger value of each parameter, or summand, on a state's rate, and its terms."""
     symbols = [sp.Symbol(name) for name in (*physics.states, *physics.inputs)]
     values = {sp.Symbol(name): sp.Float(p.value) for name, p in physics.parameters.items()}
     slopes = {name: sp.diff(physics.rhs[i], sp.Symbol(name)) for name, p in physics.parameters.items() if not p.learn}
@@ -179,7 +179,7 @@ def _value_effects(physics: Physics, seen: Windows, i: int) -> Iterator[tuple[st
 
 
 def _factors(design: Array, extras: list[Array], target: Array) -> tuple[Array, Array]:
-    """Least squares with errors from groups of windows; extras join where they are not made of the others."""
+    """Least squares with errors from groups of windows; extras are included if independent of the others."""
     columns, count = _joined(design, extras), design.shape[1]
     group = jackknife.groups_of(len(target), GROUPS)
     whole = np.linalg.lstsq(columns, target, rcond=None)[0][:count]
@@ -190,7 +190,7 @@ def _factors(design: Array, extras: list[Array], target: Array) -> tuple[Array, 
 
 
 def _joined(design: Array, extras: list[Array]) -> Array:
-    """Columns with those extras that are not made of them."""
+    """Columns with those extras that are linearly independent of them."""
     columns = design
     for extra in extras:
         rest = extra - columns @ np.linalg.lstsq(columns, extra, rcond=None)[0]
@@ -200,7 +200,7 @@ def _joined(design: Array, extras: list[Array]) -> Array:
 
 
 def net_values(model: Model, shares: Mapping[str, float] | None = None, alike: Alike | None = None) -> list[Net]:
-    """Learned terms that the known right-hand side holds too, expanded in numbers.
+    """Learned terms that the known right-hand side, expanded with numbers, also contains.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ def net_values(model: Model, shares: Mapping[str, float] | None = None, alike: A
     shares : mapping of str to float, optional
         Of the rate, by state and term.
     alike : mapping, optional
-        Terms that look like a known one (`look_alikes`); they are told by its name.
+        Terms similar to a known one (`look_alikes`); they are reported under its name.
     """
     physics = model.physics
     answer = []
