@@ -149,7 +149,7 @@ def test_read_table_refuses_npz_that_promise_more_than_they_hold(tmp_path: Path)
     }
     tracemalloc.start()
     for kind, content in hostile.items():
-        with pytest.raises(TinyUDEError, match=r"no \.npz file of plain numbers") as caught:
+        with pytest.raises(TinyUDEError, match=r"not an \.npz file of plain numbers") as caught:
             read_table(npz(tmp_path / "a.npz", {"x.npy": content}))
         assert "\n" not in str(caught.value), kind
     with pytest.raises(TinyUDEError):
