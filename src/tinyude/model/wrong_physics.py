@@ -77,6 +77,7 @@ def changes(model: Model, seen: Windows) -> list[Change]:
     given = squares(seen, rest)[on]
     if not np.any(given > VALUE_NEEDED**2 * nothing):
         return []
+    vanishing = [_spared(model, seen, i, rest, seen.dx) for i in on]  # terms that only cancel the known part
     tried = []
     for tries in hypotheses(model.physics, seen, model.field(seen.node_x, seen.inputs)):
         other = tries.left(seen)
@@ -89,7 +90,7 @@ def changes(model: Model, seen: Windows) -> list[Change]:
             continue
         no_worse = bool((left <= NO_WORSE * given).all())
         helps, needed = (VALUE_HELPS, VALUE_NEEDED) if tries.free else (CHANGE_HELPS, CHANGE_NEEDED)
-        spared = sum(_spared(model, seen, on[k], rest, other) for k in changed)
+        spared = sum(_spared(model, seen, on[k], rest, other) - vanishing[k] for k in changed)
         for own in (changed, *(changed[[k]] for k in range(len(changed)) if no_worse)):
             share, as_given = (float(np.sqrt(e[own].sum() / nothing[own].sum())) for e in (left, given))
             if spared >= SPARED or (as_given > needed and share < min(CHANGE_NEEDED, as_given / helps)):
