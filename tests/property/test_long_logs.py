@@ -59,7 +59,7 @@ def test_log_stream_in_pieces_is_the_record_as_a_whole(tmp_path: Path, rows: int
     times = jittered_times(3000, PERIOD, jitter, rng)
     keep = rng.random(3000) > 0.01  # lost rows
     keep[1400:1500] = False  # a hole
-    keep[1512:1600] = False  # and a stretch of 12 rows between two
+    keep[1508:1600] = False  # and a stretch of at most 8 rows between two
     times = np.repeat(times[keep], np.where(np.arange(keep.sum()) % 500 == 499, 2, 1))  # repeated stamps
     samples, torque = signals(times)
     path = written(tmp_path / "log.parquet", times, samples, torque)

@@ -242,7 +242,7 @@ def test_main_names_what_was_written_before_an_interrupt(
     monkeypatch.setattr(cli, "app", failing)
     monkeypatch.setattr("tinyude.cli.console.written", [])
     assert run_main(monkeypatch) == 130
-    assert capsys.readouterr().err == "error: interrupted; written before: rig.tinyude.\n"
+    assert capsys.readouterr().err == "error: interrupted; already written: rig.tinyude.\n"
 
 
 def test_main_says_what_an_interrupted_fleet_keeps(
@@ -257,7 +257,7 @@ def test_main_says_what_an_interrupted_fleet_keeps(
     for module in ("console", "fleet"):
         monkeypatch.setattr(f"tinyude.cli.{module}.written", kept)
     assert run_main(monkeypatch, "fleet", "{machine}.csv", "--physics", rig / "rig.toml", "--out", "plant") == 130
-    assert "written before: finished logs in plant, from which the same command continues" in capsys.readouterr().err
+    assert "already written: finished logs in plant, from which the same command continues" in capsys.readouterr().err
 
 
 def test_main_tells_an_os_error_in_one_line(
