@@ -58,7 +58,9 @@ def test_report_of_an_unseen_state_shows_free_run_innovations_and_record(cascade
     page = collect(cascade)["page"]
     assert page["free_run"]["total_error"] < 0.03
     assert page["analysis"][0]["title"] == "Innovations of lower: autocorrelation"
-    assert [card["title"] for card in page["cards"]] == ["Held-back free runs, share of the spread"]
+    assert [card["title"] for card in page["cards"]] == [
+        "Held-back free runs, share of the spread", "One-step errors of lower, largest autocorrelation",
+    ]  # fmt: skip
     assert len(page["record"]["signals"]) == 2
     assert page["poles"] and page["coverage"]
 
