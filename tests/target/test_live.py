@@ -168,7 +168,7 @@ def test_model_goes_both_ways_and_back_bit_for_bit(board: int, chip: Chip) -> No
     link.save()
     with pytest.raises(TinyUDEError, match="does not belong to this board"):
         link.send_model(own, fingerprint(chip) ^ 1)
-    with pytest.raises(TinyUDEError, match="does not fit"):
+    with pytest.raises(TinyUDEError, match="does not match the board"):
         link.send_model(np.where(np.arange(len(own)) == 0, np.float32(4000), own), fingerprint(chip))
     titles: list[str] = []
     until = time.monotonic() + 15.0
