@@ -87,7 +87,7 @@ def swing_up(field):
     return np.array(states)
 
 
-def settled(states):
+def time_upright(states):
     """Time in seconds from which it stays within 8 degrees of upright."""
     away = np.flatnonzero(1.0 + np.cos(states[:, 0]) > 0.01)
     return STEP * (away[-1] + 1)
@@ -101,7 +101,7 @@ for name, field, colour in (
     ("with the learned friction", ude.to_casadi(), BLUE),
 ):
     states = swing_up(field)
-    print(f"{name}: upright after {settled(states):.2f} s")
+    print(f"{name}: upright after {time_upright(states):.2f} s")
     angle = np.degrees(states[:, 0] * np.sign(states[-1, 0]))  # both directions of rotation count
     axis.plot(STEP * np.arange(len(states)), angle, color=colour, label=name)
 axis.set(title="swing-up by model predictive control", xlabel="time [s]", ylabel="angle [degrees]")

@@ -41,7 +41,7 @@ from tinyude.link.board import BoardLink
 from tinyude.link.frames import Frame, encode_frame
 from tinyude.link.models import model_json, read_model_json
 from tinyude.link.record import Recorder
-from tinyude.link.stream import fresh_rows, introduction, standing, trends
+from tinyude.link.stream import fresh_rows, introduction, status, trends
 from tinyude.link.terminal import render
 from tinyude.model.file import checksum
 from tinyude.physics.file import load_physics_file
@@ -152,7 +152,7 @@ def link(data: bytes) -> None:
         board = BoardLink(lambda: Bytes(data), Recorder(Path(folder) / "rows.parquet"))
         while not board.ended:
             board.poll(0.0)
-        told = [introduction(board), fresh_rows(board.history, 0), standing(board), trends(board.history)]
+        told = [introduction(board), fresh_rows(board.history, 0), status(board), trends(board.history)]
         if board.history.hello:
             told.append(model_json(board.history, np.ones(3, np.float32)))
         json.dumps(told, allow_nan=False)
@@ -236,10 +236,10 @@ def attempt(target: Target, data: bytes) -> tuple[str, str]:
     """The finding of a target, "" if there is none; and the place in the code that rejected the input."""
     try:
         target(data)
-    except TinyUDEError as refusal:
+    except TinyUDEError as error:
         message, place = (
-            str(refusal),
-            ",".join(str(frame.lineno) for frame in traceback.extract_tb(refusal.__traceback__)),
+            str(error),
+            ",".join(str(frame.lineno) for frame in traceback.extract_tb(error.__traceback__)),
         )
         one_line = message.isprintable() and len(message) <= 2_500
         return "" if one_line else f"no single printable line: {message[:80]!r}", place

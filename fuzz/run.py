@@ -1,7 +1,7 @@
 """Builds and runs every fuzzer for some minutes of CPU each, and reports how many inputs each tried per second.
 
-The fuzzers take turns, each turn with its own seed; targets of the core continue from the inputs that they kept. Time
-is measured in CPU minutes, because wall-clock time depends on other work of the machine.
+The fuzzers run in rounds, each with its own seed; targets of the core continue from the inputs that they kept. Time is
+measured in CPU minutes, because wall-clock time depends on other work of the machine.
 
 python fuzz/run.py --minutes 10 --only csv npz --document SECURITY.md    (the table there is written by this command)
 """
@@ -20,7 +20,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 CORE = ("learner", "learner64", "service")
 READERS = ("expression", "toml", "csv", "npz", "mat", "model", "link")
-TURN = 60.0  # s, wall-clock time
+ROUND = 60.0  # s, wall-clock time
 HEADER = "| target | minutes of CPU | runs without a finding | runs a second of CPU |\n|---|---|---|---|"
 
 _CELLS = HEADER.splitlines()[0].count("|")
@@ -99,7 +99,7 @@ def main() -> int:
     seed = given.seed
     while waiting := [target for target in given.only if used[target] < 60.0 * given.minutes]:
         for target in waiting:
-            more, took = run(target, TURN, folder, seed)
+            more, took = run(target, ROUND, folder, seed)
             runs[target], used[target] = runs[target] + more, used[target] + took
             print(f"{target}, seed {seed}: {runs[target]} runs in {used[target]:.0f} s of CPU", flush=True)
         seed += 1

@@ -60,7 +60,7 @@ static void choose_window(tu_learner *l)
 }
 
 /* Tests with the longest candidate whether there is a signal. If there is none, an existing window is kept. */
-static void look_for_signal(tu_learner *l)
+static void detect_signal(tu_learner *l)
 {
     if (tu_calibrate_signal(l->config, &l->noise, &l->setup.scales, &l->targets.candidate->window)) {
         choose_window(l);
@@ -112,7 +112,7 @@ static void window_slice(tu_learner *l)
     } else if (tu_window_make_slice(&candidate->window, &candidate->work)) {
         return;
     } else if (l->job.setup == TU_MAKE_LONGEST) {
-        look_for_signal(l);
+        detect_signal(l);
     } else {
         take_window(l);
     }

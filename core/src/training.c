@@ -62,7 +62,7 @@ static void apply_gradient(tu_learner *l)
 }
 
 /* Whether the network's schedule is over: in the stream it trains for one schedule, and again after a change. */
-static int is_settled(const tu_learner *l)
+static int schedule_is_over(const tu_learner *l)
 {
     return tu_config_watched(l->config) && l->library.columns && tu_learner_updates_left(l) == 0;
 }
@@ -89,7 +89,8 @@ int tu_learner_update_slice(tu_learner *l)
     if (l->job.first == BEGIN) {
         tu_count(&l->counters.updates);
         tu_count(&l->since_change);
-        if (!l->known.network || tu_reservoir_count(&l->reservoir) < (uint32_t)l->config->batch || is_settled(l)) {
+        if (!l->known.network || tu_reservoir_count(&l->reservoir) < (uint32_t)l->config->batch ||
+            schedule_is_over(l)) {
             return 0;
         }
     }

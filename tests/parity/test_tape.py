@@ -144,13 +144,13 @@ def test_tape_equals_generated_c_to_the_bit(generated: ctypes.CDLL, precision: s
     assert np.all(np.isfinite(tape))
 
 
-def test_known_refuses_programs_of_another_system() -> None:
+def test_known_rejects_programs_of_another_system() -> None:
     ours, other = SYSTEMS["pendulum"], SYSTEMS["motor"]
     with pytest.raises(TinyUDEError, match="terms program has 3 inputs; it must have 2"):
         native.NativeKnown(KnownPrograms(ours.field, ours.jacobian, other.terms, ours.sensitivity))
 
 
-def test_evaluate_refuses_missing_inputs() -> None:
+def test_evaluate_rejects_missing_inputs() -> None:
     known = native.NativeKnown(SYSTEMS["motor"])
     with pytest.raises(TinyUDEError, match="u has shape"):
         known.evaluate("field", np.zeros((4, 2)))

@@ -79,14 +79,14 @@ def test_write_whole_says_where_it_may_not_write(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "write", [lambda f: write_whole(f / "a", "new"), lambda f: write_folder(f / "export", FILES, {})]
 )
-def test_writes_into_a_read_only_folder_are_refused_in_one_line(write: Callable[[Path], object]) -> None:
+def test_writes_into_a_read_only_folder_are_rejected_in_one_line(write: Callable[[Path], object]) -> None:
     """In a child that is nobody where this process is root, whom no mode keeps out."""
     folder = Path(tempfile.mkdtemp())
     (folder / "a").write_text("old")
     folder.chmod(0o555)
     reading, writing = os.pipe()
     if not (child := os.fork()):
-        told = "nothing was refused"
+        told = "nothing was rejected"
         try:
             if os.geteuid() == 0:
                 os.setuid(NOBODY)

@@ -34,7 +34,7 @@ def hdf5_file(path: Path, fill: Callable[[Any], object]) -> Path:
 
 
 @pytest.mark.parametrize("ending", [".mat", ".h5"])
-def test_read_table_refuses_hdf5_that_declares_what_it_does_not_hold(tmp_path: Path, ending: str) -> None:
+def test_read_table_rejects_hdf5_that_declares_what_it_does_not_hold(tmp_path: Path, ending: str) -> None:
     def fill(file: Any) -> None:
         file.create_dataset("x", shape=(10**12,), chunks=(1000,), dtype="f8")
 
@@ -81,7 +81,7 @@ def test_read_table_reads_dates_and_spans_of_npz_in_seconds(tmp_path: Path) -> N
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_read_table_refuses_a_variable_that_is_there_twice(tmp_path: Path) -> None:
+def test_read_table_rejects_a_variable_that_is_there_twice(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", T)
     with zipfile.ZipFile(tmp_path / "log.npz", "w") as archive:
         archive.write(tmp_path / "x.npy", "x.npy")
@@ -147,7 +147,7 @@ def one_large_chunk(path: Path) -> None:
         ("log.h5", one_large_chunk),
     ],
 )
-def test_read_table_refuses_small_files_that_become_huge(
+def test_read_table_rejects_small_files_that_become_huge(
     name: str, write: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A thousand times as large, each took all memory or hours: 15 GB from 2 MB."""
@@ -182,7 +182,7 @@ def test_read_table_has_hdf5_keep_the_chunk_it_reads(tmp_path: Path, monkeypatch
     assert caches[-1] >= values.nbytes
 
 
-def test_read_table_refuses_a_mat_file_of_empty_elements(tmp_path: Path) -> None:
+def test_read_table_rejects_a_mat_file_of_empty_elements(tmp_path: Path) -> None:
     """Gigabytes of zeros after the header were walked eight bytes at a time."""
     (tmp_path / "log.mat").write_bytes(b"MATLAB 5.0 MAT-file".ljust(124) + b"\x00\x01IM" + bytes(1_000_000))
     with pytest.raises(TinyUDEError, match="something else than a variable"):

@@ -20,7 +20,7 @@ from tinyude.link.frames import Frame, decode_frame, encode_frame
 from tinyude.link.messages import Type
 from tinyude.link.models import model_json, read_model_json
 from tinyude.link.record import Recorder
-from tinyude.link.stream import fresh_rows, introduction, standing, trends
+from tinyude.link.stream import fresh_rows, introduction, status, trends
 from tinyude.link.terminal import render, watch
 
 NAN, INF = float("nan"), float("inf")
@@ -76,7 +76,7 @@ def piece(first: int, total: int, *numbers: float) -> bytes:
 INTRODUCED = hello() + b"".join(name(*each) for each in NAMES)
 
 
-def heard(data: bytes, recorder: Recorder | None = None) -> BoardLink:
+def linked(data: bytes, recorder: Recorder | None = None) -> BoardLink:
     link = BoardLink(lambda: Line(data), recorder)
     while not link.ended:
         link.poll(0.0)
@@ -85,7 +85,7 @@ def heard(data: bytes, recorder: Recorder | None = None) -> BoardLink:
 
 def shown(link: BoardLink) -> str:
     """What terminal, page and model file make of it."""
-    told: list[Any] = [introduction(link), fresh_rows(link.history, 0), standing(link), trends(link.history)]
+    told: list[Any] = [introduction(link), fresh_rows(link.history, 0), status(link), trends(link.history)]
     if link.history.hello:
         told.append(model_json(link.history, np.ones(3, np.float32)))
     json.dumps(told, allow_nan=False)
@@ -112,7 +112,7 @@ def shown(link: BoardLink) -> str:
     ],
 )
 def test_boards_that_cannot_be_are_not_believed(frames: bytes) -> None:
-    link = heard(frames + row())
+    link = linked(frames + row())
     assert link.history.hello is None
     shown(link)
 
@@ -129,7 +129,7 @@ def test_boards_that_cannot_be_are_not_believed(frames: bytes) -> None:
     ],
 )
 def test_frames_that_make_no_sense_harm_nothing(frames: bytes, tmp_path: Path) -> None:
-    link = heard(INTRODUCED + row() + frames + row(7), Recorder(tmp_path / "rows.parquet"))
+    link = linked(INTRODUCED + row() + frames + row(7), Recorder(tmp_path / "rows.parquet"))
     shown(link)
     assert link.history.rows[-1].tick == 7 and len(link.history.names) <= len(NAMES) and len(link._pieces) <= 1
     link.close()
@@ -140,7 +140,7 @@ def test_frames_that_make_no_sense_harm_nothing(frames: bytes, tmp_path: Path) -
 )
 def test_names_of_boards_reach_terminal_files_and_headers_as_plain_text(text: str | bytes, tmp_path: Path) -> None:
     named = b"".join(name(group, index, text) for group, index, _ in NAMES)
-    link = heard(hello() + named + row() + terms((0, 1.0, 0.1)), Recorder(tmp_path / "rows.parquet"))
+    link = linked(hello() + named + row() + terms((0, 1.0, 0.1)), Recorder(tmp_path / "rows.parquet"))
     assert link.history.complete() and link.history.board.isprintable()
     shown(link)
     link.close()
@@ -178,7 +178,7 @@ def test_a_full_disk_ends_the_link_with_a_word(tmp_path: Path) -> None:
         "[" * 100_000,
     ],
 )
-def test_files_that_are_no_model_of_a_board_are_refused_in_one_line(text: str) -> None:
+def test_files_that_are_no_model_of_a_board_are_rejected_in_one_line(text: str) -> None:
     with pytest.raises(TinyUDEError, match="not a model of a board; give"):
         read_model_json(text.encode())
 
@@ -195,6 +195,6 @@ def test_the_fuzzer_of_the_link_says_what_a_board_says() -> None:
     finally:
         sys.path.remove(str(folder))
     line = readers.seeds("link")[0]
-    link = heard(line)
+    link = linked(line)
     assert link.history.complete() and link.history.rows and link.history.health and link.history.counters
     assert all(decode_frame(stuffed) for stuffed in line.split(b"\0")[:-1])

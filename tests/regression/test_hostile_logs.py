@@ -1,4 +1,4 @@
-"""Log and physics files that are odd, broken or hostile: read rightly, or refused in one line within bounded memory."""
+"""Log and physics files that are odd, broken or hostile: read rightly, or rejected in one line in bounded memory."""
 
 import os
 import struct
@@ -79,7 +79,7 @@ def test_read_table_does_not_take_a_first_row_for_units(tmp_path: Path, first: s
         ("1,2\n3,4\n", "begins with numbers"),
     ],
 )
-def test_read_table_refuses_in_one_line(tmp_path: Path, text: str, complaint: str) -> None:
+def test_read_table_rejects_in_one_line(tmp_path: Path, text: str, complaint: str) -> None:
     with pytest.raises(TinyUDEError, match=complaint) as caught:
         table_of(tmp_path, text)
     assert len(str(caught.value)) < 1000
@@ -95,7 +95,7 @@ def test_read_table_names_few_of_many_columns(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ending", ["csv", "npz", "mat", "parquet"])
-def test_read_table_refuses_devices_and_pipes(tmp_path: Path, ending: str) -> None:
+def test_read_table_rejects_devices_and_pipes(tmp_path: Path, ending: str) -> None:
     link = tmp_path / f"log.{ending}"
     link.symlink_to("/dev/zero")
     with pytest.raises(TinyUDEError, match="not a regular file"):
@@ -127,14 +127,14 @@ def corrupted(path: Path) -> Path:
     return path
 
 
-def test_read_table_refuses_a_folder_that_is_no_bag(tmp_path: Path) -> None:
+def test_read_table_rejects_a_folder_that_is_no_bag(tmp_path: Path) -> None:
     folder = tmp_path / "log.csv"
     folder.mkdir()
     with pytest.raises(TinyUDEError, match=r"is a folder without metadata\.yaml; give a log file"):
         read_table(folder, ["x"])
 
 
-def test_read_table_refuses_npz_that_promise_more_than_they_hold(tmp_path: Path) -> None:
+def test_read_table_rejects_npz_that_promise_more_than_they_hold(tmp_path: Path) -> None:
     hostile = {
         "terabytes": npy((10**12,), b"\0" * 64),
         "negative": npy((-1,), b"\0" * 64),
@@ -161,7 +161,7 @@ def test_read_table_refuses_npz_that_promise_more_than_they_hold(tmp_path: Path)
     tracemalloc.stop()
 
 
-def test_read_table_refuses_a_bomb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_read_table_rejects_a_bomb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = npz(tmp_path / "bomb.npz", {"x.npy": npy((10**6,), b"\0" * 8 * 10**6)})
     monkeypatch.setattr("tinyude.data.archives.MAX_BYTES", 10**6)
     with pytest.raises(TinyUDEError, match=r"0\.008 GB; at most 0\.001 GB .* CSV or Parquet"):
@@ -199,7 +199,7 @@ def nested(depth: int) -> bytes:
     return inner
 
 
-def test_read_table_refuses_hostile_mat(tmp_path: Path) -> None:
+def test_read_table_rejects_hostile_mat(tmp_path: Path) -> None:
     huge = element(14, element(6, struct.pack("<2I", 6, 0)) + element(5, struct.pack("<2i", 2**31 - 1, 2**31 - 1)))
     compressed = zlib.compress(struct.pack("<2I", 14, 2**32 - 1) + b"\0" * 64)
     hostile = {
@@ -326,7 +326,7 @@ HUGE = "9" * 400
         (f'[measured]\nx = "{"a" * 30_000}"', "at most 1,000 characters"),
     ],
 )
-def test_load_physics_file_refuses_numbers_and_texts_beyond_all_measure(
+def test_load_physics_file_rejects_numbers_and_texts_beyond_all_measure(
     tmp_path: Path, table: str, complaint: str
 ) -> None:
     """Whole numbers beyond float64 ended in a traceback; with such texts a model was saved that no load() took."""

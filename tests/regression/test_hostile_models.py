@@ -145,7 +145,7 @@ ABSURD = {
 
 
 @pytest.mark.parametrize("case", ABSURD)
-def test_load_refuses_absurd_content_with_a_valid_checksum(
+def test_load_rejects_absurd_content_with_a_valid_checksum(
     case: str, parts: tuple[str, dict[str, np.ndarray]], tmp_path: Path
 ) -> None:
     header, arrays = json.loads(parts[0]), dict(parts[1])
@@ -158,7 +158,7 @@ def test_load_refuses_absurd_content_with_a_valid_checksum(
     assert str(caught.value).isprintable() and len(str(caught.value)) < 600
 
 
-def test_load_refuses_a_file_that_is_no_model_by_its_size(tmp_path: Path) -> None:
+def test_load_rejects_a_file_that_is_no_model_by_its_size(tmp_path: Path) -> None:
     path = tmp_path / "a.tinyude"
     with path.open("wb") as file:
         file.truncate(1 << 40)
@@ -166,7 +166,7 @@ def test_load_refuses_a_file_that_is_no_model_by_its_size(tmp_path: Path) -> Non
         tu.load(path)
 
 
-def test_load_refuses_devices_and_folders(tmp_path: Path) -> None:
+def test_load_rejects_devices_and_folders(tmp_path: Path) -> None:
     for path in (Path("/dev/zero"), tmp_path):
         with pytest.raises(TinyUDEError, match="not a regular file"):
             tu.load(path)
@@ -186,14 +186,14 @@ BOMBS = [
 
 
 @pytest.mark.parametrize("text", BOMBS)
-def test_parse_expression_refuses_a_bomb(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parse_expression_rejects_a_bomb(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tinyude.physics.parsing.MAX_SECONDS", 1.0)
     with pytest.raises(TinyUDEError) as caught:
         parse_expression(text, SYMBOLS)
     assert len(str(caught.value)) < 400
 
 
-def test_physics_refuses_parameters_that_make_it_infinite() -> None:
+def test_physics_rejects_parameters_that_make_it_infinite() -> None:
     for text, value in (("exp(exp(exp(exp(g))))*x", 9.81), ("x/g", 0.0), ("x*log(g)", 0.0)):
         with pytest.raises(TinyUDEError, match="parameters"):
             tu.Physics(["x"], [text], parameters={"g": value})
@@ -221,6 +221,6 @@ def test_with_parameters_is_the_same_physics_with_other_values() -> None:
 
 
 @pytest.mark.parametrize("period", [1e-38, 0.0, -1.0, 1e9, float("nan"), float("inf")])
-def test_fit_refuses_a_period_beyond_all_measure(period: float, pendulum: tu.systems.system.System) -> None:
+def test_fit_rejects_a_period_beyond_all_measure(period: float, pendulum: tu.systems.system.System) -> None:
     with pytest.raises(TinyUDEError, match="The sample period is"):
         tu.UDE(pendulum.physics).fit(np.random.default_rng(0).standard_normal((100, 2)), t=period)

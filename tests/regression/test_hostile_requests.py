@@ -98,9 +98,9 @@ def ask(app: Any, method: str, path: str, headers: dict[str, str], pieces: list[
     ],
 )
 @pytest.mark.parametrize("path", ["/", "/model"])
-def test_requests_from_elsewhere_are_refused(app: Any, path: str, headers: dict[str, str]) -> None:
+def test_requests_from_elsewhere_are_rejected(app: Any, path: str, headers: dict[str, str]) -> None:
     status, _, text = ask(app, "GET", path, TOKEN | headers)
-    assert status == 403 and json.loads(text)["error"].startswith("Refused: foreign")
+    assert status == 403 and json.loads(text)["error"].startswith("Rejected: foreign")
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_uploads_are_bounded_whatever_they_say_of_their_length(app: Any, length:
 
 
 @pytest.mark.parametrize("content", [b"", b"\x80\x04garbage", b"{", b'{"format": "tinyude-board-model"}', bytes(100)])
-def test_uploads_that_are_no_models_are_refused_in_one_line(app: Any, content: bytes) -> None:
+def test_uploads_that_are_no_models_are_rejected_in_one_line(app: Any, content: bytes) -> None:
     status, _, text = ask(app, "POST", "/model", TOKEN, [content])
     told = json.loads(text)["error"]
     assert status == 409 and told.isprintable()

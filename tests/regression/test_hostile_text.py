@@ -68,7 +68,7 @@ def physics(rate: str) -> tu.Physics:
 
 
 @pytest.mark.parametrize("text", ATTACKS)
-def test_physics_refuses_text_that_is_more_than_an_expression(text: str, tmp_path: Path) -> None:
+def test_physics_rejects_text_that_is_more_than_an_expression(text: str, tmp_path: Path) -> None:
     with pytest.raises(TinyUDEError) as caught:
         physics(text)
     assert str(caught.value).isprintable()
@@ -79,7 +79,7 @@ def test_physics_refuses_text_that_is_more_than_an_expression(text: str, tmp_pat
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_physics_refuses_names_that_are_not_read_as_written(name: str) -> None:
+def test_physics_rejects_names_that_are_not_read_as_written(name: str) -> None:
     with pytest.raises(TinyUDEError) as caught:
         tu.Physics([name], ["1"])
     assert str(caught.value).isprintable()
@@ -148,7 +148,7 @@ def forged(fitted: tu.UDE, path: Path, change: object) -> Path:
 
 
 @pytest.mark.parametrize("text", ATTACKS)
-def test_load_refuses_hostile_equations_with_a_valid_checksum(fitted: tu.UDE, tmp_path: Path, text: str) -> None:
+def test_load_rejects_hostile_equations_with_a_valid_checksum(fitted: tu.UDE, tmp_path: Path, text: str) -> None:
     def change(header: dict) -> None:
         header["physics"]["rhs"][1] = text
 
@@ -157,7 +157,7 @@ def test_load_refuses_hostile_equations_with_a_valid_checksum(fitted: tu.UDE, tm
 
 
 @pytest.mark.parametrize("place", ["warnings", "files", "preset", "key"])
-def test_load_refuses_escape_sequences_anywhere_in_the_header(fitted: tu.UDE, tmp_path: Path, place: str) -> None:
+def test_load_rejects_escape_sequences_anywhere_in_the_header(fitted: tu.UDE, tmp_path: Path, place: str) -> None:
     def change(header: dict) -> None:
         found = header["diagnostics"]
         if place == "warnings":
@@ -185,7 +185,7 @@ def test_export_writes_the_canonical_equations(fitted: tu.UDE, tmp_path: Path, t
 
 
 @pytest.mark.parametrize("value", ["*/", "/*", "//", "a\\", '"', "`id`", "$(id)", "#if", "a\nb", "\x1b", "??/", "@x"])
-def test_source_environment_refuses_what_a_compiler_would_act_on(value: str) -> None:
+def test_source_environment_rejects_what_a_compiler_would_act_on(value: str) -> None:
     template = source_environment().from_string("/* {{ value }} */")
     with pytest.raises(TinyUDEError):
         template.render(value=value)
@@ -202,7 +202,7 @@ def test_render_escapes_html_and_shows_control_characters(fitted: tu.UDE) -> Non
 
 @pytest.mark.parametrize("term", ["θ_1", "ω*cos(θ_1)", "x_2**2"])
 def test_typeset_shape_reads_names_in_any_letters(term: str) -> None:
-    """The report of a model with a Greek state was refused."""
+    """The report of a model with a Greek state was rejected."""
     assert shape(term)
 
 

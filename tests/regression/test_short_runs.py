@@ -54,7 +54,7 @@ def test_fit_of_one_short_record_learns_parameters_with_a_caution() -> None:
     assert ude.verdict_.status == "caution"
 
 
-def test_fit_refuses_fewer_samples_with_a_remedy() -> None:
+def test_fit_rejects_fewer_samples_with_a_remedy() -> None:
     with pytest.raises(tu.TinyUDEError, match=r"Y has 11 samples; at least 12 are needed. Record for longer"):
         tu.UDE(physics()).fit(runs(1, 11)[0], t=PERIOD)
 

@@ -28,7 +28,7 @@ def test_fit_leaves_out_windows_in_which_the_known_physics_has_no_value() -> Non
     assert row["term"] == "h" and row["learned"] == pytest.approx(-0.1, abs=0.01)
 
 
-def test_fit_refuses_physics_without_a_value_in_much_of_a_record() -> None:
+def test_fit_rejects_physics_without_a_value_in_much_of_a_record() -> None:
     level, inflow = emptied_tank(20.0)
     physics = tu.Physics(["h"], ["q - 0.5*sqrt(h)"], inputs=["q"])
     with pytest.raises(tu.TinyUDEError, match=r"not finite at h = -.*at most 20%.*sqrt\(abs\(x\)\)"):
@@ -42,7 +42,7 @@ def swing() -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("rhs", ["1e200*theta", "*".join(["(theta + omega + 1)**16"] * 15), "-g*sin(theta)"])
-def test_fit_refuses_physics_whose_squares_are_no_numbers(swing: tuple[np.ndarray, np.ndarray], rhs: str) -> None:
+def test_fit_rejects_physics_whose_squares_are_no_numbers(swing: tuple[np.ndarray, np.ndarray], rhs: str) -> None:
     t, Y = swing
     physics = tu.Physics(["theta", "omega"], ["omega", rhs], parameters={"g": tu.Parameter(1e200)})
     with pytest.raises(tu.TinyUDEError, match=r"physics of omega is beyond 1e\+100 at theta = .*check the equation"):
@@ -52,7 +52,7 @@ def test_fit_refuses_physics_whose_squares_are_no_numbers(swing: tuple[np.ndarra
 @pytest.mark.parametrize(
     "term", ["max(theta - 100, 0)", "1e-200*omega", "exp(-1000*(theta - 50)**2)", "exp(9000*theta)"]
 )
-def test_fit_refuses_to_keep_a_term_of_which_the_record_says_nothing(
+def test_fit_rejects_to_keep_a_term_of_which_the_record_says_nothing(
     swing: tuple[np.ndarray, np.ndarray], term: str
 ) -> None:
     t, Y = swing

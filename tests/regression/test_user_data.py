@@ -53,7 +53,7 @@ def test_numbers_finds_columns_by_name_in_any_order_among_others() -> None:
 @pytest.mark.parametrize(
     "names", [("theta", "omgea"), ("theta", "x"), ("Theta", "Omega"), ("thta", "omeg"), ("omega", "angle")]
 )
-def test_numbers_refuses_a_misspelt_column(names: tuple[str, str]) -> None:
+def test_numbers_rejects_a_misspelt_column(names: tuple[str, str]) -> None:
     for frame in frames(names, TABLE).values():
         with pytest.raises(TinyUDEError, match=r"Y has no column '(theta|omega)'.*its columns are"):
             numbers(frame, NAMES, "Y")
@@ -68,7 +68,7 @@ def test_numbers_takes_a_row_of_a_frame_by_its_names() -> None:
     assert numbers(pd.Series([0.0, 1.0]), NAMES, "x0").tolist() == [0.0, 1.0]
 
 
-def test_numbers_refuses_columns_of_different_lengths() -> None:
+def test_numbers_rejects_columns_of_different_lengths() -> None:
     for names in (NAMES, ("a", "b")):
         with pytest.raises(TinyUDEError, match=r"different shapes|cannot be read"):
             numbers({names[0]: [1.0, 2.0], names[1]: [1.0]}, NAMES, "Y")
@@ -87,7 +87,7 @@ def test_numbers_fills_what_is_masked_or_missing_with_nan() -> None:
     assert np.isnan(numbers(frame, NAMES, "Y")).sum() == 2
 
 
-def test_predict_takes_frames_by_name_and_refuses_a_misspelt_one(fitted: tu.UDE) -> None:
+def test_predict_takes_frames_by_name_and_rejects_a_misspelt_one(fitted: tu.UDE) -> None:
     expected = fitted.predict(TABLE)
     for frame in frames(("omega", "theta"), TABLE[:, ::-1]).values():
         np.testing.assert_array_equal(fitted.predict(frame), expected)
@@ -126,7 +126,7 @@ def test_seconds_reads_pandas_dates_of_any_zone() -> None:
         np.testing.assert_allclose(seconds(series), np.arange(4) * 0.0025, atol=1e-12)
 
 
-def test_seconds_takes_months_as_their_first_days_and_refuses_spans_of_them() -> None:
+def test_seconds_takes_months_as_their_first_days_and_rejects_spans_of_them() -> None:
     months = np.array(["2026-01", "2026-02", "2026-03"], "datetime64[M]")
     assert seconds(months).tolist() == [0.0, 31 * 86_400.0, 59 * 86_400.0]
     with pytest.raises(TinyUDEError, match="months or years, which differ in length; give seconds"):

@@ -231,7 +231,7 @@ def test_firmware_compiles_without_a_warning(core: str, tmp_path: Path) -> None:
 
 
 @needs_board
-def test_linker_refuses_more_ram_than_the_board_has(core_library: Callable[..., CoreLibrary], tmp_path: Path) -> None:
+def test_linker_rejects_more_ram_than_the_board_has(core_library: Callable[..., CoreLibrary], tmp_path: Path) -> None:
     config, programs = learner("default", 60_000)
     whole = emulator.build_firmware(core_library("cortex-m4"), config, programs, tmp_path)
     exact = emulator.build_firmware(core_library("cortex-m4"), config, programs, tmp_path, whole.ram_bytes)
@@ -259,11 +259,11 @@ def test_config_header_names_every_field_of_the_core() -> None:
     assert sorted(written) == sorted(re.findall(r"(\w+)(?:\[\d+\])?;", body))
 
 
-def test_config_header_refuses_a_prefix_that_c_cannot_name() -> None:
+def test_config_header_rejects_a_prefix_that_c_cannot_name() -> None:
     with pytest.raises(TinyUDEError, match="'1st' cannot start a C name"):
         config_header(learner("default", 60_000)[0], 8, "1st")
 
 
-def test_compile_core_refuses_an_unknown_core(tmp_path: Path) -> None:
+def test_compile_core_rejects_an_unknown_core(tmp_path: Path) -> None:
     with pytest.raises(TinyUDEError, match="'cortex-m9'; use one of cortex-m4"):
         emulator.compile_core("cortex-m9", tmp_path)

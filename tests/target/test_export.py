@@ -218,10 +218,10 @@ def test_arena_above_a_limit_does_not_compile(plate: tuple[Chip, Any], tmp_path:
     folder = exported(plate[0], "c", tmp_path)
     arena = native.memory(plate[0].config)["total"] + native.host_bytes(plate[0].config)
     call(["gcc", *STRICT, f"-DRIG_RAM_LIMIT={arena}u", "src/rig.c"], folder)
-    refused = subprocess.run(
+    rejected = subprocess.run(
         ["gcc", *STRICT, f"-DRIG_RAM_LIMIT={arena - 1}u", "src/rig.c"], cwd=folder, capture_output=True, text=True
     )
-    assert "rig_arena_is_within_limit" in refused.stderr
+    assert "rig_arena_is_within_limit" in rejected.stderr
 
 
 @pytest.mark.parametrize("second", [False, True], ids=["two learners", "learner and predictor"])

@@ -106,7 +106,7 @@ def test_friction_jump_that_no_term_can_say_is_found_and_followed_by_the_network
 
 
 def test_stribeck_friction_that_grows_by_half_is_followed_by_the_network_however_long_the_record_was() -> None:
-    """A change was told after 20 s by windows as far apart as the fit's, and a better last layer was refused."""
+    """A change was told after 20 s by windows as far apart as the fit's, and a better last layer was rejected."""
     period = 0.005
 
     def record(minutes: float, friction: float, start: np.ndarray, seed: int) -> tuple[np.ndarray, ...]:
@@ -225,7 +225,7 @@ def test_slow_drift_of_a_springs_damping_is_tracked_by_forgetting(network: bool)
     assert most["forgetting"] < 0.03 < 0.1 < most["all alike"]
 
 
-def test_forgetting_refuses_less_than_the_errors_need(chip: Chip) -> None:
+def test_forgetting_rejects_less_than_the_errors_need(chip: Chip) -> None:
     with pytest.raises(TinyUDEError, match="give at least"):
         chip.forgetting(0.1)
     assert chip.forgetting(None) is chip

@@ -307,7 +307,7 @@ def asked(address: str, method: str = "GET", data: bytes | None = None, **header
             return error.code
 
 
-def test_page_refuses_foreign_origins_and_commands_without_the_token(
+def test_page_rejects_foreign_origins_and_commands_without_the_token(
     page_address: tuple[str, str, BoardLink],
 ) -> None:
     address, token, _ = page_address

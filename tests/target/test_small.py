@@ -92,7 +92,7 @@ def test_run_device_finds_the_same_on_board_and_host(
     assert 100 < found["sample"] < found["update"]
 
 
-def test_board_config_refuses_an_unknown_size() -> None:
+def test_board_config_rejects_an_unknown_size() -> None:
     with pytest.raises(TinyUDEError, match="size is '8k'; use one of 32k, 16k"):
         board_config(PLANT.physics, size="8k")
 

@@ -58,7 +58,7 @@ def test_plot_free_run_has_known_physics_alone(fitted: tu.UDE, short_stream: tup
     assert fitted.plot_free_run(samples, period, start=1.0).run["t"][0] == 0.0
 
 
-def test_plot_residual_refuses_a_state_that_is_none(fitted: tu.UDE) -> None:
+def test_plot_residual_rejects_a_state_that_is_none(fitted: tu.UDE) -> None:
     with pytest.raises(tu.TinyUDEError, match="'speed' is not a state; the states are theta, omega"):
         fitted.plot_residual("speed")
 
@@ -87,6 +87,6 @@ def test_shown_tells_percentages_only_when_asked(capsys: pytest.CaptureFixture[s
 
 
 @pytest.mark.parametrize("rhs", [lambda x: x, [lambda x: x, "omega"]])
-def test_physics_refuses_functions_and_says_what_to_write(rhs: object) -> None:
+def test_physics_rejects_functions_and_says_what_to_write(rhs: object) -> None:
     with pytest.raises(tu.TinyUDEError, match=r"rhs is a Python function.*write the rates as text or SymPy"):
         tu.Physics(["theta", "omega"], rhs)  # type: ignore[arg-type]

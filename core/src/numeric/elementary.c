@@ -50,8 +50,8 @@ static float wrap(float x)
     return x < 0.0f ? -angle : angle;
 }
 
-/* Sine of x + turns * pi/2. */
-static float sine(float x, int turns)
+/* Sine of x + quarters * pi/2. */
+static float sine(float x, int quarters)
 {
     if (!(tu_abs(x) < 8192.0f)) {
         if (!(tu_abs(x) <= 3.4e38f)) {
@@ -64,7 +64,7 @@ static float sine(float x, int turns)
     /* pi/2 in three parts; n times the first two (11 bits each) is exact */
     float r = ((x - n * 1.5703125f) - n * 4.83751297e-4f) - n * 7.54979013e-8f;
     float u = r * r;
-    int quadrant = (k + turns) & 3;
+    int quadrant = (k + quarters) & 3;
     float value = (quadrant & 1)
                       ? 1.0f - 0.5f * u + u * u * (0.0416666456f + u * (-0.00138873095f + u * 2.44323273e-05f))
                       : r + r * u * (-0.166666552f + u * (0.00833218917f + u * -0.000195182918f));

@@ -84,11 +84,11 @@ TU_INLINE float tu_tanh(float x)
  */
 TU_INLINE tu_real tu_angle_wrap(tu_real angle)
 {
-    tu_real turns = angle / TU_TWO_PI;
-    if (!(tu_abs(turns) < TU_R(1e6))) {
+    tu_real revolutions = angle / TU_TWO_PI;
+    if (!(tu_abs(revolutions) < TU_R(1e6))) {
         return angle;
     }
-    return angle - (tu_real)(int32_t)(turns + (turns < 0 ? TU_R(-0.5) : TU_R(0.5))) * TU_TWO_PI;
+    return angle - (tu_real)(int32_t)(revolutions + (revolutions < 0 ? TU_R(-0.5) : TU_R(0.5))) * TU_TWO_PI;
 }
 
 TU_INLINE tu_real tu_larger(tu_real a, tu_real b) { return a > b ? a : b; }

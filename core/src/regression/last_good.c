@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { LOOK = 8 };           /* blocks over which two models are compared */
+enum { COMPARED = 8 };       /* blocks over which two models are compared */
 enum { MOST_CREDIT = 1024 }; /* maximum number of blocks for which a model must be contradicted: half an hour or more */
 static const tu_real CLEARLY = TU_R(2.0); /* standard errors, over blocks, by which one must be better, */
 static const tu_real WORTH = TU_R(0.005); /* and share of the squared residual: 7 % of its size */
@@ -27,7 +27,7 @@ void tu_last_good_carve(tu_last_good *good, tu_arena *arena, const tu_config *co
     good->network_on = tu_arena_ints(arena, keeps ? config->on_count : 0);
 }
 
-static void look_anew(tu_last_good *good)
+static void clear_comparison(tu_last_good *good)
 {
     good->gain = good->block_energy = good->energy = 0;
     memset(&good->gains, 0, sizeof good->gains);
@@ -50,7 +50,7 @@ void tu_last_good_keep(tu_learner *l, int credit)
         memcpy(good->network_on, l->network_on, (size_t)l->config->on_count * sizeof *good->network_on);
         good->credit = credit;
         good->given = 0;
-        look_anew(good);
+        clear_comparison(good);
     }
 }
 
@@ -99,7 +99,7 @@ void tu_last_good_restore(tu_learner *l)
         l->known.network->take(l, good->weights);
     }
     memcpy(l->network_on, good->network_on, (size_t)l->config->on_count * sizeof *l->network_on);
-    look_anew(&l->last_good);
+    clear_comparison(&l->last_good);
 }
 
 void tu_last_good_add(tu_learner *l)
@@ -132,26 +132,26 @@ int tu_last_good_end_block(tu_learner *l)
     tu_last_good *good = &l->last_good;
     if (!good->credit) {
         if (l->library.solved) {
-            tu_last_good_keep(l, LOOK);
+            tu_last_good_keep(l, COMPARED);
         }
         return 0;
     }
     tu_statistics_add(&good->gains, good->gain);
     good->energy += good->block_energy;
     good->gain = good->block_energy = 0;
-    if (good->gains.count < LOOK) {
+    if (good->gains.count < COMPARED) {
         return 0;
     }
     tu_real mean = good->gains.mean, least = CLEARLY * tu_statistics_error(&good->gains);
-    least = tu_larger(least, WORTH * good->energy / (tu_real)LOOK);
-    look_anew(good);
+    least = tu_larger(least, WORTH * good->energy / (tu_real)COMPARED);
+    clear_comparison(good);
     if (mean < -least) {
-        good->credit -= LOOK;
+        good->credit -= COMPARED;
     } else if (good->credit < MOST_CREDIT) {
-        good->credit += LOOK;
+        good->credit += COMPARED;
     }
     if (good->credit <= 0) {
-        tu_last_good_keep(l, LOOK);
+        tu_last_good_keep(l, COMPARED);
     }
     if (l->known.network && l->known.network->is_wider(l)) {
         least = 0; /* do not keep a network that only compensates for wrong terms */

@@ -107,9 +107,9 @@ static int is_whole(tu_learner *l, const tu_storage *storage, uint32_t slot, uin
 }
 
 /* Finds the slot of the newest valid image and its sequence number. */
-static void look(tu_image_writer *writer, tu_learner *l, const tu_storage *storage, uint32_t fingerprint)
+static void find_newest(tu_image_writer *writer, tu_learner *l, const tu_storage *storage, uint32_t fingerprint)
 {
-    writer->looked_at = storage;
+    writer->known_storage = storage;
     writer->newest = -1;
     writer->newest_sequence = 0;
     for (int slot = 0; slot < 2; slot++) {
@@ -142,8 +142,8 @@ int tu_image_begin(tu_image_writer *writer, tu_learner *l, const tu_storage *sto
     if (!fits(l, storage)) {
         return TU_NO_STORAGE;
     }
-    if (writer->looked_at != storage || !is_there(writer, l, storage, fingerprint)) {
-        look(writer, l, storage, fingerprint);
+    if (writer->known_storage != storage || !is_there(writer, l, storage, fingerprint)) {
+        find_newest(writer, l, storage, fingerprint);
     }
     writer->slot = writer->newest == 0 ? storage->slot_bytes : 0;
     writer->sequence = writer->newest_sequence + 1;
@@ -194,7 +194,7 @@ int tu_image_load(tu_image_writer *writer, tu_learner *l, const tu_storage *stor
     if (!fits(l, storage)) {
         return TU_NO_STORAGE;
     }
-    look(writer, l, storage, fingerprint);
+    find_newest(writer, l, storage, fingerprint);
     if (writer->newest < 0) {
         return TU_NOTHING_SAVED;
     }

@@ -20,8 +20,8 @@ typedef struct {
     uint32_t sequence;
     uint32_t written;
     uint32_t crc;
-    const tu_storage *looked_at; /* storage whose newest valid image is known and need not be read again: */
-    int newest;                  /* its slot; -1: there is none */
+    const tu_storage *known_storage; /* storage whose newest valid image is known and need not be read again: */
+    int newest;                      /* its slot; -1: there is none */
     uint32_t newest_sequence;
 } tu_image_writer;
 

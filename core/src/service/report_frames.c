@@ -104,7 +104,7 @@ static void send_event(tu_service *s, int kind, tu_real value)
 }
 
 /* Sends an event if a counter has changed since it was last reported. */
-static void tell(tu_service *s, uint32_t *told, uint32_t now, int kind, tu_real value)
+static void report_change(tu_service *s, uint32_t *told, uint32_t now, int kind, tu_real value)
 {
     if (*told != now) {
         *told = now;
@@ -112,21 +112,22 @@ static void tell(tu_service *s, uint32_t *told, uint32_t now, int kind, tu_real 
     }
 }
 
-static void tell_events(tu_service *s, const tu_health *health)
+static void report_events(tu_service *s, const tu_health *health)
 {
     tu_told *told = &s->reporter.told;
     const tu_learner *l = s->learner;
     uint32_t calibrated = (uint32_t)l->calibrated, level = health->worst > WRONG ? 2 : health->worst > WATCH;
-    tell(s, &told->restarts, s->restarts, TU_EVENT_RESTARTED, 0);
-    tell(s, &told->calibrated, calibrated, TU_EVENT_CALIBRATED, (tu_real)l->setup.window.half);
-    tell(s, &told->recalibrations, l->counters.recalibrations, TU_EVENT_RECALIBRATED, (tu_real)l->setup.window.half);
-    tell(s, &told->changes, l->counters.changes, TU_EVENT_CHANGED, (tu_real)l->counters.changes);
-    tell(s, &told->gaps, health->gaps, TU_EVENT_GAP, (tu_real)health->lost);
-    tell(s, &told->saves, health->saves, TU_EVENT_SAVED, (tu_real)health->saves);
-    tell(s, &told->save_errors, health->save_errors, TU_EVENT_NOT_SAVED, (tu_real)health->save_errors);
-    tell(s, &told->level, level, TU_EVENT_HEALTH, health->worst);
+    report_change(s, &told->restarts, s->restarts, TU_EVENT_RESTARTED, 0);
+    report_change(s, &told->calibrated, calibrated, TU_EVENT_CALIBRATED, (tu_real)l->setup.window.half);
+    report_change(s, &told->recalibrations, l->counters.recalibrations, TU_EVENT_RECALIBRATED,
+                  (tu_real)l->setup.window.half);
+    report_change(s, &told->changes, l->counters.changes, TU_EVENT_CHANGED, (tu_real)l->counters.changes);
+    report_change(s, &told->gaps, health->gaps, TU_EVENT_GAP, (tu_real)health->lost);
+    report_change(s, &told->saves, health->saves, TU_EVENT_SAVED, (tu_real)health->saves);
+    report_change(s, &told->save_errors, health->save_errors, TU_EVENT_NOT_SAVED, (tu_real)health->save_errors);
+    report_change(s, &told->level, level, TU_EVENT_HEALTH, health->worst);
     for (int c = 0; c < s->plan->config->channels; c++) {
-        tell(s, &told->flags[c], health->flags[c], TU_EVENT_SENSOR, (tu_real)(c + 16 * (int)health->flags[c]));
+        report_change(s, &told->flags[c], health->flags[c], TU_EVENT_SENSOR, (tu_real)(c + 16 * (int)health->flags[c]));
     }
 }
 
@@ -140,7 +141,7 @@ static void report(tu_service *s, int sampled)
     }
     if (sampled && tu_service_due(s, &r->status_left, r->status_ticks)) {
         tu_service_health(s, &health);
-        tell_events(s, &health);
+        report_events(s, &health);
         send_health(s, &health);
         send_counters(s, &health);
         send_terms(s);

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from tinyude.cli.console import console, print_lines, print_table, progress_bar, refuse_unwritable, say, write_json
+from tinyude.cli.console import check_writable, console, print_lines, print_table, progress_bar, say, write_json
 from tinyude.cli.options import JsonFile
 from tinyude.errors import TinyUDEError
 
@@ -35,8 +35,8 @@ def bench(
     budgets: Annotated[Path, typer.Option(metavar="FILE", help="Limits that end the command with an error.")] = BUDGETS,
 ) -> None:
     """Count instructions on an emulated Cortex-M4F, time this host, and list the memory; fail above budget."""
-    refuse_unwritable(json)
-    refuse_unwritable(plot)
+    check_writable(json)
+    check_writable(plot)
     if fleet is not None:
         return _fleet(fleet, json)
     if life is not None:

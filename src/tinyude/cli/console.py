@@ -62,7 +62,7 @@ def print_lines(lines: Sequence[str], indent: str = "  ") -> None:
         say(line, indent)
 
 
-def refuse_unwritable(*paths: Path | None) -> None:
+def check_writable(*paths: Path | None) -> None:
     """Fail before the work, not after it, if a requested file cannot be written."""
     for path in paths:
         if path is None or path == STDOUT:

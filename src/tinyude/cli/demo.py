@@ -8,11 +8,11 @@ from typing import Annotated
 import typer
 
 from tinyude.cli.console import (
+    check_writable,
     console,
     print_lines,
     print_table,
     progress_bar,
-    refuse_unwritable,
     write_json,
     write_text,
     wrote,
@@ -29,7 +29,7 @@ def demo(
     preset: Preset = "default",
 ) -> None:
     """Learn a pendulum's missing damping from one noisy minute, and write a report page."""
-    refuse_unwritable(out, json, picture)
+    check_writable(out, json, picture)
     from tinyude.experiments.demo import run_demo
     from tinyude.report import render
     from tinyude.report.figures import save_figure, summary

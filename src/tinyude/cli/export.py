@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from tinyude import native
-from tinyude.cli.console import print_lines, print_table, refuse_unwritable, write_json, wrote
+from tinyude.cli.console import check_writable, print_lines, print_table, write_json, wrote
 from tinyude.cli.options import Compact, Forget, JsonFile, KeptTerms, NoNetwork, NoWeights, Reservoir
 from tinyude.estimator.ude import load
 from tinyude.export import TARGETS, chip_of_model, export_files, write_folder
@@ -39,7 +39,7 @@ def export(
 
     Target fmu: an FMI 3.0 file for simulation tools instead, by model exchange or co-simulation.
     """
-    refuse_unwritable(json)
+    check_writable(json)
     name = prefix or prefix_of(model.stem)
     if target == "fmu":
         _export_fmu(model, out, name, json)
@@ -61,7 +61,7 @@ def export(
 
 
 def _export_fmu(model: Path, out: Path, name: str, json: Path | None) -> None:
-    refuse_unwritable(out)
+    check_writable(out)
     has_binary = write_fmu(load(model).model_, out, name)
     print_table(
         [

@@ -6,6 +6,7 @@ import hashlib
 import shlex
 import sys
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,12 +14,12 @@ import numpy as np
 import typer
 
 from tinyude.cli.console import (
+    check_writable,
     console,
     print_lines,
     print_table,
     print_verdict,
     progress_bar,
-    refuse_unwritable,
     write_json,
     write_text,
     wrote,
@@ -67,11 +68,8 @@ def fit(
     updates: Annotated[int | None, typer.Option(metavar="N", help="Updates of a perceptron.", min=1)] = None,
 ) -> None:
     """Learn from a log what the physics file leaves out."""
-    refuse_unwritable(out, report, json)
-    if held_out is not None and held_out.resolve() in [log.resolve() for log in logs]:
-        raise TinyUDEError(f"--validate {held_out} is also used for the fit; give a log that the fit does not see.")
-    if twice := [log for k, log in enumerate(logs) if log.resolve() in [other.resolve() for other in logs[:k]]]:
-        raise TinyUDEError(f"{twice[0]} is given twice; its rows would count twice: give each log once.")
+    check_writable(out, report, json)
+    _check_logs(logs, held_out)
     rig = load_physics_file(physics)
     columns = Columns.of(rig)
     with progress_bar(f"reading {joined([log.name for log in logs])}"):
@@ -80,14 +78,7 @@ def fit(
     chosen = {"library": _terms(library), "network": network, "hold": hold, "window": window}
     flags = fit_settings({key: value for key, value in chosen.items() if value is not None}, "--")
     ude = _estimator(rig, preset, seed, updates, flags)
-    with progress_bar("learning what is missing") as moved, warnings.catch_warnings():
-        warnings.simplefilter("ignore", TinyUDEWarning)  # the verdict is printed
-        ude.fit(stream, progress=moved)
-        if others := unused_columns(logs[0], columns):
-            ude._judge(stream, unused=others)
-    ude.diagnostics_["files"] = [printable(log.name) for log in logs]
-    ude.diagnostics_["columns"] = columns.to_dict()  # so that the model finds its signals in other logs
-    ude.diagnostics_["units"] = dict(rig.units)
+    _learn(ude, stream, logs, columns, rig.units)
     run, told = _validated(ude, unseen, held_out)
     if held_out is not None and judged is not None:
         ude.validate(judged, 0.0, name=held_out.name, unused=unused_columns(held_out, columns))
@@ -99,20 +90,42 @@ def fit(
         ude.save(out)
         wrote(out)
     if report is not None:
-        from tinyude.report import collect, render
-
-        title = f"What {physics.name} leaves out of {', '.join(log.name for log in logs)}"
-        command = shlex.join(["tinyude", *sys.argv[1:]]) if sys.argv[1:2] == ["fit"] else ""
-        read = [physics, *logs, *([] if held_out is None else [held_out])]
-        page = collect(
-            ude, title=title, headline=told[:1], run=run, units=rig.units, command=command,
-            sources={path.name: _digest(path) for path in read if path.is_file()},
-        )  # fmt: skip
-        write_text(report, render(page))
+        write_text(report, _page(ude, physics, logs, held_out, headline=told[:1], run=run, units=rig.units))
     write_json(json, _figures(ude, run))
     print_verdict(ude.verdict_)
     if strict and ude.verdict_.status != "good":
         raise typer.Exit(3)
+
+
+def _check_logs(logs: list[Path], held_out: Path | None) -> None:
+    """An error where a log counts twice, or validates the fit that it was used for."""
+    if held_out is not None and held_out.resolve() in [log.resolve() for log in logs]:
+        raise TinyUDEError(f"--validate {held_out} is also used for the fit; give a log that the fit does not see.")
+    if twice := [log for k, log in enumerate(logs) if log.resolve() in [other.resolve() for other in logs[:k]]]:
+        raise TinyUDEError(f"{twice[0]} is given twice; its rows would count twice: give each log once.")
+
+
+def _learn(ude: UDE, stream: Stream, logs: list[Path], columns: Columns, units: Mapping[str, str]) -> None:
+    """Fit the estimator and note what it was fitted to."""
+    with progress_bar("learning what is missing") as moved, warnings.catch_warnings():
+        warnings.simplefilter("ignore", TinyUDEWarning)  # the verdict is printed
+        ude.fit(stream, progress=moved)
+        if others := unused_columns(logs[0], columns):
+            ude._judge(stream, unused=others)
+    ude.diagnostics_["files"] = [printable(log.name) for log in logs]
+    ude.diagnostics_["columns"] = columns.to_dict()  # so that the model finds its signals in other logs
+    ude.diagnostics_["units"] = dict(units)
+
+
+def _page(ude: UDE, physics: Path, logs: list[Path], held_out: Path | None, **content: Any) -> str:
+    """The report page, with the command and the files that it was made from."""
+    from tinyude.report import collect, render
+
+    title = f"What {physics.name} leaves out of {', '.join(log.name for log in logs)}"
+    command = shlex.join(["tinyude", *sys.argv[1:]]) if sys.argv[1:2] == ["fit"] else ""
+    read = [physics, *logs, *([] if held_out is None else [held_out])]
+    sources = {path.name: _digest(path) for path in read if path.is_file()}
+    return render(collect(ude, title=title, command=command, sources=sources, **content))
 
 
 def _digest(path: Path) -> str:

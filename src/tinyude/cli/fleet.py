@@ -11,12 +11,12 @@ from typing import Annotated, Any
 import typer
 
 from tinyude.cli.console import (
+    check_writable,
     console,
     errors,
     print_lines,
     print_table,
     progress_bar,
-    refuse_unwritable,
     say,
     write_json,
     written,
@@ -67,7 +67,7 @@ def fleet(
     json: JsonFile = None,
 ) -> None:
     """Fit every machine and period of a fleet; show which machines differ and which change."""
-    refuse_unwritable(json)
+    check_writable(json)
     if scheduler is not None and workers is not None:
         raise TinyUDEError("--workers applies to a cluster that this command starts; do not give it with --scheduler.")
     if pooled:
@@ -76,19 +76,11 @@ def fleet(
 
     with progress_bar("fleet") as moved:
         found = fit(
-            logs if len(logs) > 1 else logs[0],
-            physics,
-            out=out,
-            terms=_terms(terms),
-            scheduler=scheduler,
-            workers=workers,
-            false_alarms=false_alarms,
+            logs if len(logs) > 1 else logs[0], physics, out=out, terms=_terms(terms), scheduler=scheduler,
+            workers=workers, false_alarms=false_alarms, reports=reports, command=shlex.join(["tinyude", *sys.argv[1:]]),
             options={"refine": refine, **({"hidden": (16, 16)} if network else {})},
-            reports=reports,
-            command=shlex.join(["tinyude", *sys.argv[1:]]),
-            progress=lambda what, done, total: moved(done, total),
-            started=lambda client: _announce(client, out),
-        )
+            progress=lambda what, done, total: moved(done, total), started=lambda client: _announce(client, out),
+        )  # fmt: skip
     _summary(found)
     page = f"{out.rstrip('/')}/fleet.html" if "://" in out else str(Path(out) / "fleet.html")
     wrote(page)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tinyude.cli.console import refuse_unwritable, say, write_text
+from tinyude.cli.console import check_writable, say, write_text
 from tinyude.data.tables import cell_columns, first_numbers, iter_table, recording_columns
 from tinyude.errors import TinyUDEError
 from tinyude.physics.template import physics_template
@@ -21,7 +21,7 @@ def init(
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:
     """Write a commented physics file from the header of a log: guesses of time, units and rates to correct."""
-    refuse_unwritable(out)
+    check_writable(out)
     if out.exists() and not force:
         raise TinyUDEError(f"{out} already exists; choose another name with --out, or give --force.")
     write_text(out, _template(log))

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tinyude.cli.console import refuse_unwritable, write_text
+from tinyude.cli.console import check_writable, write_text
 from tinyude.estimator.ude import load
 
 
@@ -18,7 +18,7 @@ def report(
     out: Annotated[Path, typer.Option(help="Where to write the page.")] = Path("report.html"),
 ) -> None:
     """Write the report page of a saved model."""
-    refuse_unwritable(out)
+    check_writable(out)
     ude = load(model)
     from tinyude.report import collect, render
 

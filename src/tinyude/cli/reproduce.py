@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tinyude.cli.console import console, print_lines, progress_bar, refuse_unwritable, say, write_json
+from tinyude.cli.console import check_writable, console, print_lines, progress_bar, say, write_json
 from tinyude.cli.options import JsonFile
 from tinyude.errors import TinyUDEError
 from tinyude.experiments import NAMES, load
@@ -40,7 +40,7 @@ def reproduce(
         load(name)
     if jobs == 0:
         raise TinyUDEError("--jobs is 0; give 1 or more, or -1 for one on each core.")
-    refuse_unwritable(json, DOCS if docs else None)
+    check_writable(json, DOCS if docs else None)
     from tinyude.experiments.page import write_pages
     from tinyude.experiments.runner import reproduce as run
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from tinyude.cli.console import print_lines, print_table, refuse_unwritable, write_json, write_text
+from tinyude.cli.console import check_writable, print_lines, print_table, write_json, write_text
 from tinyude.cli.options import JsonFile
 from tinyude.data.log import Log
 from tinyude.data.logs import Columns, read_log
@@ -34,7 +34,7 @@ def simulate(
     ] = None,
 ) -> None:
     """Simulate a model from a time in a log, and compare it with the rest of the log."""
-    refuse_unwritable(out, json)
+    check_writable(out, json)
     if not (seconds > 0.0 and np.isfinite(seconds)):
         raise TinyUDEError(f"--seconds is {seconds:g}; give a positive number of seconds.")
     ude = load(model)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from tinyude import native
-from tinyude.cli.console import print_lines, print_table, refuse_unwritable, write_json
+from tinyude.cli.console import check_writable, print_lines, print_table, write_json
 from tinyude.cli.options import Compact, Forget, JsonFile, KeptTerms, NoNetwork, NoWeights, Preset, Reservoir
 from tinyude.errors import TinyUDEError
 from tinyude.estimator.ude import load
@@ -54,7 +54,7 @@ def size(
 
     Without a model or physics: of the demo's pendulum. Exits with 3 when it does not fit.
     """
-    refuse_unwritable(json)
+    check_writable(json)
     found = chipset(board)
     limit = found.ram_bytes if ram is None else parse_bytes(ram, "--ram")
     flash_limit = None if flash is None else parse_bytes(flash, "--flash")
@@ -75,10 +75,10 @@ def size(
     )
     lines = notes + silence + network_advice(fitted, chip)
     if limit is not None:
-        lines.append(_told(needed, limit, "RAM"))
+        lines.append(_comparison(needed, limit, "RAM"))
         lines += [] if in_ram else fitting(chip, limit - (needed - memory["total"]), limit)
     if flash_limit is not None and built is not None:
-        lines.append(_told(built.flash_bytes, flash_limit, "flash"))
+        lines.append(_comparison(built.flash_bytes, flash_limit, "flash"))
         lines += [] if in_flash else ["Fit a smaller model, or use --no-network or --kept-terms."]
     print_lines(lines)
     fits = in_ram and in_flash
@@ -90,7 +90,7 @@ def size(
         raise typer.Exit(3)
 
 
-def _told(needed: int, limit: int, memory: str) -> str:
+def _comparison(needed: int, limit: int, memory: str) -> str:
     return f"{needed:,} of {limit:,} bytes of {memory}: {'it fits.' if needed <= limit else 'it does not fit.'}"
 
 

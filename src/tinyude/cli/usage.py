@@ -31,11 +31,11 @@ def usage_line(error: Any, arguments: Sequence[str], commands: Sequence[str]) ->
     help_of = error.ctx.command_path if error.ctx else " ".join(["tinyude", *([first] if first in commands else [])])
     if first not in commands and Path(first).is_file():
         return f"{first} is a file, not a command; to fit a log: tinyude fit {first} --physics FILE."
-    told = _told(error, arguments).rstrip(".")
+    told = _message(error, arguments).rstrip(".")
     return f"{told} Try `{help_of} --help`." if told.endswith("?") else f"{told}; try `{help_of} --help`."
 
 
-def _told(error: Any, arguments: Sequence[str]) -> str:
+def _message(error: Any, arguments: Sequence[str]) -> str:
     param = getattr(error, "param", None)
     if param is None:
         return str(error.format_message())

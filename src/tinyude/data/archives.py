@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.lib import format as npy
 
-from tinyude.data.hollow import NUMBER, refuse_hollow
+from tinyude.data.hollow import NUMBER, check_declared_size
 from tinyude.data.matlab import mat_version, variables_of_4, variables_of_5
 from tinyude.errors import TinyUDEError
 
@@ -33,8 +33,8 @@ def read_npz(path: Path) -> dict[str, Any]:
     try:
         with zipfile.ZipFile(path) as archive:
             members = [member for member in archive.infolist() if member.filename.endswith(".npy")]
-            _refuse_many(path, len(members))
-            _refuse_twice(path, [member.filename for member in members])
+            _check_count(path, len(members))
+            _check_unique(path, [member.filename for member in members])
             room = Room(path)
             return {member.filename[:-4]: _npy(archive, member, room) for member in members}
     except TinyUDEError:
@@ -51,12 +51,12 @@ class Room:
 
     def take(self, numbers: int) -> None:
         self.numbers += numbers
-        refuse_hollow(self.path, self.numbers)
-        _refuse_large(self.path, NUMBER * self.numbers)
+        check_declared_size(self.path, self.numbers)
+        _check_size(self.path, NUMBER * self.numbers)
 
 
 def _npy(archive: zipfile.ZipFile, member: zipfile.ZipInfo, room: Room) -> Any:
-    """One array; a header that promises other than the bytes that follow it is refused before they are read."""
+    """One array; a header that promises other than the bytes that follow it is rejected before they are read."""
     with archive.open(member) as file:
         version = npy.read_magic(file)
         read = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}.get(version)
@@ -77,7 +77,7 @@ def read_mat(path: Path) -> dict[str, Any] | None:
             version = mat_version(file.read(128))
             if version == 73:
                 return None
-            _refuse_large(path, file.seek(0, os.SEEK_END))
+            _check_size(path, file.seek(0, os.SEEK_END))
             file.seek(0)
             content = file.read()
         room = Room(path)
@@ -87,11 +87,11 @@ def read_mat(path: Path) -> dict[str, Any] | None:
         raise
     except _BROKEN as error:
         raise TinyUDEError(f"{path} is not a readable .mat file ({error}); save it again with save -v7.") from None
-    _refuse_many(path, len(variables))
+    _check_count(path, len(variables))
     return {name: value for name, value in variables.items() if not name.startswith("__")}
 
 
-def _refuse_large(path: Path, size: int) -> None:
+def _check_size(path: Path, size: int) -> None:
     if size > MAX_BYTES:
         raise TinyUDEError(
             f"{path} says it holds {size / 1e9:.3g} GB; at most {MAX_BYTES / 1e9:g} GB are read at once: write it as "
@@ -99,11 +99,11 @@ def _refuse_large(path: Path, size: int) -> None:
         )
 
 
-def _refuse_twice(path: Path, names: list[str]) -> None:
+def _check_unique(path: Path, names: list[str]) -> None:
     if twice := next((name for name in names if names.count(name) > 1), None) if len(set(names)) < len(names) else None:
         raise TinyUDEError(f"{path} has two variables {twice.removesuffix('.npy')!r}; rename one of them.")
 
 
-def _refuse_many(path: Path, count: int) -> None:
+def _check_count(path: Path, count: int) -> None:
     if count > MAX_VARIABLES:
         raise TinyUDEError(f"{path} holds more than {MAX_VARIABLES:,} variables; keep those that were recorded.")

@@ -21,7 +21,7 @@ import polars as pl
 
 from tinyude.data.cut_row import COMPARED, is_cut
 from tinyude.data.extras import needed
-from tinyude.data.hollow import refuse_hollow
+from tinyude.data.hollow import check_declared_size
 from tinyude.errors import TinyUDEError, TinyUDEWarning
 
 MISSING = ["", "NA", "N/A", "na", "null", "None", "-"]
@@ -61,7 +61,7 @@ def iter_csv_frames(
         for block in _blocks(chain(early, lines), rows):
             data = [line for line in block if line.strip() and not line.startswith(_COMMENTS)]
             become += len(data) * len(columns) + len(block)
-            refuse_hollow(path, become)
+            check_declared_size(path, become)
             if data and not data[-1].endswith("\n"):
                 data = _whole_rows(data, before, layout.separator, path)
             if data:

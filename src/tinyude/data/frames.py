@@ -162,7 +162,7 @@ def _column_names(values: Any) -> list[Any] | None:
 
 
 def _named(columns: Sequence[Any], names: Sequence[str], what: str) -> bool:
-    """Whether the columns are found by name; a table in which only some are, or nearly, is refused."""
+    """Whether the columns are found by name; a table in which only some are, or nearly, is rejected."""
     texts = [column for column in columns if isinstance(column, str)]
     there = [name for name in names if name in texts]
     for name in names:

@@ -16,7 +16,7 @@ import numpy as np
 from tinyude.data.columns import chosen_columns, same_length
 from tinyude.data.csv_file import MAX_COLUMNS
 from tinyude.data.extras import needed
-from tinyude.data.hollow import NUMBER, refuse_hollow
+from tinyude.data.hollow import NUMBER, check_declared_size
 from tinyude.data.matlab import MAX_DEPTH
 from tinyude.data.recordings import Table
 from tinyude.errors import TinyUDEError
@@ -32,7 +32,7 @@ def iter_hdf5(path: Path, columns: Sequence[str] | None, rows: int) -> Iterator[
         found = _all_columns(h5py, file, path)
         chosen = chosen_columns(list(found), columns, path)
         items = {found[name][0] for name in chosen}
-        refuse_hollow(path, sum(max(item.size, _chunk(item)) for item in items))
+        check_declared_size(path, sum(max(item.size, _chunk(item)) for item in items))
         chosen, length = same_length({name: max(found[name][0].shape) for name in chosen}, columns is None, path)
         largest = NUMBER * max(map(_chunk, items), default=0)
     # A chunk that is not kept would be unpacked again for every piece.

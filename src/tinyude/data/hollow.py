@@ -1,4 +1,4 @@
-"""Small files that become huge: what was never written, or packs like nothing that was measured, is refused.
+"""Small files that become huge: what was never written, or packs like nothing that was measured, is rejected.
 
 One rule for every kind of file, applied before memory is taken: the numbers as they are read, eight bytes each, against
 the bytes of the file.
@@ -15,7 +15,7 @@ ROOM = 500_000_000  # bytes that any file may become: a short log of something a
 NUMBER = 8  # bytes, as it is read
 
 
-def refuse_hollow(path: Path, numbers: int) -> None:
+def check_declared_size(path: Path, numbers: int) -> None:
     """An error where a file would become far more numbers than measured ones can be packed into it."""
     become, held = NUMBER * numbers, path.stat().st_size
     if become > max(ROOM, MOST_PACKED * held):

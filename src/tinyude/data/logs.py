@@ -26,7 +26,7 @@ class Columns:
     time: str | float  # the column of the time stamps, or the sample period in seconds
     measured: Mapping[str, str]  # state -> column
     inputs: Mapping[str, str] = field(default_factory=dict)
-    wrapped: Mapping[str, float] = field(default_factory=dict)  # measured angle -> its turn, by which it jumps
+    wrapped: Mapping[str, float] = field(default_factory=dict)  # measured angle -> one revolution, by which it jumps
     scales: Mapping[str, float] = field(default_factory=dict)  # column -> what its values are multiplied by
 
     @classmethod
@@ -131,7 +131,7 @@ def _source(path: str | Path, columns: Columns, rows: int) -> Source:
 
 def _pieces(path: str | Path, columns: Columns, rows: int) -> Iterator[Piece]:
     stamps = [columns.time] if isinstance(columns.time, str) else []
-    turns = [columns.wrapped.get(state, 0.0) for state in columns.measured]
+    revolutions = [columns.wrapped.get(state, 0.0) for state in columns.measured]
     time = stamps[0] if stamps else None
     tables = iter_table(path, [*stamps, *columns.signals], rows, time, set(columns.inputs.values()))
-    return prepared((columns.piece(table) for table in tables), turns)
+    return prepared((columns.piece(table) for table in tables), revolutions)

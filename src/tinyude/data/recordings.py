@@ -61,10 +61,10 @@ def aligned(
             yield from _pieces(tracks, channel_of, base, held, ready if ready >= rows else waiting, rows)
     yield from _pieces(tracks, channel_of, base, held, len(tracks[base].stamps), rows)
     for column, name in channel_of.items():
-        _refuse_apart(column, tracks[name], tracks[base], column in held)
+        _check_same_times(column, tracks[name], tracks[base], column in held)
 
 
-def _refuse_apart(column: str, track: _Track, base: _Track, held: bool) -> None:
+def _check_same_times(column: str, track: _Track, base: _Track, held: bool) -> None:
     """A column without a value at any row: another clock, or another time of day."""
     if base.first <= base.last and (base.last < track.first or (track.last < base.first and not held)):
         told = f"runs from {track.first:.10g} to {track.last:.10g} s" if track.first <= track.last else "is empty"

@@ -20,7 +20,7 @@ Array = NDArray[Any]
 
 SHORTEST_PERIOD, LONGEST_PERIOD = 1e-9, 1e6  # s; beyond, powers of it leave float32
 LEAST_SPAN = 1e-30  # of a channel: squares of less vanish
-TURNS = (TWO_PI, 360.0)
+REVOLUTIONS = (TWO_PI, 360.0)
 TIMES = "the sample period in seconds or one time stamp for each row"
 IN_MEMORY = 1_000_000  # rows: a longer record is read again whenever it is needed
 
@@ -50,7 +50,7 @@ class Stream:
     bad: int = 0  # values given that are not finite, beyond all measure, or sentinels
     count: int = 0  # rows
     longest: Run = field(default_factory=lambda: Run(0.0, np.empty((0, 0)), np.empty((0, 0))))
-    jumps: list[float] = field(default_factory=list)  # the turn by which a channel seems to wrap, 0 for none
+    jumps: list[float] = field(default_factory=list)  # the revolution by which a channel seems to wrap, 0 for none
     rms: Array = field(default_factory=lambda: np.zeros(0))  # of each channel
     span: Array = field(default_factory=lambda: np.zeros(0))  # from its least value in any run to its greatest
     sources: Sequence[Source] = ()  # the same rows at their true times
@@ -103,8 +103,8 @@ def as_stream(
         stamps = column_named(record, time) if isinstance(time, str) else time
         if isinstance(time, str) and stamps is None:
             raise TinyUDEError(f"t is {time!r}, and Y has no such column; give {TIMES}.")
-        by_turn = [(wraps or {}).get(name, 0.0) for name in channels]
-        sources.append(_array_source(samples, held, stamps, by_turn, live=shortest is not None))
+        revolutions = [(wraps or {}).get(name, 0.0) for name in channels]
+        sources.append(_array_source(samples, held, stamps, revolutions, live=shortest is not None))
     return make_stream(sources, channels, inputs, live=shortest is not None, several_rates=several_rates)
 
 
@@ -115,43 +115,43 @@ def _several(Y: Any, channels: int) -> bool:
     return has_columns(Y[0]) or np.ndim(Y[0]) > 1 or (np.ndim(Y[0]) == 1 and len(Y[0]) != channels)
 
 
-def turns(wraps: Sequence[str] | Mapping[str, float] | None, channels: Sequence[str]) -> dict[str, float]:
-    """The turn of each channel that wraps; 2 pi by default."""
+def wrap_revolutions(wraps: Sequence[str] | Mapping[str, float] | None, channels: Sequence[str]) -> dict[str, float]:
+    """One revolution of each channel that wraps, in its unit; 2 pi by default."""
     if isinstance(wraps, str):
         raise TinyUDEError(f"wraps is {wraps!r}; give a list, e.g. [{wraps!r}].")
     found = dict(wraps) if isinstance(wraps, Mapping) else dict.fromkeys(wraps or (), TWO_PI)
-    for name, turn in found.items():
+    for name, revolution in found.items():
         if name not in channels:
             raise TinyUDEError(f"wraps names {name}, which is not measured; measured are {', '.join(channels)}.")
-        if not 0.0 < turn < np.inf:
-            raise TinyUDEError(f"The turn of {name} is {turn}; give a positive number, 360 for degrees.")
+        if not 0.0 < revolution < np.inf:
+            raise TinyUDEError(f"One revolution of {name} is {revolution}; give a positive number, 360 for degrees.")
     return found
 
 
-def _array_source(samples: Array, held: Array, time: Any, turns: Sequence[float], live: bool) -> Source:
+def _array_source(samples: Array, held: Array, time: Any, revolutions: Sequence[float], live: bool) -> Source:
     if np.ndim(time) == 0:
-        return Source(lambda: prepared([Piece(samples, held)], turns, live), period=_period(time), in_memory=True)
+        return Source(lambda: prepared([Piece(samples, held)], revolutions, live), period=_period(time), in_memory=True)
     stamps = seconds(time)
     if stamps.shape != (len(samples),):
         raise TinyUDEError(f"t has shape {stamps.shape} and Y has {len(samples)} rows; give one time for each row.")
     pieces = [Piece(samples, held, stamps)]
-    return Source(lambda: prepared(pieces, turns, live), lambda: iter([stamps]), in_memory=True)
+    return Source(lambda: prepared(pieces, revolutions, live), lambda: iter([stamps]), in_memory=True)
 
 
-def prepared(pieces: Iterable[Piece], turns: Sequence[float], live: bool = False) -> Iterator[Piece]:
-    """The pieces with NaN for values beyond all measure, and channels that jump by a turn (0: none) unwrapped.
+def prepared(pieces: Iterable[Piece], revolutions: Sequence[float], live: bool = False) -> Iterator[Piece]:
+    """The pieces with NaN for values beyond all measure, and channels that jump by a revolution (0: none) unwrapped.
 
     Live: the learner judges every sample itself, as on a board, by those before it alone.
     """
-    last = [np.nan] * len(turns)
+    last = [np.nan] * len(revolutions)
     for piece in pieces if live else _without_empty_end(pieces):
         samples = np.where(usable(piece.samples), piece.samples, np.nan)
         samples = samples if live else without_sentinels(samples)
-        for channel, turn in enumerate(turns):
+        for channel, revolution in enumerate(revolutions):
             good = np.isfinite(samples[:, channel])
-            if turn and good.any():
+            if revolution and good.any():
                 start = last[channel] if np.isfinite(last[channel]) else samples[good, channel][0]
-                column = np.unwrap(np.concatenate([[start], samples[good, channel]]), period=turn)[1:]
+                column = np.unwrap(np.concatenate([[start], samples[good, channel]]), period=revolution)[1:]
                 samples[good, channel], last[channel] = column, float(column[-1])
         yield Piece(samples, piece.inputs, piece.stamps)
 
@@ -244,7 +244,7 @@ class _Survey:
         self.squares = np.zeros(channels)
         self.low, self.high = np.full(channels, np.inf), np.full(channels, -np.inf)
         self.unknown = np.zeros(len(inputs), dtype=np.int64)  # values of each input that are not numbers
-        self.turned = np.zeros((len(TURNS), channels), dtype=np.int64)  # steps of about a turn
+        self.wrapped = np.zeros((len(REVOLUTIONS), channels), dtype=np.int64)  # steps of about a revolution
 
     def sifted(self, pieces: Iterable[Piece]) -> Iterator[Piece]:
         for piece in pieces:
@@ -263,16 +263,16 @@ class _Survey:
         self.low = np.minimum(self.low, np.where(good, samples, np.inf).min(axis=0))
         self.high = np.maximum(self.high, np.where(good, samples, -np.inf).max(axis=0))
         steps = np.abs(np.diff(samples, axis=0))
-        for turn, count in zip(TURNS, self.turned, strict=True):
-            count += np.sum(np.abs(steps - turn) < 0.1 * turn, axis=0)
+        for revolution, count in zip(REVOLUTIONS, self.wrapped, strict=True):
+            count += np.sum(np.abs(steps - revolution) < 0.1 * revolution, axis=0)
         self.unknown += np.sum(~usable(run.inputs), axis=0)
         stream.rms = np.sqrt(self.squares / np.maximum(self.finite, 1))
 
     def jumps(self) -> list[float]:
-        """Channels that stay within a turn and step by one."""
+        """Channels that stay within a revolution and step by one."""
         span = self.high - self.low
-        spans = [(0.9 * turn < span) & (span < 1.1 * turn) for turn in TURNS]
-        return [float(turn) for turn in np.max((self.turned > 0) * spans * np.array(TURNS)[:, None], axis=0)]
+        spans = [(0.9 * one < span) & (span < 1.1 * one) for one in REVOLUTIONS]
+        return [float(one) for one in np.max((self.wrapped > 0) * spans * np.array(REVOLUTIONS)[:, None], axis=0)]
 
     def check(self) -> None:
         if not self.stream.count:

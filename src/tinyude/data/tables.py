@@ -17,7 +17,7 @@ from tinyude.data.archives import read_mat, read_npz
 from tinyude.data.columns import chosen_columns, same_length
 from tinyude.data.csv_file import MAX_COLUMNS, MISSING, iter_csv_frames
 from tinyude.data.frames import in_months
-from tinyude.data.hollow import refuse_hollow
+from tinyude.data.hollow import check_declared_size
 from tinyude.errors import TinyUDEError, no_such_file
 from tinyude.physics.expressions import Array
 
@@ -127,13 +127,13 @@ def recording_columns(path: Path) -> dict[str, list[str]]:
     if ending not in _RECORDINGS or not path.exists():
         return {}
     module, kind = _RECORDINGS[ending]
-    with _told_as_damaged(path):
+    with _damage_named(path):
         found: dict[str, list[str]] = getattr(import_module(f"tinyude.data.{module}"), _LISTS[kind])(path)
     return {time: columns for time, columns in found.items() if columns}
 
 
 @contextmanager
-def _told_as_damaged(path: Path) -> Iterator[None]:
+def _damage_named(path: Path) -> Iterator[None]:
     """Whatever another library raises where it meets a damaged file, in one line."""
     try:
         yield
@@ -149,7 +149,7 @@ def _told_as_damaged(path: Path) -> Iterator[None]:
 
 
 def _by_another_library(pieces: Iterator[Table], path: Path) -> Iterator[Table]:
-    with _told_as_damaged(path):
+    with _damage_named(path):
         yield from pieces
 
 
@@ -174,7 +174,7 @@ def _iter_scanned(
     try:
         source = scan(path)
         chosen = chosen_columns(source.collect_schema().names(), columns, path)
-        refuse_hollow(path, len(chosen) * int(source.select(pl.len()).collect().item()))
+        check_declared_size(path, len(chosen) * int(source.select(pl.len()).collect().item()))
         source, start = source.select(chosen), 0
         while (frame := source.slice(start, rows).collect()).height:
             yield _numbers(frame, path, start + 1)
@@ -211,7 +211,7 @@ def _mat_columns(path: Path) -> list[str]:
         return [name for entry in variables.items() for name, _ in _flattened(*entry)]
     from tinyude.data.hdf5 import hdf5_columns
 
-    with _told_as_damaged(path):
+    with _damage_named(path):
         return hdf5_columns(path)
 
 

@@ -209,7 +209,7 @@ class Fitted:
         True
         """
         model = self._fitted()
-        self._options.refuse_unseen("score")
+        self._options.check_all_measured("score")
         seen = self._windows(self._options.stream(Y, given_times(y, t, self._period), u))
         if len(seen) < 2:
             raise TinyUDEError(

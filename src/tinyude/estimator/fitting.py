@@ -37,7 +37,7 @@ from tinyude.training.data_defaults import two_way
 from tinyude.training.memory import memory_figures
 from tinyude.training.session import Progress, Session
 
-LOOKED_AT = 1_000  # rows used for the figures of a model with unmeasured states
+ROWS_USED = 1_000  # rows used for the figures of a model with unmeasured states
 REFINE_SECONDS = 2.0  # time of refinement, or as long as the windows took
 
 
@@ -119,7 +119,7 @@ def _fit_hidden(options: FitOptions, stream: Stream) -> FitResult:
     result = replace(result, model=replace(result.model, x_scale=seen))
     noise = result.diagnostics["refinement"]["noise"]
     inputs = np.concatenate([run.inputs for run in stream.runs])
-    thin = inputs[:: max(1, len(inputs) // LOOKED_AT)]
+    thin = inputs[:: max(1, len(inputs) // ROWS_USED)]
     values = result.states.values[:: max(1, len(result.states.values) // max(len(thin), 1))][: len(thin)]
     result.diagnostics |= hidden_figures(stream, values, thin[: len(values)], physics)
     result.diagnostics |= {"noise": noise, "noise_relative": noise / stream.rms}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import sympy as sp
 
-from tinyude.data.streams import Stream, as_stream, turns
+from tinyude.data.streams import Stream, as_stream, wrap_revolutions
 from tinyude.errors import TinyUDEError
 from tinyude.physics import Physics
 from tinyude.physics.holds import Hold, as_holds
@@ -100,7 +100,7 @@ class FitOptions:
         names, _, _ = measured_map(self.physics, self.measured, self.unseen())
         residual_states(self.physics, self.on, self.preset)
         seen_columns(self.physics, self.sees)
-        turns(self.wraps, names)
+        wrap_revolutions(self.wraps, names)
         if self.library is not None and not isinstance(self.library, str):
             given_terms(self.physics, list(self.library))
         if self.hold != "auto":
@@ -135,7 +135,7 @@ class FitOptions:
                 "fit(Y, t=1e-3), or in a Pipeline fit(Y, ude__t=1e-3)."
             )
         mixed = bool(self.refine) and self.preset == "default" and shortest is None
-        return as_stream(Y, t, u, names, self.physics.inputs, shortest, turns(self.wraps, names), mixed)
+        return as_stream(Y, t, u, names, self.physics.inputs, shortest, wrap_revolutions(self.wraps, names), mixed)
 
     def channels(self) -> tuple[str, ...]:
         """The states that are measured, in the order of the columns."""
@@ -161,7 +161,7 @@ class FitOptions:
         _, channel, _ = measured_map(self.physics, self.measured, found)
         return {name: pair for name, pair in found.items() if channel[self.physics.states.index(name)] < 0}
 
-    def refuse_unseen(self, what: str) -> None:
+    def check_all_measured(self, what: str) -> None:
         if unseen := self.unseen():
             raise TinyUDEError(
                 f"{what} needs windows over every state, and {', '.join(unseen)} is not measured; use fit and simulate."

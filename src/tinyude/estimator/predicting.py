@@ -14,7 +14,7 @@ from tinyude.model.equations import interval_factor
 from tinyude.model.model import Model
 from tinyude.model.program import model_program
 from tinyude.model.result import FitResult
-from tinyude.model.simulation import extrapolation, free_runs, refuse_divergence
+from tinyude.model.simulation import check_divergence, extrapolation, free_runs
 from tinyude.model.uncertainty import posterior_error, residual_error
 from tinyude.physics.derivatives import program_derivative
 from tinyude.physics.programs import program_numpy
@@ -162,7 +162,7 @@ class Predicting:
         runs = free_runs(model.dynamics, np.atleast_2d(start), instants, model.x_scale, held, hold=between)
         if start.ndim == 2:
             return runs.states
-        refuse_divergence(runs)
+        check_divergence(runs)
         return np.asarray(runs.states[0])
 
     def extrapolation(self, X: Any, u: Any = None, times: Any = None) -> list[str]:

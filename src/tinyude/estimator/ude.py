@@ -61,7 +61,7 @@ class UDE(Predicting, Fitted, BaseEstimator):  # type: ignore[misc]
         Inputs of the network, among states and inputs; all by default. A state that no known equation uses (a motor's
         angle) is an input of a perceptron only if it then predicts held-out windows clearly better.
     wraps : sequence of str or mapping of str to float, optional
-        Measured angles that jump by a turn, which is undone: ["theta"] in radians, {"theta": 360} otherwise.
+        Measured angles that jump by a revolution, which is undone: ["theta"] in radians, {"theta": 360} otherwise.
     updates, reservoir, batch : int, optional
         Of the perceptron's training: number of updates, stored windows, windows per update. Selects the streaming
         learner.
@@ -257,7 +257,7 @@ class UDE(Predicting, Fitted, BaseEstimator):  # type: ignore[misc]
         (1, 2)
         """
         options = self._options
-        options.refuse_unseen("partial_fit")
+        options.check_all_measured("partial_fit")
         stream = options.stream(Y, given_times(y, t, self._period), u, shortest=1)
         session: Session | None = getattr(self, "_session_", None)
         if session is None and self.__sklearn_is_fitted__():

@@ -25,7 +25,7 @@ FOLDER_VARIABLE = "TINYUDE_BENCHMARKS"
 FILES = ("SNLS80mV.mat", "dataBenchmark.csv")
 RATE = 610.35  # Hz, of Silverbox
 ARROW, TRAINING = slice(0, 40_000), slice(40_650, 127_000)  # rows: the test, and the ten multisines
-SETTLED = 100  # rows of the arrow until the effect of the initial state has decayed
+DECAYED = 100  # rows of the arrow until the effect of the initial state has decayed
 PERIOD, TANK_ROWS, LIMIT = 4.0, 1024, 10.0  # s, rows, V: where the level sensor saturates
 STARTS = (0.5, 1.0, 2.0)  # factors on the guesses of the tanks' parameters
 PUBLISHED = (
@@ -68,7 +68,7 @@ def silverbox(config: Config) -> Result:
     errors = {}
     for name, model in (("error", ude), ("grey", grey)):
         run = model.simulate([y[0], 0.0], times, u[ARROW])[:, 0]
-        errors[name] = 1e3 * _rms(run[SETTLED:] - y[ARROW][SETTLED:])
+        errors[name] = 1e3 * _rms(run[DECAYED:] - y[ARROW][DECAYED:])
     return {**errors, "best": _best(ude), "equation": ude.equations()[1], "hold": ude.diagnostics_["holds"]["u"][0]}
 
 

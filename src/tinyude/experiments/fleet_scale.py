@@ -1,7 +1,7 @@
 """Cost of a fleet on this computer: CPU time per unit, Dask's overhead over a loop, two workers against one, memory.
 
-Times are CPU times, which depend less on the load than wall-clock times. Alternatives are measured in turns within one
-run: a plain loop in a process without Dask, one worker, and two workers. Only threads and processes are compared by
+Times are CPU times, which depend less on the load than wall-clock times. Alternatives are measured alternately within
+one run: a plain loop in a process without Dask, one worker, and two workers. Only threads and processes are compared by
 wall-clock time. Memory is the resident memory of the worker's process.
 """
 
@@ -41,7 +41,7 @@ LOOKS = (0.1, 0.25, 0.5, 1.0)  # shares of them after which it is measured
 PLANNED = 10_000
 REFINED = 4  # units that are also refined
 ROUNDS = 4  # of loop, one worker and two
-TURNS = 3  # of threads and processes
+REPEATS = 3  # of threads and processes
 
 
 def measure(progress: Progress | None = None, many: int = MANY, rounds: int = ROUNDS) -> dict[str, Any]:
@@ -93,7 +93,7 @@ def table(figures: dict[str, Any]) -> str:
         ("Dask's part while it waits, one worker", f"{1000.0 * figures['idle']:.0f} CPU ms a second"),
         ("efficiency of two workers against one, by CPU time", _with_error(figures["efficiency"], "")),
         (
-            f"two threads in one process against two processes, time, median of {TURNS} turns and range",
+            f"two threads in one process against two processes, time, median of {REPEATS} repeats and range",
             "{1:.2f} times ({0:.2f} to {2:.2f})".format(*figures["threads over processes"]),
         ),
         *(
@@ -231,7 +231,7 @@ def _timed(unit: Unit, recipe: Recipe, store: Store) -> float:
 
 
 def _threads_over_processes(units: Sequence[Unit], recipe: Recipe) -> list[float]:
-    """Time of two threads in one process over that of two processes, in turns: minimum, median and maximum."""
+    """Time of two threads in one process over that of two processes, alternately: minimum, median and maximum."""
     distributed: Any = import_module("distributed")
     ratios = []
     with (
@@ -239,9 +239,9 @@ def _threads_over_processes(units: Sequence[Unit], recipe: Recipe) -> list[float
         distributed.LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0") as cluster,
         distributed.Client(cluster, set_as_default=False) as threads,
     ):
-        for turn in range(1 + TURNS):
+        for repeat in range(1 + REPEATS):
             took = [_elapsed(client, units, recipe) for client in (threads, processes)]
-            ratios += [took[0] / took[1]] if turn else []  # the first includes imports
+            ratios += [took[0] / took[1]] if repeat else []  # the first includes imports
     return [float(np.quantile(ratios, share)) for share in (0.0, 0.5, 1.0)]
 
 
@@ -256,8 +256,8 @@ def _memory(units: Sequence[Unit], recipe: Recipe, many: int, moved: Callable[[i
     looks = [round(share * many) for share in LOOKS]
     held = {}
     with connected(workers=1) as client:
-        turns = [units[i % len(units)] for i in range(many)]
-        for done, _ in enumerate(results(client, partial(fit_unit, recipe=recipe, store=Store("")), turns), start=1):
+        repeated = [units[i % len(units)] for i in range(many)]
+        for done, _ in enumerate(results(client, partial(fit_unit, recipe=recipe, store=Store("")), repeated), start=1):
             moved(done)
             if done in looks:
                 held[done] = max(client.run(_own_memory).values())

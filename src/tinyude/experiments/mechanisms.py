@@ -40,7 +40,7 @@ ON = "on"
 # Off: fields of the configuration; the network alone where a library would hide the network's effect.
 OFF: dict[str, dict[str, Any]] = {
     "repair": {"repair": False},
-    "angle/rate fusion": {"rate_channel": ()},
+    "angle/rate fusion, carried angle": {"rate_channel": ()},  # both integrate the rate
     "angle wrapping": {"wrap": ()},
     "change detection": {"follow": False},
     "recalibration": {"recalibrate": False},

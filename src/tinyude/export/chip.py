@@ -29,8 +29,8 @@ STRIDE = 10  # most ticks between the windows of a live stream, which never runs
 WINDOW_SECONDS = 0.01  # where it is not slower,
 BLOCK = 100  # and windows in a block, however long the fitted record was: eight blocks tell a change
 PAST = 256  # windows kept without a network, in int16: what tells a change from a region that is new
-WITHIN_A_TURN = (
-    2.0  # rad; the RMS of an angle beyond which a fit that did not wrap it saw other turns than the middle one
+WITHIN_A_REVOLUTION = (
+    2.0  # rad; the RMS of an angle beyond which a fit that did not wrap it saw other revolutions than the middle one
 )
 CALIBRATION = 10_000  # ticks
 MOST_ENTRIES = 1_000_000  # windows that the core takes (MAX_ENTRIES in core/src/config.c)
@@ -154,7 +154,7 @@ def _wrapped(physics: Physics, ude: UDE, config: Config, start: StartModel | Non
     wrap = list(wrapped_channels(physics, ude.measured))
     for state, (channel, order) in enumerate(zip(config.channel, config.order, strict=True)):
         unwrapped = order == 0 and not any(config.wrap[channel : channel + 1])
-        if start is not None and unwrapped and start.x_scale[state] > WITHIN_A_TURN:
+        if start is not None and unwrapped and start.x_scale[state] > WITHIN_A_REVOLUTION:
             wrap[channel] = 0
     return tuple(wrap)
 

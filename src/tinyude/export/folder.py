@@ -1,4 +1,4 @@
-"""Writing an export: everything or a clear refusal, and never over somebody's work.
+"""Writing an export: everything or a clear rejection, and never over somebody's work.
 
 `export.json` lists the files of an export with their checksums. A folder that has one may be written again, as long as
 none of those files was changed since; files that are not on the list are left alone. The list is written twice: first
@@ -51,7 +51,7 @@ def _manifest(content: Mapping[str, object]) -> str:
 
 
 def _earlier(folder: Path) -> dict[str, list[str]]:
-    """What earlier exports wrote here, with the checksums it may have; anything else that is not empty is refused."""
+    """What earlier exports wrote here, with the checksums it may have; anything else that is not empty is rejected."""
     if folder.exists() and not folder.is_dir():
         raise TinyUDEError(f"{folder} is a file; give a folder.")
     if not folder.is_dir() or all(entry.name.endswith(DRAFT) for entry in folder.iterdir()):

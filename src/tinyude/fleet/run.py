@@ -190,7 +190,7 @@ def _lost_unit(unit: Unit, recipe: Recipe, error: BaseException) -> dict[str, An
 def _planned(recipe: Recipe, store: Store, terms: Sequence[str] | None) -> Recipe | None:
     """The recipe with the terms given, or with those that an earlier run chose for the same physics and options."""
     if terms is not None:
-        given_terms(recipe.rig.physics, terms)  # refused once, not by every unit
+        given_terms(recipe.rig.physics, terms)  # rejected once, not by every unit
         return recipe.with_terms(tuple(terms))
     plan = store.plan()
     return recipe.with_terms(tuple(plan["terms"])) if plan.get("open_recipe") == recipe.key else None

@@ -50,14 +50,14 @@ def fresh_rows(history: History, seen: int) -> dict[str, Any]:
     }
 
 
-def standing(link: BoardLink) -> dict[str, Any]:
+def status(link: BoardLink) -> dict[str, Any]:
     """The current state: link, health, counters, equation, events."""
     history = link.history
     level, word = history.level()
     newest = history.health[-1][1] if history.health else None
     flags = dict(zip(history.channels, newest.flags, strict=False)) if newest else {}
     return {
-        "kind": "standing",
+        "kind": "status",
         "connected": link.connected,
         "recording": link.recorder.rows if link.recorder else None,
         "damaged": link.reader.damaged,

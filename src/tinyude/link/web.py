@@ -1,6 +1,6 @@
 """The monitor as a local web page: one page, one stream, five commands.
 
-Local only unless told otherwise. Requests whose Host or Origin is not this server's are refused (another site's page
+Local only unless told otherwise. Requests whose Host or Origin is not this server's are rejected (another site's page
 must not reach it); commands need the token, and so does everything else where the server is open to other machines.
 """
 
@@ -26,7 +26,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from tinyude.errors import TinyUDEError
 from tinyude.link.board import BoardLink
 from tinyude.link.models import NumbersOf, model_json
-from tinyude.link.stream import fresh_rows, introduction, standing, trends
+from tinyude.link.stream import fresh_rows, introduction, status, trends
 
 _EVERY = 0.2  # s between messages of the stream
 _TRENDS_EVERY = 20  # messages
@@ -51,8 +51,8 @@ class Guard:
         self.token = token or secrets.token_urlsafe(16)
         self._hosts = {host, "localhost", "127.0.0.1", "::1"} if self.local else None
 
-    def refusal(self, connection: HTTPConnection, command: bool) -> str | None:
-        """Why a request is refused; None: it is not."""
+    def rejection(self, connection: HTTPConnection, command: bool) -> str | None:
+        """Why a request is rejected; None: it is not."""
         host, origin = connection.headers.get("host", ""), connection.headers.get("origin")
         if self._hosts is not None and _split(f"//{host}")[1] not in self._hosts:
             return "foreign host"
@@ -87,8 +87,8 @@ def make_app(link: BoardLink, guard: Guard, numbers_of: NumbersOf) -> Starlette:
     """
 
     async def page(request: Request) -> Response:
-        if refused := guard.refusal(request, command=False):
-            return _refuse(refused)
+        if reason := guard.rejection(request, command=False):
+            return _forbidden(reason)
         return HTMLResponse(render_page(link.history.board), headers={"content-security-policy": _POLICY})
 
     async def fetch_model(request: Request) -> Response:
@@ -99,8 +99,8 @@ def make_app(link: BoardLink, guard: Guard, numbers_of: NumbersOf) -> Starlette:
         return await _answer(request, guard, link, action, {"content-disposition": name})
 
     async def send_model(request: Request) -> Response:
-        if refused := guard.refusal(request, command=True):
-            return _refuse(refused)
+        if reason := guard.rejection(request, command=True):
+            return _forbidden(reason)
         body = b""
         async for piece in request.stream():  # what a header says of its length may be wrong
             body += piece
@@ -121,7 +121,7 @@ def make_app(link: BoardLink, guard: Guard, numbers_of: NumbersOf) -> Starlette:
         return await _answer(request, guard, link, link.reset)
 
     async def live(socket: WebSocket) -> None:
-        if guard.refusal(socket, command=False):
+        if guard.rejection(socket, command=False):
             await socket.close(code=1008)
             return
         await socket.accept()
@@ -161,8 +161,8 @@ async def _answer(
     headers: dict[str, str] | None = None,
 ) -> Response:
     """Carries a command out in the link's thread."""
-    if refused := guard.refusal(request, command=True):
-        return _refuse(refused)
+    if reason := guard.rejection(request, command=True):
+        return _forbidden(reason)
     try:
         result = await asyncio.wait_for(asyncio.wrap_future(link.later(action)), 30.0)
     except TinyUDEError as error:
@@ -172,8 +172,8 @@ async def _answer(
     return JSONResponse(result if result is not None else {"done": True}, headers=headers)
 
 
-def _refuse(why: str) -> Response:
-    return JSONResponse({"error": f"Refused: {why}."}, 403)
+def _forbidden(why: str) -> Response:
+    return JSONResponse({"error": f"Rejected: {why}."}, 403)
 
 
 async def _stream(socket: WebSocket, link: BoardLink) -> None:
@@ -183,7 +183,7 @@ async def _stream(socket: WebSocket, link: BoardLink) -> None:
         with link.lock:
             hello = introduction(link)
             messages = [hello] if hello != told else []
-            messages += [fresh_rows(link.history, seen), standing(link)]
+            messages += [fresh_rows(link.history, seen), status(link)]
             if count % _TRENDS_EVERY == 0 or hello != told:
                 messages.append(trends(link.history))
             seen, told = link.history.rows_seen, hello

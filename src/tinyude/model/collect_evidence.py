@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tinyude.data.streams import Stream
 from tinyude.model import jackknife
 from tinyude.model.evidence import Driver, Evidence, Innovations, Lag, Sensor, Unexplained
-from tinyude.model.input_delay import LOOKED_FOR, input_delay
+from tinyude.model.input_delay import NOTICEABLE, input_delay
 from tinyude.model.input_effects import input_effects
 from tinyude.model.jump import jumps
 from tinyude.model.model import Model
@@ -20,8 +20,8 @@ from tinyude.model.probes import characteristic_seconds, run_errors, unseen_runs
 from tinyude.model.result import FitResult, learner_part
 from tinyude.model.simulation import outside
 from tinyude.model.windows import Windows
-from tinyude.model.wrong_physics import AS_WELL, changes, left_by
-from tinyude.model.wrong_values import addends, look_alikes, net_values, wrong_values
+from tinyude.model.wrong_physics import AS_WELL, changes, remainder
+from tinyude.model.wrong_values import addends, net_values, similar_terms, wrong_values
 from tinyude.physics import Physics
 from tinyude.reference.numeric.elementary import TWO_PI
 from tinyude.reference.numeric.statistics import MEDIAN
@@ -137,7 +137,7 @@ def _of_the_rates(result: FitResult, seen: Windows, unused: Mapping[str, tuple[A
 def _of_the_physics(result: FitResult, seen: Windows) -> dict[str, Any]:
     """What contradicts the known part: its values, signs, units and the effects of its inputs."""
     model = result.model
-    alike = look_alikes(model, seen)
+    alike = similar_terms(model, seen)
     return {
         "changes": changes(model, seen),
         "addends": addends(model, seen),
@@ -260,8 +260,8 @@ def _input_delays(
     model: Model, seen: Windows, innovations: Innovations | None, drivers: Sequence[Driver]
 ) -> dict[str, int]:
     """Of the inputs that innovations, or what is left, tell of."""
-    names = {d.name for d in drivers if d.kind == "slope of input" and abs(d.correlation) > LOOKED_FOR}
-    if innovations is not None and innovations.cross[0] > LOOKED_FOR:
+    names = {d.name for d in drivers if d.kind == "slope of input" and abs(d.correlation) > NOTICEABLE}
+    if innovations is not None and innovations.cross[0] > NOTICEABLE:
         names.add(innovations.cross[2])
     delays = {name: input_delay(model.physics, seen, name, model.on) for name in sorted(names)}
     return {name: samples for name, samples in delays.items() if samples}
@@ -309,8 +309,8 @@ def _lags(model: Model, seen: Windows, field: Array, shifts: Mapping[str, Sequen
             lag, error = _pooled((lag, error), (ahead - other, float(np.hypot(doubt, more))))
         if state in model.on:  # a missing term may look like a lag, which then explains less
             left = float(np.linalg.norm(target - scale * seen.seen(field[:, [state]], state)[:, 0]))
-            most = max(AS_WELL * left, HARDLY_ANY * left_by(rates[:, None], target))
-            lag = lag if left_by(np.column_stack([rates, slope]), target) < most else 0.0
+            most = max(AS_WELL * left, HARDLY_ANY * remainder(rates[:, None], target))
+            lag = lag if remainder(np.column_stack([rates, slope]), target) < most else 0.0
         found.append(Lag(names[state], names[rate], lag, error, factor, factor_error))
     return found
 

@@ -29,11 +29,11 @@ class Dynamics:
     Attributes
     ----------
     program : Program
-        Its inputs are the states, the inputs u, then the states `angles` within half a turn of 0.
+        Its inputs are the states, the inputs u, then the states `angles` within half a revolution of 0.
     states, inputs : tuple of str
         Their names.
     angles : tuple of int
-        States that the learned part receives wrapped to the turn around 0.
+        States that the learned part receives wrapped to the revolution around 0.
     """
 
     program: Program

@@ -63,7 +63,7 @@ class Sensor:
     stuck: float
     stuck_at: tuple[float, float] | None  # seconds from and to, of the longest
     clipped: float
-    turn: float  # the jump by which it seems to wrap
+    revolution: float  # the jump by which it seems to wrap
 
 
 @dataclass(frozen=True)

@@ -146,12 +146,12 @@ def _other_zeros(physics: Physics) -> Iterator[Hypothesis]:
     """Angles with another zero: cos for sin, from the top instead of the bottom."""
     for name in (*physics.states, *physics.inputs):
         angle = sp.Symbol(name)
-        for turn in (sp.pi / 2, -sp.pi / 2, sp.pi) if _inside_waves(physics, name) else ():
-            turned = {w: w.xreplace({angle: angle + turn}) for e in physics.rhs for w in e.atoms(*WAVES)}
+        for offset in (sp.pi / 2, -sp.pi / 2, sp.pi) if _inside_waves(physics, name) else ():
+            moved = {w: w.xreplace({angle: angle + offset}) for e in physics.rhs for w in e.atoms(*WAVES)}
             yield Hypothesis(
-                f"the angle {name} seems to be counted from another zero ({float(turn) * DEGREES:+.0f} degrees)",
-                f"check sin and cos of {name}, and where {name} is 0; {name} {float(turn):+.4g} in them makes it fit.",
-                Physics(physics.states, [e.xreplace(turned) for e in physics.rhs], physics.inputs, physics.parameters),
+                f"the angle {name} seems to be counted from another zero ({float(offset) * DEGREES:+.0f} degrees)",
+                f"check sin and cos of {name}, and where {name} is 0; {name} {float(offset):+.4g} in them fits.",
+                Physics(physics.states, [e.xreplace(moved) for e in physics.rhs], physics.inputs, physics.parameters),
                 "sign",
             )  # fmt: skip
 

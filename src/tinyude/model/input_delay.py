@@ -14,7 +14,7 @@ from tinyude.physics import Physics
 
 Array = NDArray[Any]
 TRIED = range(-10, 51)  # samples
-LOOKED_FOR = 0.2  # correlation of innovations with an input, or of what is left with its slope
+NOTICEABLE = 0.2  # correlation of innovations with an input, or of what is left with its slope
 CLEARLY = 0.97  # of the mean square that the known physics leaves without a delay
 
 

@@ -40,7 +40,7 @@ class Model:
     coefficients: Array  # (on, terms)
     errors: Array  # (on, terms) standard errors, 0 for a term that is out
     parameter_errors: Array  # (learned parameters,)
-    angles: tuple[int, ...] = ()  # states with a learned part of period one turn, evaluated in the turn around 0
+    angles: tuple[int, ...] = ()  # states with a learned part of period one revolution, evaluated in the one around 0
     forms: tuple[sp.Expr, ...] = ()  # the terms with symbols for their fitted shape parameters; (): no such parameters
     shapes: Mapping[str, float] = field(default_factory=dict)  # those parameters
     kernel: KernelNetwork | None = None

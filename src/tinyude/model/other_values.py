@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tinyude.model.hypotheses import FACTORS, parameter_rates, refined_factor
 from tinyude.model.model import Model
 from tinyude.model.windows import Windows
-from tinyude.model.wrong_physics import AS_WELL, free_rows, left_by
+from tinyude.model.wrong_physics import AS_WELL, free_rows, remainder
 from tinyude.model.wrong_values import Alike
 from tinyude.physics import Physics
 from tinyude.physics.library import summed_terms, term_text
@@ -60,7 +60,7 @@ def other_values(model: Model, seen: Windows, alike: Alike) -> list[OtherValue]:
             if not np.isfinite(rest).all():
                 return np.inf
             scaled = np.sqrt(seen.weight) * rest
-            return float(sum(left_by(columns[i], scaled[:, i]) ** 2 / _size(seen, i) for i in columns))
+            return float(sum(remainder(columns[i], scaled[:, i]) ** 2 / _size(seen, i) for i in columns))
 
         limit = AS_WELL**2 * left(1.0, with_own)
         if left(1.0, without) < NEEDED**2 * limit:

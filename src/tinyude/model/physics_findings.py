@@ -22,7 +22,7 @@ ADDEND_NEEDED = 1.3  # times less unexplained together with the learned terms, w
 SHARED = 0.2  # of the learned part: the network's share beyond which only a factor of -1 is meaningful
 ADDEND_GONE = 0.1  # of your term is left: the learned part cancels it
 USELESS = 0.5  # share of a rate that the known part alone leaves
-TURNED = 0.7  # of your value: a wrong sign makes it -1
+SIGN_FLIPPED = 0.7  # of your value: a wrong sign makes it -1
 INPUT_LOW, INPUT_HIGH = 0.5, 2.0  # an input's effect over the stated one
 VALUE_SHARE, VALUE_MAIN = 0.05, 0.3  # share of the rate: of the learned part at that value, and of your own part
 ADDEND_HELPS = 2.0  # times less unexplained; noise in the states alone biases a factor, but does not explain more
@@ -135,12 +135,12 @@ def _told_values(evidence: Evidence) -> list[OtherValue]:
 def _wrong_values(evidence: Evidence) -> Iterator[Reason]:
     for value in _told_values(evidence):
         terms = " and ".join("a constant" if term == "1" else f"{term} in d({state})/dt" for state, term in value.terms)
-        turned = value.factor < 0.0
+        flipped = value.factor < 0.0
         yield Reason(
             CAUTION, f"{value.name} = {value.factor * value.yours:.4g} instead of your {value.yours:.4g} explains "
             f"what was learned of {terms}.",
-            f"Check {'the sign of ' if turned else ''}that value, or let it be learned (learn = true).",
-            "sign" if turned else "value",
+            f"Check {'the sign of ' if flipped else ''}that value, or let it be learned (learn = true).",
+            "sign" if flipped else "value",
         )  # fmt: skip
 
 
@@ -148,7 +148,7 @@ def wrong_inputs(evidence: Evidence) -> Iterator[Reason]:
     """Inputs that act differently than stated; a slightly smaller effect is saturation."""
     if _named_changes(evidence):
         return
-    said = {net.state for net in evidence.nets if _turned(net)}
+    said = {net.state for net in evidence.nets if _sign_flipped(net)}
     for effect in evidence.effects:
         sure = abs(effect.factor - 1.0) > SURE * effect.error and effect.share > VALUE_SHARE
         if effect.state in said or not sure or INPUT_LOW < effect.factor < INPUT_HIGH:
@@ -169,7 +169,7 @@ def _wrong_term(net: Net, value: str, useless: bool) -> tuple[str, str, str] | N
     """
     factor = net.net / net.yours
     explained = f"; another value of {value} explains it" if value else ""
-    if _turned(net):
+    if _sign_flipped(net):
         return ": check the sign", "Correct the physics, or keep the net value.", "sign"
     if _exact(net, value) and (name := factor_name(factor, abs(net.error / net.yours))):
         remedy = "Check the value and the units in that term, and the scale of its columns."
@@ -199,9 +199,9 @@ def _exact(net: Net, value: str) -> bool:
     return _sure(net) and not net.alike and (net.term != "1" or bool(value))
 
 
-def _turned(net: Net) -> bool:
+def _sign_flipped(net: Net) -> bool:
     """Whether the net value has the opposite sign; with terms of another shape, which share it, also its full size."""
-    least = TURNED if net.beside else ADDEND_GONE
+    least = SIGN_FLIPPED if net.beside else ADDEND_GONE
     return net.net / net.yours < -least and abs(net.learned) > SURE * net.error
 
 

@@ -33,14 +33,14 @@ def model_program(model: Model, unknowns: bool = False) -> Program:
     width = model.physics.n_states + model.physics.n_inputs
     emitter = Emitter(width + (len(values) if unknowns else 0))
     learned = list(range(width, width + len(values))) if unknowns else [emitter.constant(value) for value in values]
-    seen = [_turned(emitter, k) if k in model.angles else k for k in range(width)]
+    seen = [_wrapped(emitter, k) if k in model.angles else k for k in range(width)]
     return emitter.finish(write_model(emitter, model, seen, learned))
 
 
 def write_model(emitter: Emitter, model: Model, seen: Sequence[int], unknowns: Sequence[int]) -> list[int]:
     """Write known physics and learned parts; returns the registers of dx/dt. The first inputs are states, then inputs.
 
-    seen: the registers of the parts' inputs, with angles within half a turn of 0.
+    seen: the registers of the parts' inputs, with angles within half a revolution of 0.
     unknowns: the registers of `model.unknowns`.
     """
     physics = model.physics
@@ -56,7 +56,7 @@ def write_model(emitter: Emitter, model: Model, seen: Sequence[int], unknowns: S
     return dx
 
 
-def _turned(emitter: Emitter, angle: int) -> int:
-    """An angle within half a turn of 0: 2 atan(tan(a / 2)), exact to rounding and smooth except at the jump."""
+def _wrapped(emitter: Emitter, angle: int) -> int:
+    """An angle within half a revolution of 0: 2 atan(tan(a / 2)), exact to rounding and smooth except at the jump."""
     half = emitter.write("mul", emitter.constant(0.5), angle)
     return emitter.write("mul", emitter.constant(2.0), emitter.write("atan", emitter.write("tan", half)))

@@ -49,10 +49,10 @@ def _sensor(sensor: Sensor) -> Iterator[Reason]:
             CAUTION, f"{sensor.name} stays at its extreme value for {percent(sensor.clipped)} of the record.",
             "It seems to saturate: widen the sensor's range.", "clipped",
         )  # fmt: skip
-    if sensor.turn:
+    if sensor.revolution:
         yield Reason(
-            CAUTION, f"{sensor.name} jumps by about {sensor.turn:.4g} like an angle that wraps.",
-            f"Say so with wraps = {'true' if sensor.turn < 7.0 else '360'} in the physics file, or UDE(wraps=...).",
+            CAUTION, f"{sensor.name} jumps by about {sensor.revolution:.4g} like an angle that wraps.",
+            f"Say so: wraps = {'true' if sensor.revolution < 7.0 else '360'} in the physics file, or UDE(wraps=...).",
             "wraps",
         )  # fmt: skip
     if sensor.sigma > MOSTLY_NOISE * sensor.spread:

@@ -106,11 +106,11 @@ def free_run(
     if start.shape != scale.shape:
         raise TinyUDEError(f"x0 is {x0!r}; give {len(scale)} finite numbers, one for each state.")
     runs = free_runs(dynamics, start[None], times, scale, u, hold=hold)
-    refuse_divergence(runs)
+    check_divergence(runs)
     return np.asarray(runs.states[0])
 
 
-def refuse_divergence(runs: FreeRuns) -> None:
+def check_divergence(runs: FreeRuns) -> None:
     """Raise an error for the first run that diverged."""
     if np.isfinite(runs.diverged).any():
         raise _diverged(float(np.nanmin(runs.diverged)))

@@ -41,7 +41,7 @@ def with_neighbours(model: Model, seen: Windows) -> Model:
         return model
     none = np.zeros((len(seen.owner), 0))
     design, owner = _design(model, seen, model.term_values(seen.node_x, seen.node_u), none)
-    target = _leftover(model, seen)
+    target = _unexplained(model, seen)
     size = np.sqrt(np.einsum("nik,nik->k", design, design)) + np.finfo(np.float64).tiny
     design = design / size
     total = np.einsum("nik,nil->kl", design, design) + 1e-9 * np.eye(len(size))
@@ -70,8 +70,8 @@ def spread(model: Model, seen: Windows) -> Spread:
     if groups < 2 or not (kept.any() or features.shape[-1]):
         return empty
     design, owner = _design(model, seen, terms, features)
-    leftover = _leftover(model, seen)
-    deviations = _jackknife(design, leftover, groups, np.array([kind == "network" for kind, _, _ in owner]))
+    unexplained = _unexplained(model, seen)
+    deviations = _jackknife(design, unexplained, groups, np.array([kind == "network" for kind, _, _ in owner]))
     size = jackknife.error(deviations)
     for column, (kind, row, index) in enumerate(owner):
         if kind == "term" and size[column] > 0.0:
@@ -126,7 +126,7 @@ def _design(model: Model, seen: Windows, terms: Array, features: Array) -> tuple
     return np.stack(columns, axis=-1), owner
 
 
-def _leftover(model: Model, seen: Windows) -> Array:
+def _unexplained(model: Model, seen: Windows) -> Array:
     """The model's remainder of the derivatives in the windows, in units of their scale."""
     on = list(model.on)
     flow = seen.view(model.field(seen.node_x, seen.inputs))

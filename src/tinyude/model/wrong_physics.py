@@ -104,7 +104,7 @@ def changes(model: Model, seen: Windows) -> list[Change]:
     return [change for total, _, change in tried if total <= limit]
 
 
-def left_by(columns: Array, target: Array) -> float:
+def remainder(columns: Array, target: Array) -> float:
     """The residual of least squares."""
     return float(np.linalg.norm(target - columns @ np.linalg.lstsq(columns, target, rcond=None)[0]))
 
@@ -123,8 +123,8 @@ def _spared(model: Model, seen: Windows, state: int, given: Array, other: Array)
         np.linalg.lstsq(learned, scale * remainder[:, state], rcond=None)[0] for remainder in (given, other)
     )
     kept = learned[:, np.abs(after) > GONE * np.abs(before)]
-    limit = AS_WELL * left_by(learned, scale * given[:, state])
-    enough = left_by(kept, scale * other[:, state]) <= limit < 0.5 * left_by(kept, scale * given[:, state])
+    limit = AS_WELL * remainder(learned, scale * given[:, state])
+    enough = remainder(kept, scale * other[:, state]) <= limit < 0.5 * remainder(kept, scale * given[:, state])
     return learned.shape[1] - kept.shape[1] if enough else 0
 
 
@@ -145,6 +145,6 @@ def _spares_a_term(model: Model, seen: Windows, state: int, given: Array, other:
     learned, scale = _learned_columns(model, seen, state)
     if not learned.shape[1] or np.any(model.network(seen.node_x, seen.inputs)[:, state]):
         return True
-    limit = AS_WELL * left_by(learned, scale * given[:, state])
-    fewer = (left_by(np.delete(learned, k, axis=1), scale * other[:, state]) for k in range(learned.shape[1]))
+    limit = AS_WELL * remainder(learned, scale * given[:, state])
+    fewer = (remainder(np.delete(learned, k, axis=1), scale * other[:, state]) for k in range(learned.shape[1]))
     return min(fewer) <= limit

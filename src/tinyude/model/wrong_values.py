@@ -14,7 +14,7 @@ from tinyude.model import jackknife
 from tinyude.model.hypotheses import known_rates
 from tinyude.model.model import Model
 from tinyude.model.windows import Windows
-from tinyude.model.wrong_physics import AS_WELL, free_rows, left_by
+from tinyude.model.wrong_physics import AS_WELL, free_rows, remainder
 from tinyude.physics import Physics
 from tinyude.physics.expressions import numpy_function
 from tinyude.physics.library import known_shapes, known_terms, rounded_text, summed_terms, term_text
@@ -90,14 +90,14 @@ def addends(model: Model, seen: Windows) -> list[Addend]:
         for part, factor, error, column in zip(parts, factors, errors, design.T, strict=True):
             share = max(1.0, abs(float(factor))) * float(np.sqrt(np.mean(column**2))) / size
             gain = float(np.linalg.norm(left) / (np.linalg.norm(left - (factor - 1.0) * column) + 1e-300))
-            needed = left_by(others, left) / (left_by(np.column_stack([column, others]), left) + 1e-300)
+            needed = remainder(others, left) / (remainder(np.column_stack([column, others]), left) + 1e-300)
             answer.append(
                 Addend(physics.states[i], rounded_text(part), float(factor), float(error), share, gain, needed)
             )
     return answer
 
 
-def look_alikes(model: Model, seen: Windows) -> dict[tuple[int, int], tuple[str, float]]:
+def similar_terms(model: Model, seen: Windows) -> dict[tuple[int, int], tuple[str, float]]:
     """Learned terms nearly proportional to a known one in this record: i*cos(3*v) with a small v is i."""
     physics, found = model.physics, {}
     if not len(seen) or not len(model.terms):
@@ -151,13 +151,13 @@ def wrong_values(model: Model, seen: Windows, alike: Alike) -> dict[tuple[str, s
             continue
         beside = [view(network[:, i]), np.ones(len(seen))]
         target = scale * seen.dx[:, i] - view(known_rates(physics, seen.node_x, seen.node_u)[:, i])
-        limit = AS_WELL * left_by(np.column_stack([*kept.values(), *beside]), target)
+        limit = AS_WELL * remainder(np.column_stack([*kept.values(), *beside]), target)
         for name, values, shapes in _value_effects(physics, seen, i):
             own = [k for k in kept if (state, told[k]) in nets and shape[k] in shapes]
             others = [column for k, column in kept.items() if k not in own]
             if not own or not np.isfinite(values).all():
                 continue
-            if left_by(np.column_stack([view(values), *others, *beside]), target) <= limit:
+            if remainder(np.column_stack([view(values), *others, *beside]), target) <= limit:
                 found = {(state, told[k]): name for k in own} | found
     return found
 
@@ -208,7 +208,7 @@ def net_values(model: Model, shares: Mapping[str, float] | None = None, alike: A
     shares : mapping of str to float, optional
         Of the rate, by state and term.
     alike : mapping, optional
-        Terms similar to a known one (`look_alikes`); they are reported under its name.
+        Terms similar to a known one (`similar_terms`); they are reported under its name.
     """
     physics = model.physics
     answer = []

@@ -16,10 +16,10 @@ from numpy.typing import ArrayLike, NDArray
 from tinyude.errors import TinyUDEError
 from tinyude.native.tape import tape_arrays
 from tinyude.physics.programs import Program
-from tinyude.reference.config import BOUNDS, Config, config_refusal
+from tinyude.reference.config import BOUNDS, Config, config_error
 from tinyude.reference.start import StartModel
 from tinyude.training.known import KnownPrograms
-from tinyude.training.operations import START_REFUSED, Operations
+from tinyude.training.operations import START_REJECTED, Operations
 
 Array = NDArray[Any]
 _MODULES = {"float32": "_core32", "float64": "_core64"}
@@ -74,7 +74,7 @@ def memory(config: Config, precision: str = "float32") -> dict[str, int]:
     core = loaded(precision)
     parts = core.ffi.new("tu_memory *")
     if core.lib.tu_learner_memory(_native_config(core, config), parts) != core.lib.TU_OK:
-        raise _refused(config)
+        raise _config_error(config)
     return {name: int(getattr(parts, name)) for name, _ in core.ffi.typeof("tu_memory").fields if name != "host"}
 
 
@@ -153,7 +153,7 @@ class NativeLearner(Operations):
             )
         self.bytes: int = core.lib.tu_learner_bytes(self._config)
         if not self.bytes:
-            raise _refused(config)
+            raise _config_error(config)
         self._arena = core.ffi.from_buffer(np.zeros(-(-self.bytes // 8), np.uint64))  # aligned to 8 bytes
         handle = core.ffi.new("tu_learner **")
         status = core.lib.tu_learner_init(handle, self._config, self._known.functions, self._arena, self.bytes)
@@ -172,7 +172,7 @@ class NativeLearner(Operations):
                 value = alive[-1]
             setattr(native, name, value)
         if self.call("start", native) != self._lib.TU_OK:
-            raise TinyUDEError(START_REFUSED.format(model))
+            raise TinyUDEError(START_REJECTED.format(model))
 
     def call(self, name: str, *arguments: Any) -> Any:
         return getattr(self._lib, f"tu_learner_{name}")(self._learner, *arguments)
@@ -252,10 +252,10 @@ class NativeLearner(Operations):
         return np.frombuffer(self._ffi.buffer(pointer, count * dtype.itemsize), dtype).copy()
 
 
-def _refused(config: Config) -> TinyUDEError:
-    refusals = filter(None, (config_refusal(name, getattr(config, name)) for name in BOUNDS))
+def _config_error(config: Config) -> TinyUDEError:
+    errors = filter(None, (config_error(name, getattr(config, name)) for name in BOUNDS))
     together = f"The compiled core does not accept this combination of settings: {config}; see the limits in tinyude.h."
-    return TinyUDEError(next(refusals, together))
+    return TinyUDEError(next(errors, together))
 
 
 def _native_config(core: Any, config: Config) -> Any:

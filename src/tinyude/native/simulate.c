@@ -62,16 +62,6 @@ static workspace laid_out(const tu_simulation *simulation, tu_real *room)
     return space;
 }
 
-static tu_real turned(tu_real angle)
-{
-    const tu_real turn = (tu_real)6.283185307179586, far = (tu_real)1e6;
-    tu_real turns = angle / turn;
-    if (!(turns > -far && turns < far)) {
-        return angle;
-    }
-    return angle - (tu_real)(int64_t)(turns < 0 ? turns - (tu_real)0.5 : turns + (tu_real)0.5) * turn;
-}
-
 /* The slope at state x; `polynomials` are the inputs of the interval, `part` how far into it, 0 to 1. */
 static void slope_at(const tu_simulation *simulation, const tu_real *polynomials, tu_real part, const tu_real *x,
                      const workspace *space, tu_real *slope)
@@ -81,7 +71,7 @@ static void slope_at(const tu_simulation *simulation, const tu_real *polynomials
         space->held[i] = p[0] + part * (p[1] + part * (p[2] + part * p[3]));
     }
     for (int32_t i = 0; i < simulation->angles_count; i++) {
-        space->held[simulation->inputs + i] = turned(x[simulation->angles[i]]);
+        space->held[simulation->inputs + i] = tu_angle_wrap(x[simulation->angles[i]]);
     }
     tu_tape_run(simulation->field, x, space->held, space->registers, slope);
 }
@@ -207,7 +197,7 @@ int64_t tu_simulate(const tu_simulation *simulation, int64_t index, tu_run *run,
     const tu_real *times = simulation->times;
     int64_t taken = 0;
     run->known_slope = 0; /* the caller may change the workspace */
-    while (run->status == TU_RUN_GOING && taken < steps) {
+    while (run->status == TU_RUN_CONTINUES && taken < steps) {
         if (run->row == last) {
             run->status = TU_RUN_DONE;
             break;

@@ -9,7 +9,7 @@
 
 #include "tape.h"
 
-#define TU_RUN_GOING 0
+#define TU_RUN_CONTINUES 0
 #define TU_RUN_DONE 1
 #define TU_RUN_DIVERGED 2
 
@@ -31,7 +31,7 @@ typedef struct tu_simulation {
     int64_t inputs_stride; /* numbers from one run's inputs to the next's; 0: all runs share them */
 } tu_simulation;
 
-/* State of a run between calls; starts with row 0, time times[0], step 0, fastest 0, status TU_RUN_GOING. */
+/* State of a run between calls; starts with row 0, time times[0], step 0, fastest 0, status TU_RUN_CONTINUES. */
 typedef struct tu_run {
     int64_t row; /* the last one written */
     tu_real time;

@@ -14,7 +14,7 @@ from tinyude.physics.programs import Program
 
 Array = NDArray[Any]
 STEPS_A_CALL = 20_000  # some tens of milliseconds: how long an interrupt waits
-CALLS_A_LOOK = 10  # after which the pace of a run is checked
+CALLS_A_CHECK = 10  # after which the pace of a run is checked
 
 
 class NativeSimulation:
@@ -65,7 +65,7 @@ class NativeSimulation:
 
         Between two calls of at most `STEPS_A_CALL` steps Python checks for interrupts. A run that needs more than
         `most_steps` steps counts as diverged. So does a run that would need more to reach its end at the pace of the
-        last `CALLS_A_LOOK` calls.
+        last `CALLS_A_CHECK` calls.
         """
         simulation = self._ffi.new("tu_simulation *", self._simulation[0])  # one per call: threads share the field
         runs, rows = len(starts), len(times)
@@ -104,8 +104,8 @@ class NativeSimulation:
         state = np.array(start, np.float64)
         run = ffi.new("tu_run *", {"time": float(times[0])})
         pointers = [ffi.from_buffer("tu_real[]", array) for array in (limit, state, out)]
-        taken, look, before = 0, CALLS_A_LOOK * STEPS_A_CALL, float(run.time)
-        while run.status == lib.TU_RUN_GOING and taken < most_steps:
+        taken, look, before = 0, CALLS_A_CHECK * STEPS_A_CALL, float(run.time)
+        while run.status == lib.TU_RUN_CONTINUES and taken < most_steps:
             taken += lib.tu_simulate(
                 simulation, index, run, pointers[0], STEPS_A_CALL, workspace, pointers[1], pointers[2]
             )

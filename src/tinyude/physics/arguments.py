@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Real
 
 import numpy as np
@@ -43,7 +43,7 @@ def names(items: Sequence[str | sp.Symbol], kind: str) -> tuple[str, ...]:
     return tuple(name_of(item, kind) for item in items)
 
 
-def refuse_shared_names(states: tuple[str, ...], inputs: tuple[str, ...], parameters: tuple[str, ...]) -> None:
+def check_names_differ(states: tuple[str, ...], inputs: tuple[str, ...], parameters: tuple[str, ...]) -> None:
     """An error where two things have one name, or where there are too many."""
     count = len(states) + len(inputs) + len(parameters)
     if count > MAX_NAMES:
@@ -76,6 +76,22 @@ def right_hand_sides(
     return texts
 
 
+def check_learned_are_used(rhs: Sequence[sp.Expr], learned: Sequence[str]) -> None:
+    """An error where a parameter is to be learned that no equation contains."""
+    used = {symbol.name for expr in rhs for symbol in expr.free_symbols}
+    for name in learned:
+        if name not in used:
+            raise TinyUDEError(f"The parameter {name} is to be learned, but no equation contains it; set learn=False.")
+
+
+def check_finite(equations: Iterable[tuple[str, sp.Expr]], values: Mapping[sp.Symbol, float]) -> None:
+    """An error where a value makes an equation infinite, as 0 does that is divided by."""
+    numbers = {symbol: sp.Float(value) for symbol, value in values.items()}
+    for state, expr in equations if numbers else ():
+        if expr.xreplace(numbers).has(sp.zoo, sp.nan, sp.oo, -sp.oo):
+            raise TinyUDEError(f"d({state})/dt is not finite with these values of the parameters; change them.")
+
+
 def columns_of(values: Array, names: tuple[str, ...], what: str) -> Array:
     """Values whose last axis has one entry for each name."""
     array = np.asarray(values)
@@ -101,7 +117,7 @@ def _right_hand_side(item: sp.Expr | str | float, known: Sequence[str]) -> str:
             f"The right-hand side {item!r} is neither a SymPy expression nor text nor a number; "
             'write e.g. "-(g/L)*sin(theta)".'
         )
-    _refuse_unsuitable(item)
+    _check_supported(item)
     unknown = sorted({s.name for s in item.free_symbols} - set(known))
     if unknown:
         raise TinyUDEError(
@@ -111,7 +127,7 @@ def _right_hand_side(item: sp.Expr | str | float, known: Sequence[str]) -> str:
     return expression_text(item.xreplace({s: sp.Symbol(s.name) for s in item.free_symbols}))
 
 
-def _refuse_unsuitable(expr: sp.Expr) -> None:
+def _check_supported(expr: sp.Expr) -> None:
     for node in sp.preorder_traversal(in_basic_functions(expr)):
         if isinstance(node, AppliedUndef | sp.Derivative):
             raise TinyUDEError(

@@ -20,7 +20,7 @@ Result = TypeVar("Result")
 Failures = tuple[type[Exception], ...]
 
 MAX_SLOPE = 50_000  # parts of the derivative by one symbol, written out
-_LOOKS = 20  # at the clock, within a budget
+_CHECKS = 20  # at the clock, within a budget
 _ARRIVES = 1_000  # steps of a loop, at whose first Python raises what another thread sent
 _FAILURES: Failures = (
     ArithmeticError,
@@ -39,7 +39,7 @@ def within(seconds: float, what: str, work: Callable[[], Result], failures: Fail
     Parameters
     ----------
     seconds : float
-        CPU time, so that a busy machine refuses nothing; wall time where the system does not tell.
+        CPU time, so that a busy machine rejects nothing; wall time where the system does not tell.
     what : str
         What the error calls the work.
     failures : exceptions
@@ -63,7 +63,7 @@ def within(seconds: float, what: str, work: Callable[[], Result], failures: Fail
             hook(ignored)
 
     def watch() -> None:
-        while not done.wait(seconds / _LOOKS):
+        while not done.wait(seconds / _CHECKS):
             with lock:
                 if not done.is_set() and clock() > end:
                     sent.set()
@@ -102,7 +102,7 @@ def _thread_clock() -> Callable[[], float]:
     return lambda: time.clock_gettime(number)
 
 
-def refuse_large_slope(expr: sp.Expr, what: str) -> None:
+def check_slope_size(expr: sp.Expr, what: str) -> None:
     """An error where the derivative of the expression would be huge, as that of a product of hundreds of factors."""
     size = _sizes(expr)[1]
     if size > MAX_SLOPE:

@@ -33,7 +33,6 @@ _SIGNAL_KEYS = ("column", "scale", "wraps", "hold", "shift", "unit")
 _UNMEASURED_KEYS = ("guess", "spread")
 MAX_FILE = 200_000  # bytes
 MAX_UNIT, MAX_COLUMN = 40, 1_000  # characters
-TURN = 2.0 * math.pi
 
 
 @dataclass(frozen=True)
@@ -42,7 +41,7 @@ class Signal:
 
     column: str
     scale: float = 1.0
-    wraps: float = 0.0  # the turn by which an angle jumps; 0: it does not
+    wraps: float = 0.0  # the revolution by which an angle jumps; 0: it does not
     hold: Hold | None = None  # what an input does between samples; None: found by the fit
     unit: str = ""  # for labels
 
@@ -92,8 +91,8 @@ def load_physics_file(path: str | Path) -> PhysicsFile:
         sees = ["theta", "omega"]
 
     A signal can say more than its column: theta = { column = "angle", scale = 0.0174533, wraps = true } is read in
-    degrees and jumps by a full turn, which is undone; wraps = 360 is a turn of 360 (after scaling). Time stamps in
-    milliseconds: [time] column = "t", scale = 0.001. [angles] wrap = ["theta"] is another way to say wraps = true.
+    degrees and jumps by a revolution, which is undone; wraps = 360: by 360 (after scaling). Time stamps in ms:
+    [time] column = "t", scale = 0.001. [angles] wrap = ["theta"] is another way to say wraps = true.
 
     An input may say what it does between samples: tau = { column = "torque", hold = "linear" } (held, linear or cubic;
     shift = 1: logged a sample late). Otherwise the fit finds out. A state that is neither measured nor the rate of a
@@ -128,10 +127,10 @@ def load_physics_file(path: str | Path) -> PhysicsFile:
 
 def _physics_file(data: Mapping[str, Any]) -> PhysicsFile:
     tables = {name: _table(data, name) for name in _TABLES}
-    _refuse_unknown(data, _TABLES, "table")
+    _check_known(data, _TABLES, "table")
     for name, keys in _TABLES.items():
         if keys is not None:
-            _refuse_unknown(tables[name], keys, f"key of [{name}]")
+            _check_known(tables[name], keys, f"key of [{name}]")
     if not tables["states"]:
         raise TinyUDEError('There is no [states] table; give dx/dt of each state, e.g. theta = "omega".')
     inputs = {name: _signal(value, f"inputs.{name}") for name, value in tables["inputs"].items()}
@@ -156,14 +155,14 @@ def _physics_file(data: Mapping[str, Any]) -> PhysicsFile:
         time=time,
         residual_on=acted_on,
         residual_sees=_names(tables["residual"].get("sees", list(seen)), seen, "residual.sees"),
-        wrapped=dict.fromkeys(wrapped, TURN) | {name: s.wraps for name, s in measured.items() if s.wraps},
+        wrapped=dict.fromkeys(wrapped, math.tau) | {name: s.wraps for name, s in measured.items() if s.wraps},
         holds={name: signal.hold for name, signal in inputs.items() if signal.hold is not None},
         unmeasured=unmeasured,
         units={name: signal.unit for name, signal in (*measured.items(), *inputs.items()) if signal.unit},
         fit=fit_settings(tables["fit"]),
         scales={s.column: s.scale for s in (*measured.values(), *inputs.values(), Signal(str(time), time_scale))},
     )
-    _refuse_shared_columns(made)
+    _check_columns_differ(made)
     return made
 
 
@@ -174,7 +173,7 @@ def _table(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return table
 
 
-def _refuse_unknown(given: Iterable[str], allowed: Iterable[str], kind: str) -> None:
+def _check_known(given: Iterable[str], allowed: Iterable[str], kind: str) -> None:
     allowed = list(allowed)
     for key in given:
         if key not in allowed:
@@ -201,17 +200,17 @@ def _signal(value: Any, where: str) -> Signal:
     """The name of a column, or a table that says more about it."""
     if not isinstance(value, dict):
         return Signal(_column(value, where))
-    _refuse_unknown(value, _SIGNAL_KEYS, f"key of {where}")
+    _check_known(value, _SIGNAL_KEYS, f"key of {where}")
     wraps = value.get("wraps", False)
-    turn = wraps * TURN if isinstance(wraps, bool) else _factor(wraps, f"{where}.wraps")
-    if turn < 0.0 or (turn and where.startswith("inputs")):
-        raise TinyUDEError(f"{where}.wraps is {wraps!r}; only a measured angle wraps, by true or a positive turn.")
+    revolution = wraps * math.tau if isinstance(wraps, bool) else _factor(wraps, f"{where}.wraps")
+    if revolution < 0.0 or (revolution and where.startswith("inputs")):
+        raise TinyUDEError(f"{where}.wraps is {wraps!r}; only a measured angle wraps, by true or a positive number.")
     hold = _hold(value, where) if "hold" in value or "shift" in value else None
     scale = _factor(value.get("scale", 1.0), f"{where}.scale")
     unit = value.get("unit", "")
     if not isinstance(unit, str) or not unit.isprintable() or len(unit) > MAX_UNIT:
         raise TinyUDEError(f'{where}.unit is {unit!r}; give at most {MAX_UNIT} plain characters, e.g. "rad/s".')
-    return Signal(_column(value.get("column"), f"{where}.column"), scale, turn, hold, unit)
+    return Signal(_column(value.get("column"), f"{where}.column"), scale, revolution, hold, unit)
 
 
 def fit_settings(table: Mapping[str, Any], where: str = "fit.") -> dict[str, Any]:
@@ -246,7 +245,7 @@ def _factor(value: Any, where: str) -> float:
 
 def _parameter(value: Any, name: str) -> Parameter:
     fields = value if isinstance(value, dict) else {"value": value}
-    _refuse_unknown(fields, _PARAMETER_KEYS, f"key of parameters.{name}")
+    _check_known(fields, _PARAMETER_KEYS, f"key of parameters.{name}")
     if "value" not in fields:
         raise TinyUDEError(f"parameters.{name} has no value; write {name} = {{ value = 1.0, learn = true }}.")
     try:
@@ -257,7 +256,7 @@ def _parameter(value: Any, name: str) -> Parameter:
 
 def _guess(value: Any, name: str, physics: Physics) -> tuple[float, float]:
     """Guess and spread of a state that is not measured."""
-    _refuse_unknown([name], physics.states, "state in [unmeasured]")
+    _check_known([name], physics.states, "state in [unmeasured]")
     if not isinstance(value, dict) or set(value) != set(_UNMEASURED_KEYS):
         raise TinyUDEError(f"unmeasured.{name} is {value!r}; write {name} = {{ guess = 4.0, spread = 2.0 }}.")
     guess, spread = value["guess"], value["spread"]
@@ -274,7 +273,7 @@ def _measured(
     """Where each measured state is; one that is left out must be the rate of a measured state."""
     if not table:
         return {name: Signal(name) for name in physics.states}
-    _refuse_unknown(table, physics.states, "state in [measured]")
+    _check_known(table, physics.states, "state in [measured]")
     measured = {name: _signal(table[name], f"measured.{name}") for name in physics.states if name in table}
     rate_of = dict(zip(physics.states, physics.kinematic, strict=True))
     rates = {physics.states[rate] for name in measured if (rate := rate_of[name]) is not None}
@@ -303,13 +302,13 @@ def _time(table: Mapping[str, Any]) -> tuple[str | float, float]:
 def _names(value: Any, allowed: tuple[str, ...], where: str) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise TinyUDEError(f'{where} is {value!r}; give a list of names, e.g. ["{allowed[0]}"].')
-    _refuse_unknown(value, allowed, f"name for {where}")
+    _check_known(value, allowed, f"name for {where}")
     if len(set(value)) != len(value):
         raise TinyUDEError(f"{where} names one twice: {', '.join(value)}.")
     return tuple(value)
 
 
-def _refuse_shared_columns(made: PhysicsFile) -> None:
+def _check_columns_differ(made: PhysicsFile) -> None:
     columns = made.columns
     for column in columns:
         if columns.count(column) > 1:

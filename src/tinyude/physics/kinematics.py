@@ -59,7 +59,7 @@ def rate_channels(physics: Physics, measured: Sequence[str] | None, on: Sequence
 def wrapped_channels(
     physics: Physics, measured: Sequence[str] | None, rotating: Sequence[str] | None = None
 ) -> tuple[int, ...]:
-    """For each channel 1 where it senses an angle that may be taken on any turn.
+    """For each channel 1 where it senses an angle that may be taken on any revolution.
 
     rotating: channels that were seen to rotate; None: any angle may.
     """

@@ -46,7 +46,7 @@ def default_terms(
 
 
 def _friction(v: sp.Symbol, rms: float) -> list[sp.Expr]:
-    """Drag, dry friction with a soft and a sharp turn, and the extra friction at low speed that Stribeck described."""
+    """Drag, dry friction with a soft and a sharp corner, and the extra friction at low speed (Stribeck)."""
     soft, sharp = (sp.tanh(sp.Float(f"{k / rms:.3g}") * v) for k in SMOOTH_SIGNS)
     slow = sp.exp(-sp.Float(f"{1.0 / (SLOW * rms) ** 2:.3g}") * v**2)
     return [v * sp.Abs(v), soft, sharp, soft * slow, sharp * slow]

@@ -11,7 +11,7 @@ from typing import Any
 import sympy as sp
 
 from tinyude.errors import TinyUDEError
-from tinyude.physics.budget import refuse_large_slope, within
+from tinyude.physics.budget import check_slope_size, within
 from tinyude.physics.expressions import (
     NON_SMOOTH_FUNCTIONS,
     SEVERAL_ARGUMENTS,
@@ -47,7 +47,7 @@ def parse_expression(text: str, symbols: Mapping[str, sp.Symbol], *, smooth: boo
 
     def read() -> sp.Expr:
         expr = _Reader(text.strip(" "), symbols, smooth).expression(tree)
-        refuse_large_slope(expr, what)
+        check_slope_size(expr, what)
         return expr
 
     return within(MAX_SECONDS, what, read)
@@ -69,16 +69,16 @@ class _Reader:
     def expression(self, body: ast.expr) -> sp.Expr:
         expr = in_basic_functions(self.read(body, 0)).xreplace(self.back)
         if expr.has(sp.I, sp.zoo, sp.nan, sp.oo, -sp.oo):
-            raise self.refusal(body, "is not a finite real expression")
+            raise self.error(body, "is not a finite real expression")
         return expr
 
-    def refusal(self, node: ast.AST, why: str) -> TinyUDEError:
+    def error(self, node: ast.AST, why: str) -> TinyUDEError:
         piece = ast.get_source_segment(self.text, node) or ast.dump(node)
         return TinyUDEError(f"In {short(self.text)!r}: {short(piece)!r} {why}.")
 
     def read(self, node: ast.expr, depth: int) -> sp.Expr:
         if depth > MAX_DEPTH:
-            raise self.refusal(node, f"is nested deeper than {MAX_DEPTH} levels; split the expression")
+            raise self.error(node, f"is nested deeper than {MAX_DEPTH} levels; split the expression")
         match node:
             case ast.Constant(value=value):
                 expr = self.number(node, value)
@@ -97,9 +97,9 @@ class _Reader:
             case ast.Call():
                 expr = self.call(node, depth)
             case ast.BinOp(op=ast.BitXor()):
-                raise self.refusal(node, "uses ^; a power is written **")
+                raise self.error(node, "uses ^; a power is written **")
             case _:
-                raise self.refusal(
+                raise self.error(
                     node, f"is not allowed; allowed are + - * / **, parentheses, names and {self.function_names()}"
                 )
         self.check_number(node, expr)
@@ -107,10 +107,10 @@ class _Reader:
 
     def number(self, node: ast.expr, value: Any) -> sp.Expr:
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise self.refusal(node, "is not a real number; write one such as 0.5")
+            raise self.error(node, "is not a real number; write one such as 0.5")
         if isinstance(value, float):
             if not math.isfinite(value):
-                raise self.refusal(node, "is too large for a floating-point number; choose other units")
+                raise self.error(node, "is too large for a floating-point number; choose other units")
             return sp.Float(value)
         return sp.Integer(value)
 
@@ -120,9 +120,9 @@ class _Reader:
         if name == "pi":
             return sp.pi
         if name in self.functions:
-            raise self.refusal(node, f"is a function; write {name}(...)")
+            raise self.error(node, f"is a function; write {name}(...)")
         known = [*self.real, "pi"]
-        raise self.refusal(
+        raise self.error(
             node, f"is unknown{_hint(name, known)}; declare it as an input or a parameter; known are {', '.join(known)}"
         )
 
@@ -140,7 +140,7 @@ class _Reader:
         while isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Div):
             factor = self.read(node.right, depth + 1)
             if isinstance(node.op, ast.Div) and factor.is_zero:
-                raise self.refusal(node, "divides by zero; correct the denominator")
+                raise self.error(node, "divides by zero; correct the denominator")
             factors.append(1 / factor if isinstance(node.op, ast.Div) else factor)
             node = node.left
         result = self.read(node, depth + 1)
@@ -151,28 +151,28 @@ class _Reader:
 
     def power(self, node: ast.expr, base: sp.Expr, exponent: sp.Expr) -> sp.Expr:
         if exponent.is_number and abs(float(exponent)) > MAX_EXPONENT:
-            raise self.refusal(node, f"has an exponent beyond {MAX_EXPONENT}; use exp or a smaller one")
+            raise self.error(node, f"has an exponent beyond {MAX_EXPONENT}; use exp or a smaller one")
         if base.is_zero and not exponent.is_positive:
-            raise self.refusal(node, "divides by zero; correct the denominator")
+            raise self.error(node, "divides by zero; correct the denominator")
         if base.is_negative and base.is_number and not exponent.is_integer:
-            raise self.refusal(node, "is a fractional power of a negative number")
+            raise self.error(node, "is a fractional power of a negative number")
         result = base**exponent
         for part in result.atoms(sp.Pow):
             if part.exp.is_number and abs(float(part.exp)) > MAX_EXPONENT:
-                raise self.refusal(node, f"makes an exponent beyond {MAX_EXPONENT}; use exp or a smaller one")
+                raise self.error(node, f"makes an exponent beyond {MAX_EXPONENT}; use exp or a smaller one")
         return result
 
     def call(self, node: ast.Call, depth: int) -> sp.Expr:
         if not isinstance(node.func, ast.Name):
-            raise self.refusal(node, f"is not allowed; the functions are {self.function_names()}")
+            raise self.error(node, f"is not allowed; the functions are {self.function_names()}")
         name = node.func.id
         if name not in self.functions:
             if name in RESERVED_NAMES and name != "pi":
-                raise self.refusal(node, "is not smooth; use tanh(k*x) for a soft sign, or leave it to the network")
+                raise self.error(node, "is not smooth; use tanh(k*x) for a soft sign, or leave it to the network")
             hint = _hint(name, list(self.functions))
-            raise self.refusal(node, f"calls an unknown function{hint}; the functions are {self.function_names()}")
+            raise self.error(node, f"calls an unknown function{hint}; the functions are {self.function_names()}")
         if self.open_calls == MAX_NESTED_CALLS:
-            raise self.refusal(node, f"is inside {MAX_NESTED_CALLS} other functions; nest fewer")
+            raise self.error(node, f"is inside {MAX_NESTED_CALLS} other functions; nest fewer")
         self.open_calls += 1
         value = self.pieces(node, depth) if name == PIECEWISE else self.functions[name](*self.arguments(node, depth))
         self.open_calls -= 1
@@ -185,7 +185,7 @@ class _Reader:
         starred = any(isinstance(argument, ast.Starred) for argument in node.args)
         if node.keywords or starred or not (1 < len(node.args) <= MAX_ARGUMENTS if several else len(node.args) == 1):
             wanted = "two or a few arguments" if several else "exactly one argument"
-            raise self.refusal(node, f"must have {wanted}; write {name}({'x, y' if several else 'x'})")
+            raise self.error(node, f"must have {wanted}; write {name}({'x, y' if several else 'x'})")
         return [self.read(argument, depth + 1) for argument in node.args]
 
     def pieces(self, node: ast.Call, depth: int) -> sp.Expr:
@@ -193,30 +193,30 @@ class _Reader:
         pairs = [item.elts for item in node.args if isinstance(item, ast.Tuple) and len(item.elts) == 2]
         whole = len(pairs) == len(node.args) and not node.keywords
         if not (whole and pairs and isinstance(pairs[-1][1], ast.Constant) and pairs[-1][1].value is True):
-            raise self.refusal(
+            raise self.error(
                 node, f"must be pairs, the last one for all other cases; write {PIECEWISE}((a, x < 1), (b, True))"
             )
         if len(pairs) > MAX_PIECES:
-            raise self.refusal(node, f"has {len(pairs)} pieces, more than {MAX_PIECES}; write fewer")
+            raise self.error(node, f"has {len(pairs)} pieces, more than {MAX_PIECES}; write fewer")
         found = []
         for value, condition in pairs:
             expr = self.read(value, depth + 1)
-            self.refuse_undefined(value, expr)
+            self.check_defined(value, expr)
             found.append((expr, self.condition(condition, depth + 1)))
         return first_of(found)
 
-    def refuse_undefined(self, node: ast.expr, expr: sp.Expr) -> None:
+    def check_defined(self, node: ast.expr, expr: sp.Expr) -> None:
         """Every piece is evaluated everywhere and multiplied by 1 or 0, so none may be undefined anywhere."""
         for part in expr.atoms(sp.Pow, sp.log, sp.asin, sp.acos):
             inside = part.args[0]
             fine = inside.is_positive or (part.is_Pow and part.exp.is_integer)
             if not fine and not (part.is_Pow and inside.is_number):
-                raise self.refusal(node, "is undefined for some values; exclude them, as in sqrt(max(x, 1e-6))")
+                raise self.error(node, "is undefined for some values; exclude them, as in sqrt(max(x, 1e-6))")
 
     def condition(self, node: ast.expr, depth: int) -> sp.Expr:
         """1 where the condition holds, else 0."""
         if depth > MAX_DEPTH:
-            raise self.refusal(node, f"is nested deeper than {MAX_DEPTH} levels; split the expression")
+            raise self.error(node, f"is nested deeper than {MAX_DEPTH} levels; split the expression")
         match node:
             case ast.Constant(value=bool() as value):
                 return sp.Integer(int(value))
@@ -232,13 +232,13 @@ class _Reader:
                 values = [self.read(value, depth + 1) for value in (node.left, *others)]
                 return sp.Mul(*(_compared(op, *pair) for op, *pair in zip(ops, values, values[1:], strict=False)))
             case _:
-                raise self.refusal(node, "is not a condition; compare with <, <=, > or >=, and join by & and |")
+                raise self.error(node, "is not a condition; compare with <, <=, > or >=, and join by & and |")
 
     def check_number(self, node: ast.expr, expr: sp.Expr) -> None:
         if expr.is_Rational and max(expr.p.bit_length(), expr.q.bit_length()) > MAX_INTEGER_BITS:
-            raise self.refusal(node, f"makes an integer of more than {MAX_INTEGER_BITS} bits; write it as a decimal")
+            raise self.error(node, f"makes an integer of more than {MAX_INTEGER_BITS} bits; write it as a decimal")
         if expr.is_number and not is_finite_real(expr):
-            raise self.refusal(node, "is not a finite real number")
+            raise self.error(node, "is not a finite real number")
 
     def function_names(self) -> str:
         return ", ".join(sorted(self.functions))

@@ -11,7 +11,15 @@ import numpy as np
 import sympy as sp
 
 from tinyude.errors import TinyUDEError
-from tinyude.physics.arguments import columns_of, name_of, names, refuse_shared_names, right_hand_sides
+from tinyude.physics.arguments import (
+    check_finite,
+    check_learned_are_used,
+    check_names_differ,
+    columns_of,
+    name_of,
+    names,
+    right_hand_sides,
+)
 from tinyude.physics.budget import within
 from tinyude.physics.expressions import Array, derivative, enters_as_angle, numpy_function
 from tinyude.physics.parameter import Parameter, parameter_dict
@@ -71,15 +79,16 @@ class Physics:
             name_of(key, "parameter"): value if isinstance(value, Parameter) else Parameter(value)
             for key, value in (parameters or {}).items()
         }
-        refuse_shared_names(self.states, self.inputs, tuple(self.parameters))
+        check_names_differ(self.states, self.inputs, tuple(self.parameters))
         if not self.states:
             raise TinyUDEError("Physics needs at least one state, e.g. states=['theta', 'omega'].")
         self.texts = right_hand_sides(rhs, self.states, (*self.inputs, *self.parameters))
         self.rhs = tuple(parse_expression(text, self._symbols, smooth=False) for text in self.texts)
         self.texts = tuple(map(canonical_text, self.texts))  # what is shown and written into generated code
         self.learned = tuple(name for name, parameter in self.parameters.items() if parameter.learn)
-        self._refuse_unused()
-        within(MAX_SECONDS, "The physics with its parameters' values", self._refuse_values)
+        check_learned_are_used(self.rhs, self.learned)
+        values = {self._symbols[name]: parameter.value for name, parameter in self.parameters.items()}
+        within(MAX_SECONDS, "The physics with its parameters' values", lambda: check_finite(self._equations, values))
         self.angles = (
             tuple(name for name in self.states if enters_as_angle(self._symbols[name], self.rhs))
             if angles is None
@@ -389,18 +398,3 @@ class Physics:
             return parts[0]
         lead = np.broadcast_shapes(*(part.shape[:-1] for part in parts))
         return np.concatenate([np.broadcast_to(part, (*lead, part.shape[-1])) for part in parts], axis=-1)
-
-    def _refuse_unused(self) -> None:
-        used = {symbol.name for expr in self.rhs for symbol in expr.free_symbols}
-        for name in self.learned:
-            if name not in used:
-                raise TinyUDEError(
-                    f"The parameter {name} is to be learned, but no equation contains it; set learn=False."
-                )
-
-    def _refuse_values(self) -> None:
-        """An error where a value makes an equation infinite, as 0 does that is divided by."""
-        values = {self._symbols[name]: sp.Float(parameter.value) for name, parameter in self.parameters.items()}
-        for state, expr in self._equations if values else ():
-            if expr.xreplace(values).has(sp.zoo, sp.nan, sp.oo, -sp.oo):
-                raise TinyUDEError(f"d({state})/dt is not finite with these values of the parameters; change them.")

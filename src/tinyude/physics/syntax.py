@@ -1,4 +1,4 @@
-"""The text of an expression: what is refused before it is read, and the one form in which it is written again.
+"""The text of an expression: what is rejected before it is read, and the one form in which it is written again.
 
 Texts come from files of unknown origin. What is kept, shown and written into generated code is never the text that was
 read but the canonical form of its syntax tree: names, numbers, + - * / **, parentheses and conditions, on one line.
@@ -29,7 +29,7 @@ _ORDER: dict[type[ast.cmpop], str] = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", a
 
 
 def syntax_tree(text: str) -> ast.expr:
-    """The tree of an expression; refused are comments, line breaks, control characters and what is too long.
+    """The tree of an expression; rejected are comments, line breaks, control characters and what is too long.
 
     Raises
     ------

@@ -15,7 +15,7 @@ INPUTS = (
     "u", "input", "cmd", "command", "torque", "tau", "force", "voltage", "volts", "volt", "current", "duty", "pwm",
     "throttle", "heater", "power", "valve", "inflow",
 )  # fmt: skip
-LOOKED_AT = 5000  # rows
+ROWS_USED = 5000  # rows
 EQUAL = 1e-3  # spread of a clock's steps over their mean
 HELD = 0.8  # share of rows that repeat the row before them
 STEP = 0.1  # a usual step over the column's range: far more than one code or one update of a sensor
@@ -89,7 +89,7 @@ def _steady(table: Mapping[str, Any]) -> str | None:
     """A column that rises in equal steps."""
     for name, values in table.items():
         try:
-            steps = np.diff(np.asarray(values, dtype=np.float64)[:LOOKED_AT])
+            steps = np.diff(np.asarray(values, dtype=np.float64)[:ROWS_USED])
         except (TypeError, ValueError):
             continue
         if len(steps) > 2 and np.all(steps > 0.0) and np.std(steps) < EQUAL * np.mean(steps):
@@ -99,7 +99,7 @@ def _steady(table: Mapping[str, Any]) -> str | None:
 
 def _stepped(values: Any) -> bool:
     """Whether a column mostly repeats itself and otherwise jumps, as a command does and no state."""
-    column = np.asarray(values, dtype=np.float64)[:LOOKED_AT]
+    column = np.asarray(values, dtype=np.float64)[:ROWS_USED]
     column = column[np.isfinite(column)]
     steps = np.abs(np.diff(column))
     moves = steps[steps > 0.0]
@@ -146,7 +146,7 @@ def _time_lines(table: Mapping[str, Any], time: str | None, stamped: bool) -> li
     """stamped: the log's reader gives that column's times in seconds."""
     if time is None:
         return ["period = 0.01  # no column of times was found: seconds between two rows"]
-    steps = np.diff(np.asarray(table[time], dtype=np.float64)[:LOOKED_AT])
+    steps = np.diff(np.asarray(table[time], dtype=np.float64)[:ROWS_USED])
     steps = steps[np.isfinite(steps) & (steps > 0.0)]
     usual = float(np.median(steps)) if len(steps) else 0.01
     lines = [f"column = {_column(time).split(',')[0].removeprefix('{ column = ').rstrip(' }')}"]
@@ -163,8 +163,8 @@ def _time_lines(table: Mapping[str, Any], time: str | None, stamped: bool) -> li
 
 def _rate_pairs(table: Mapping[str, Any], time: str | None, states: list[str]) -> dict[str, str]:
     """State to the column that is its derivative, by correlation of differences."""
-    columns = {n: np.asarray(table[n], dtype=np.float64)[:LOOKED_AT] for n in states}
-    t = np.arange(len(next(iter(columns.values())))) if time is None else np.asarray(table[time], float)[:LOOKED_AT]
+    columns = {n: np.asarray(table[n], dtype=np.float64)[:ROWS_USED] for n in states}
+    t = np.arange(len(next(iter(columns.values())))) if time is None else np.asarray(table[time], float)[:ROWS_USED]
     found: dict[str, str] = {}
     lag = max(1, len(t) // 500)
     for n, values in columns.items():

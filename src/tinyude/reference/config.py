@@ -141,7 +141,7 @@ class Config:
         return nodes + len(self.on) + (self.states if self.second_order else 0)
 
 
-def config_refusal(name: str, value: Any) -> str:
+def config_error(name: str, value: Any) -> str:
     """Error message for a setting outside its bounds, with the valid range; "" if it is valid."""
     if name not in BOUNDS:
         return ""

@@ -32,7 +32,7 @@ from tinyude.refinement.support import Rates
 
 Array = NDArray[Any]
 NORMAL = 10**6  # groups for an interval whose spread is known: a normal distribution
-LOOKED_AT = 1000
+ROWS_USED = 1000
 PASSES_SHARE = 0.5  # of the time, for filter passes; the rest is for programs and the streaming learner
 HOLDS_SHARE = 0.1  # of the passes, for the choice of holds
 
@@ -141,7 +141,7 @@ def refined_figures(refined: Refined, given: Physics, states: States) -> dict[st
     """Changed diagnostics, and those of refinement itself; given: the physics before the fit."""
     model, found = refined.model, refined.estimate
     best = next(c for c in refined.candidates if c.best)
-    thin = slice(None, None, max(1, len(states.times) // LOOKED_AT))
+    thin = slice(None, None, max(1, len(states.times) // ROWS_USED))
     inputs = found.batch.inputs[thin, :, 0]
     figures: dict[str, Any] = {"refinement": _figures(refined, best.name)}
     sensed = refined.setup.plan.measured

@@ -113,7 +113,7 @@ def _field(model: Model, moving: Sequence[Array]) -> Field:
 
 
 def _columns(emitter: Emitter, model: Model) -> list[int]:
-    """Registers of the parts' inputs: angles wrapped to the turn around 0, as 2 atan(tan(x / 2))."""
+    """Registers of the parts' inputs: angles wrapped to the revolution around 0, as 2 atan(tan(x / 2))."""
     columns = list(range(model.physics.n_states + model.physics.n_inputs))
     if model.parts:
         for state in model.angles:

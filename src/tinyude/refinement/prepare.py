@@ -26,7 +26,7 @@ Array = NDArray[Any]
 STEP = 0.2  # of the field's fastest time scale: longest Runge-Kutta step (relative error of RK4: 3e-6)
 MOST_STEPS = 4  # Runge-Kutta steps from row to row
 LEAST_ROWS = 600
-MOST_LOOKED_AT, MOST_LINEARISED = 2000, 200  # rows for the size of rates, and for time scales
+MOST_EVALUATED, MOST_LINEARISED = 2000, 200  # rows for the size of rates, and for time scales
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def _some_states(records: Sequence[Record], sensors: Sensors) -> tuple[Array, Ar
     centres = {state: value for state, (value, _) in (sensors.guess or {}).items()}
     rough = [rough_states(r, sensors.channel, sensors.order, centres) for r in records]
     states, inputs = np.concatenate(rough), np.concatenate([r.inputs for r in records])
-    thin = slice(None, None, max(1, len(states) // MOST_LOOKED_AT))
+    thin = slice(None, None, max(1, len(states) // MOST_EVALUATED))
     return states[thin], inputs[thin]
 
 

@@ -96,16 +96,16 @@ def _fits(stretches: Sequence[Stretch], channel: int, sigma: float) -> list[_Fit
     for count in range(1, LENGTHS[0]):  # too few samples for the shortest polynomial
         for k, fit in _polynomials(times, values, [k for k, t in enumerate(times) if len(t) == count], count, sigma):
             best[k] = fit
-    going = [k for k, t in enumerate(times) if len(t) >= LENGTHS[0]]
+    active = [k for k, t in enumerate(times) if len(t) >= LENGTHS[0]]
     for length in LENGTHS:
-        going = [k for k in going if len(times[k]) >= length]
-        fits = _polynomials(times, values, going, length, sigma)
+        active = [k for k in active if len(times[k]) >= length]
+        fits = _polynomials(times, values, active, length, sigma)
         most = 1.0 + 4.0 / np.sqrt(2.0 * _freedom(length))
-        going = []
+        active = []
         for k, fit in fits:
             if best[k] is _NOTHING or fit.misfit**2 <= most:
                 best[k] = fit
-                going.append(k)
+                active.append(k)
     return best
 
 

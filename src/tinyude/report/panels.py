@@ -241,9 +241,9 @@ def coverage_panel(ude: Any, run: Data | None, units: Mapping[str, str]) -> Data
     shown = list(pairs[0] if pairs else (0, 1))
     first, second = shown
     angles = [k for k in (0, 1) if physics.states[shown[k]] in physics.angles]
-    x = _within_a_turn(x[:, shown], angles)
+    x = _wrapped_columns(x[:, shown], angles)
     path = np.zeros((0, 2)) if run is None else run["states"][:: max(1, len(run["t"]) // 800), shown]
-    path = _within_a_turn(path, angles)
+    path = _wrapped_columns(path, angles)
     counts, a, b = np.histogram2d(x[:, 0], x[:, 1], bins=BINS)
     (left, low), (right, high) = np.nanmin(np.vstack([x, path]), axis=0), np.nanmax(np.vstack([x, path]), axis=0)
     chart = Chart((left - 0.1 * (right - left), right + 0.1 * (right - left)),
@@ -256,15 +256,15 @@ def coverage_panel(ude: Any, run: Data | None, units: Mapping[str, str]) -> Data
     for i, j in zip(*np.nonzero(counts), strict=True):
         chart.box((a[i], a[i + 1]), (b[j], b[j + 1]), "cell", 0.15 + 0.85 * float(np.sqrt(counts[i, j] / most)))
     if run is not None:
-        again = np.any(np.abs(np.diff(path[:, angles], axis=0)) > np.pi, axis=1)  # a full turn: no line across
+        again = np.any(np.abs(np.diff(path[:, angles], axis=0)) > np.pi, axis=1)  # a revolution: no line across
         path[1:][again] = np.nan
         chart.line(path[:, 0], path[:, 1], "path")
         note = "Accepted windows, few to many; line: the free run. Outside, the model extrapolates"
     return {"svg": chart.draw(), "note": note + excerpt(ude)}
 
 
-def _within_a_turn(values: Array, columns: list[int]) -> Array:
-    """The values with those columns, angles, between minus and plus half a turn."""
+def _wrapped_columns(values: Array, columns: list[int]) -> Array:
+    """The values with those columns, angles, between minus and plus half a revolution."""
     wrapped = np.array(values)
     wrapped[:, columns] = np.angle(np.exp(1j * wrapped[:, columns]))
     return wrapped

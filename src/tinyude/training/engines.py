@@ -20,7 +20,7 @@ from tinyude.reference.config import Config
 from tinyude.reference.start import StartModel, learner_start
 from tinyude.reference.state import Known, learner_init
 from tinyude.training.known import known_functions, known_programs
-from tinyude.training.operations import START_REFUSED, Operations
+from tinyude.training.operations import START_REJECTED, Operations
 
 Array = NDArray[Any]
 Engine = Operations
@@ -69,7 +69,7 @@ class ReferenceLearner(Operations):
     def start(self, model: StartModel) -> None:
         """Start from a fitted model, before the first sample."""
         if not learner_start(self._learner, model):
-            raise TinyUDEError(START_REFUSED.format(model))
+            raise TinyUDEError(START_REJECTED.format(model))
 
     def push(self, rows: ArrayLike) -> None:
         self.call("push_many", np.asarray(rows, dtype=np.float64))

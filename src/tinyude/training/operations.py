@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from tinyude.reference.start import StartModel
 
 Array = NDArray[Any]
-START_REFUSED = (
+START_REJECTED = (
     "A model with a window of half width {0.window_half} x {0.window_spacing} does not fit this configuration, or "
     "holds numbers that are not finite; give one with the same physics and max_half at least as long."
 )

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from tinyude.errors import TinyUDEError
-from tinyude.reference.config import Config, config_refusal
+from tinyude.reference.config import Config, config_error
 
 TRAINING_RATE = 25.0  # updates per second while streaming
 WINDOWS_WANTED = 4000  # windows overlap less where a record is long enough to give this many
@@ -43,8 +43,8 @@ def make_config(
             f"settings names {', '.join(sorted(clash))}, which follow from other settings; leave them out."
         )
     for name, value in overrides.items():
-        if value is not None and (refusal := config_refusal(name, value)):
-            raise TinyUDEError(refusal)
+        if value is not None and (error := config_error(name, value)):
+            raise TinyUDEError(error)
     settings = PRESETS[preset] | (
         _default_sizes(samples)
         if preset == "default"

@@ -69,7 +69,7 @@ int main(void)
 {
 #ifdef LEARNS
     if (model_start() != TU_OK) {
-        print("refused\n");
+        print("rejected\n");
         return done();
     }
 #endif

@@ -1,4 +1,4 @@
-/* Saved states whose checksum is right and whose content is not: refused, or gone on from within the arena. */
+/* Saved states whose checksum is right and whose content is not: rejected, or gone on from within the arena. */
 #include "board.h"
 
 #include "service/crc.h"
@@ -51,7 +51,7 @@ static int load_forged(board *b, plant p, const tu_storage *storage, const unsig
     return status == TU_OK;
 }
 
-static void forged_states_stay_in_the_arena(const setup *tried, int *taken, int *refused)
+static void forged_states_stay_in_the_arena(const setup *tried, int *taken, int *rejected)
 {
     tu_config config = config_of(tried);
     board first, second;
@@ -68,7 +68,7 @@ static void forged_states_stay_in_the_arena(const setup *tried, int *taken, int 
         for (int i = 0; i < VALUE_COUNT; i++) {
             int ok = load_forged(&second, p, &storage, whole, place, VALUES[i]);
             *taken += ok;
-            *refused += !ok;
+            *rejected += !ok;
         }
     }
     free(whole);
@@ -104,12 +104,12 @@ static void a_reset_ends_the_save(void)
 
 int main(void)
 {
-    int taken = 0, refused = 0;
+    int taken = 0, rejected = 0;
     a_reset_ends_the_save();
     for (int i = 0; i < SETUPS_COUNT; i++) {
-        forged_states_stay_in_the_arena(&SETUPS[i], &taken, &refused);
+        forged_states_stay_in_the_arena(&SETUPS[i], &taken, &rejected);
     }
-    CHECK(taken > 0 && refused > 0);
-    printf("forged states: %d taken, %d refused\n", taken, refused);
+    CHECK(taken > 0 && rejected > 0);
+    printf("forged states: %d taken, %d rejected\n", taken, rejected);
     return 0;
 }

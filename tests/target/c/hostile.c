@@ -46,7 +46,7 @@ static tu_real bad_value(attacker *a, int column, tu_real honest)
     case 8:
         return (tu_real)0;
     case 9:
-        return (tu_real)9.9e14 * (tu_real)uniform(&a->random); /* just below what is refused */
+        return (tu_real)9.9e14 * (tu_real)uniform(&a->random); /* just below what is rejected */
     case 10:
         return column == 0 ? (tu_real)NAN : honest; /* one dead channel */
     case 11:
@@ -95,7 +95,7 @@ static void attack(const setup *tried, uint32_t seed, long samples)
         CHECK(answer[i] - answer[i] == 0);
     }
     tu_learner_view(g.learner, &view);
-    printf("%-26s accepted %u, refused %u gap %u non-finite %u stuck %u misfit %u jump, rolled back %u\n", tried->name,
+    printf("%-26s accepted %u, rejected %u gap %u non-finite %u stuck %u misfit %u jump, rolled back %u\n", tried->name,
            (unsigned)view.accepted, (unsigned)view.rejected[TU_GAP], (unsigned)view.rejected[TU_NONFINITE],
            (unsigned)view.rejected[TU_STUCK], (unsigned)view.rejected[TU_MISFIT], (unsigned)view.rejected[TU_JUMP],
            (unsigned)view.rolled_back);

@@ -322,7 +322,7 @@ static size_t next_frame(const wire *w, size_t *at, int type, uint8_t *frame)
     return 0;
 }
 
-/* A model goes from one board to another over the line, in pieces; damaged and foreign ones are refused. */
+/* A model goes from one board to another over the line, in pieces; damaged and foreign ones are rejected. */
 static void models_travel(void)
 {
     tu_config config = base_config();
@@ -353,7 +353,7 @@ static void models_travel(void)
         memcpy(body, frame, 12);
         memcpy(body + 12, fingerprint, 4);
         memcpy(body + 16, frame + 12, count - 12);
-        if (pieces == 1) { /* out of order, foreign, damaged: refused without harm */
+        if (pieces == 1) { /* out of order, foreign, damaged: rejected without harm */
             uint8_t bad[TU_FRAME_BYTES];
             memcpy(bad, body, count + 4);
             bad[0] = (uint8_t)(bad[0] + 1);

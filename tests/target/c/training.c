@@ -240,7 +240,7 @@ static void before_calibration(void)
     guarded_free(&g);
 }
 
-static void refused_starts(void)
+static void rejected_starts(void)
 {
     tu_config config = base_config(), second = paper_config(), wrong = config;
     tu_known known = known_of(&config), none = {0}, half = known;
@@ -271,7 +271,7 @@ static void refused_starts(void)
 }
 
 /* One field out of its range at a time. */
-static void refused_configurations(void)
+static void rejected_configurations(void)
 {
 #define INT(name, value) {offsetof(tu_config, name), value, 0}
 #define REAL(name, value) {offsetof(tu_config, name), value, 1}
@@ -357,7 +357,7 @@ static void refused_configurations(void)
 }
 
 /* Spaced taps must fit the ring and determine the polynomial; input nodes need dense windows. */
-static void refused_windows(void)
+static void rejected_windows(void)
 {
     tu_config paper = paper_config(), config;
     CHECK(tu_config_check(&paper) == TU_OK);
@@ -396,8 +396,8 @@ int main(void)
     start_from_a_model(base_config());
     start_from_a_model(paper_config());
     before_calibration();
-    refused_starts();
-    refused_configurations();
-    refused_windows();
+    rejected_starts();
+    rejected_configurations();
+    rejected_windows();
     return 0;
 }

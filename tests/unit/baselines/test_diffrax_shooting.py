@@ -47,7 +47,7 @@ def test_fit_names_what_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> Non
         DiffraxShooting(pendulum().physics).fit(np.zeros((100, 2)), t=1e-3)
 
 
-def test_fit_refuses_inputs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fit_rejects_inputs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(diffrax_shooting, "missing", list)
     driven = Physics(["x"], ["-x + u"], inputs=["u"])
     with pytest.raises(TinyUDEError, match=r"takes no inputs \(u\)"):

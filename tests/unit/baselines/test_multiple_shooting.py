@@ -221,7 +221,7 @@ def test_fit_says_when_training_diverges(record):
         (lambda y, t: ([y, y], [t]), "2 runs but 1"),
     ],
 )
-def test_fit_refuses_bad_records_with_a_remedy(record, spoil, message):
+def test_fit_rejects_bad_records_with_a_remedy(record, spoil, message):
     times, y = record
     with pytest.raises(TinyUDEError, match=message):
         small().fit(*spoil(y, times))
@@ -239,6 +239,6 @@ def test_fit_refuses_bad_records_with_a_remedy(record, spoil, message):
         {"on": [0, "theta"]},
     ],
 )
-def test_fit_refuses_bad_settings(record, setting):
+def test_fit_rejects_bad_settings(record, setting):
     with pytest.raises(TinyUDEError, match=next(iter(setting))):
         small(**setting).fit(record[1], t=1e-3)

@@ -96,14 +96,14 @@ def test_simulate_goes_on_after_the_end_of_a_log_without_inputs(model: Path, tmp
     assert pl.read_csv(tmp_path / "run.csv")["time"][-1] == pytest.approx(14.0)
 
 
-def test_simulate_refuses_a_moment_outside_the_log(
+def test_simulate_rejects_a_moment_outside_the_log(
     model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run_main(monkeypatch, "simulate", model, "--from", model.parent / "held.csv", "--at", "99") == 1
     assert "choose a time within the log, from 3 s to 10.99 s" in capsys.readouterr().err
 
 
-def test_simulate_refuses_more_steps_than_can_be_run(
+def test_simulate_rejects_more_steps_than_can_be_run(
     model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     where = ("--from", model.parent / "held.csv", "--at", "4")
@@ -122,7 +122,7 @@ def test_fit_tells_free_runs_from_many_starts_of_the_held_out_log(rig: Path) -> 
 
 
 @pytest.mark.parametrize(("step", "message"), [(-0.01, "goes back from 3 to 2.99 s"), (0.0, "from 3 s to 3 s")])
-def test_simulate_refuses_a_log_whose_time_does_not_rise(
+def test_simulate_rejects_a_log_whose_time_does_not_rise(
     model: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

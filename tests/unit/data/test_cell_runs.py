@@ -98,7 +98,7 @@ def test_links_in_circles_and_to_other_files_are_not_followed(tmp_path: Path) ->
     assert list(read_table(tmp_path / "log.mat")) == ["x"]
 
 
-def test_log_stream_refuses_signals_in_unequal_cells(tmp_path: Path) -> None:
+def test_log_stream_rejects_signals_in_unequal_cells(tmp_path: Path) -> None:
     savemat(tmp_path / "log.mat", {"t": cells(TIMES), "angle": cells([TIMES[0]]), "torque": cells(TIMES)})
     with pytest.raises(TinyUDEError, match="t in 2, angle in 1, torque in 2 cells"):
         log_stream([tmp_path / "log.mat"], columns("t"))

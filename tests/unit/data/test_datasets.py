@@ -1,4 +1,4 @@
-"""Published records: found in a folder by their hash, else fetched; refused in words when neither works."""
+"""Published records: found in a folder by their hash, else fetched; rejected in words when neither works."""
 
 import hashlib
 from dataclasses import replace
@@ -28,11 +28,11 @@ def published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*arguments: object, **options: object) -> str:
+    def reject(*arguments: object, **options: object) -> str:
         raise ConnectionError("no route to host")
 
     monkeypatch.delenv(datasets.FOLDER_VARIABLE, raising=False)
-    monkeypatch.setattr(pooch, "retrieve", refuse)
+    monkeypatch.setattr(pooch, "retrieve", reject)
 
 
 def test_motor_pendulum_reads_times_samples_and_inputs(published: Path) -> None:
@@ -54,7 +54,7 @@ def test_datasets_take_the_folder_from_the_environment(published: Path, monkeypa
     assert len(tu.datasets.motor_pendulum().runs[0].t) == 3
 
 
-def test_datasets_refuse_a_changed_file(published: Path) -> None:
+def test_datasets_reject_a_changed_file(published: Path) -> None:
     path = published / datasets.MOTOR["energy_shaping"].local
     path.write_text(CSV.replace("0.1", "0.7"))
     with pytest.raises(tu.TinyUDEError, match=r"energy_shaping_measured\.csv is not the published record.*SHA-256"):
@@ -72,7 +72,7 @@ def test_datasets_without_network_say_what_to_fetch_and_where_to_put_it(
     assert "folder=" in said and "TINYUDE_DATA" in said
 
 
-def test_datasets_refuse_a_download_with_another_hash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_datasets_reject_a_download_with_another_hash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def forged(url: str, known_hash: str, *where: object) -> str:
         raise ValueError(f"SHA256 hash of downloaded file does not match the known hash: {known_hash}")
 
@@ -81,6 +81,6 @@ def test_datasets_refuse_a_download_with_another_hash(tmp_path: Path, monkeypatc
         tu.datasets.torque_double_pendulum(folder=tmp_path)
 
 
-def test_motor_pendulum_refuses_an_unknown_experiment() -> None:
+def test_motor_pendulum_rejects_an_unknown_experiment() -> None:
     with pytest.raises(tu.TinyUDEError, match=r"'swing'; use one of energy_shaping, gravity_compensation"):
         tu.datasets.motor_pendulum("swing")

@@ -437,7 +437,7 @@ def test_iter_table_names_missing_and_broken_files(name: str, tmp_path: Path) ->
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("kind", ["mcap", "bag", "mf4", "h5"])
-def test_iter_table_refuses_damage_in_the_middle_of_a_file(kind: str, tmp_path: Path) -> None:
+def test_iter_table_rejects_damage_in_the_middle_of_a_file(kind: str, tmp_path: Path) -> None:
     path, columns = tmp_path / f"log.{kind}", [ROS_COLUMNS[1]]
     if kind == "mcap":
         write_mcap_json(path)
@@ -455,7 +455,7 @@ def test_iter_table_refuses_damage_in_the_middle_of_a_file(kind: str, tmp_path: 
             file.create_dataset("theta", data=angle(ANGLE_TIMES), compression="gzip")
         columns = ["theta"]
     content = bytearray(path.read_bytes())
-    refused = 0
+    rejected = 0
     for place in range(len(content) // 20, len(content), len(content) // 10):
         damaged = content.copy()
         damaged[place : place + 40] = bytes(byte ^ 0xA5 for byte in damaged[place : place + 40])
@@ -463,9 +463,9 @@ def test_iter_table_refuses_damage_in_the_middle_of_a_file(kind: str, tmp_path: 
         try:
             list(iter_table(path, columns))
         except TinyUDEError as error:
-            refused += 1
+            rejected += 1
             assert path.name in str(error)
-    assert refused
+    assert rejected
 
 
 # Channels of different rates.
@@ -523,7 +523,7 @@ def test_aligned_waits_for_a_channel_whose_batch_is_longer_than_many_pieces() ->
 
 
 @pytest.mark.parametrize("held", [(), ("b",)])
-def test_aligned_refuses_a_channel_of_another_time(held: tuple[str, ...]) -> None:
+def test_aligned_rejects_a_channel_of_another_time(held: tuple[str, ...]) -> None:
     readers = {"a": batches(np.arange(0.0, 10.0, 0.1), "a", 20), "b": batches(np.arange(50.0, 60.0, 0.1), "b", 20)}
     with pytest.raises(TinyUDEError, match=r"'b' runs from 50 to 59.9 s, the rows from 0 to 9.9 s"):
         list(aligned(in_step(readers), {"a": "a", "b": "b"}, "a", held, 50))

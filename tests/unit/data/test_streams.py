@@ -209,7 +209,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_as_stream_refuses_bad_data_with_a_remedy(case: str) -> None:
+def test_as_stream_rejects_bad_data_with_a_remedy(case: str) -> None:
     arguments, remedy = BAD[case]
     with pytest.raises(TinyUDEError, match=remedy):
         as_stream(channels=NAMES, inputs=[], **arguments)  # type: ignore[arg-type]
@@ -224,7 +224,7 @@ BAD_INPUTS = {
 
 
 @pytest.mark.parametrize("case", BAD_INPUTS)
-def test_as_stream_refuses_bad_inputs_with_a_remedy(case: str) -> None:
+def test_as_stream_rejects_bad_inputs_with_a_remedy(case: str) -> None:
     u, remedy = BAD_INPUTS[case]
     with pytest.raises(TinyUDEError, match=remedy):
         as_stream(SAMPLES, PERIOD, u, NAMES, ["tau"])
@@ -237,7 +237,7 @@ def test_as_stream_leaves_empty_rows_at_the_end_out() -> None:
     assert stream.count == COUNT and stream.bad == 0
 
 
-def test_as_stream_refuses_a_record_of_holes() -> None:
+def test_as_stream_rejects_a_record_of_holes() -> None:
     times = TIMES + 10.0 * (np.arange(COUNT) // 11)
     with pytest.raises(TinyUDEError, match="No stretch of 12 samples without a gap; check the time stamps"):
         as_stream(SAMPLES, times, None, NAMES, [])

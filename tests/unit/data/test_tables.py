@@ -63,7 +63,7 @@ def test_read_table_names_a_missing_file(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["bad.parquet", "bad.npz", "bad.mat", "log.xlsx"])
-def test_read_table_refuses_what_it_cannot_read(tmp_path: Path, name: str) -> None:
+def test_read_table_rejects_what_it_cannot_read(tmp_path: Path, name: str) -> None:
     with pytest.raises(TinyUDEError, match=name):
         read_table(written(tmp_path, "not a table", name))
 
@@ -96,7 +96,7 @@ def test_read_table_fills_short_rows_wherever_they_stand(tmp_path: Path) -> None
         assert np.isnan(read_table(written(tmp_path, text))["x"]).sum() == 1
 
 
-def test_read_table_refuses_times_of_day(tmp_path: Path) -> None:
+def test_read_table_rejects_times_of_day(tmp_path: Path) -> None:
     path = tmp_path / "log.parquet"
     pl.DataFrame({"t": pl.Series([1]).cast(pl.Time)}).write_parquet(path)
     with pytest.raises(TinyUDEError, match="is of type Time; give numbers, time in seconds"):

@@ -37,7 +37,7 @@ def test_fill_blocks_replaces_the_block_and_nothing_else(document: Path) -> None
     assert table_header(read_blocks(document)["device#0"]) == ["a"]
 
 
-def test_fill_block_refuses_a_block_that_is_not_there(document: Path) -> None:
+def test_fill_block_rejects_a_block_that_is_not_there(document: Path) -> None:
     with pytest.raises(TinyUDEError, match="no block <!-- begin: zoo#1"):
         fill_block(document, "zoo#1", "text")
     assert document.read_text() == TEXT

@@ -116,7 +116,7 @@ def test_units_are_shared_between_experiments():
     assert headline < per_seed
 
 
-def test_load_refuses_an_unknown_name():
+def test_load_rejects_an_unknown_name():
     with pytest.raises(TinyUDEError, match="no experiment 'headlines'; choose all or some of headline"):
         load("headlines")
 

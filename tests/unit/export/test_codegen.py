@@ -85,7 +85,7 @@ def test_c_source_of_pieces_compiles_under_strict_flags(precision: tuple[str, ..
 
 
 @needs_compiler
-def test_c_source_refuses_another_version_of_the_header(tmp_path: Path) -> None:
+def test_c_source_rejects_another_version_of_the_header(tmp_path: Path) -> None:
     header = (CORE / "include" / "tinyude.h").read_text()
     (tmp_path / "tinyude.h").write_text(
         header.replace(f"#define TU_API_VERSION {API_VERSION} ", "#define TU_API_VERSION 1 ")
@@ -96,12 +96,12 @@ def test_c_source_refuses_another_version_of_the_header(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("prefix", ["", "2nd", "a-b", "x; int y"])
-def test_c_source_refuses_a_prefix_that_is_no_name(prefix: str) -> None:
+def test_c_source_rejects_a_prefix_that_is_no_name(prefix: str) -> None:
     with pytest.raises(TinyUDEError, match="prefix"):
         c_source(decay(), prefix)
 
 
-def test_c_source_refuses_a_constant_beyond_float() -> None:
+def test_c_source_rejects_a_constant_beyond_float() -> None:
     with pytest.raises(TinyUDEError, match=r"1e\+39 .* rescale"):
         c_source(decay(-1e39), "decay")
 

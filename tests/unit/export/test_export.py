@@ -96,7 +96,7 @@ def test_with_kept_terms_predicts_the_same(fitted: tu.UDE, chip: Chip) -> None:
     np.testing.assert_allclose(answers[0][:, 0], fitted.residual(x)[:, 1], rtol=1e-6)
 
 
-def test_chip_refuses_what_it_cannot_leave_out(fitted: tu.UDE, chip: Chip) -> None:
+def test_chip_rejects_what_it_cannot_leave_out(fitted: tu.UDE, chip: Chip) -> None:
     with pytest.raises(TinyUDEError, match="which terms it kept"):
         chip_of_model(fitted, weights=False).with_kept_terms()
     with pytest.raises(TinyUDEError, match="without a network nothing would be learned"):
@@ -192,7 +192,7 @@ def test_build_files_name_every_source(chip: Chip) -> None:
 
 
 @pytest.mark.parametrize("prefix", ["2nd", "a-b", "math", "Time", "tu_x", "tinyude", ""])
-def test_export_refuses_a_prefix_that_is_no_name_or_taken(prefix: str, chip: Chip) -> None:
+def test_export_rejects_a_prefix_that_is_no_name_or_taken(prefix: str, chip: Chip) -> None:
     with pytest.raises(TinyUDEError, match="prefix"):
         export_files(chip, "c", prefix)
 
@@ -201,12 +201,12 @@ def test_prefix_of_makes_a_name_of_any_file() -> None:
     assert [prefix_of(name) for name in ("rig", "my rig-2", "2nd", "?")] == ["rig", "my_rig_2", "model_2nd", "model"]
 
 
-def test_export_refuses_an_unknown_target(chip: Chip) -> None:
+def test_export_rejects_an_unknown_target(chip: Chip) -> None:
     with pytest.raises(TinyUDEError, match="'avr'; use one of arduino, platformio"):
         export_files(chip, "avr", "rig")
 
 
-def test_write_folder_refuses_a_folder_with_other_things(tmp_path: Path) -> None:
+def test_write_folder_rejects_a_folder_with_other_things(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(TinyUDEError, match="not an earlier export"):
         write_folder(tmp_path, {"a.c": "int a;"}, {})
@@ -225,7 +225,7 @@ def test_write_folder_keeps_what_others_changed_or_added(tmp_path: Path) -> None
     assert (folder / "a.c").read_text() == "my change"
 
 
-def test_write_folder_refuses_a_new_file_where_another_lies(tmp_path: Path) -> None:
+def test_write_folder_rejects_a_new_file_where_another_lies(tmp_path: Path) -> None:
     write_folder(tmp_path, {"a.c": "one"}, {})
     (tmp_path / "b.c").write_text("mine")
     with pytest.raises(TinyUDEError, match=r"b\.c was changed"):
@@ -238,7 +238,7 @@ def test_parse_bytes_reads_units(text: str, count: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "k", "-1", "0", "1.5k", "32 bananas"])
-def test_parse_bytes_refuses_what_is_no_amount(text: str) -> None:
+def test_parse_bytes_rejects_what_is_no_amount(text: str) -> None:
     with pytest.raises(TinyUDEError, match=r"--flash is .*; write a whole number"):
         parse_bytes(text, "--flash")
 
@@ -331,7 +331,7 @@ def test_size_command_tells_ram_by_array_without_a_compiler(
     assert "it does not fit" in told and not found["fits"]
 
 
-def test_size_command_refuses_to_guess_the_flash(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_size_command_rejects_to_guess_the_flash(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tinyude.cli.size.missing_for", lambda core: ["its compiler"])
     result = CliRunner().invoke(app, ["size", str(model), "--flash", "64k"])
     assert "--flash cannot be checked. No flash and stack: its compiler not found" in str(result.exception)

@@ -28,7 +28,7 @@ from tinyude.reference.network.mlp import mlp_count
 
 RNG = np.random.default_rng(3)
 THETA, OMEGA, TAU = (sp.Symbol(name, real=True) for name in ("theta", "omega", "tau"))
-X = RNG.normal(size=(40, 2)) * [5.0, 2.0]  # angles beyond half a turn
+X = RNG.normal(size=(40, 2)) * [5.0, 2.0]  # angles beyond half a revolution
 U = RNG.normal(size=(40, 1))
 
 

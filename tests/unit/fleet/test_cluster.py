@@ -205,7 +205,7 @@ def test_fit_pooled_gives_the_coefficients_of_a_single_pass(tmp_path: Path, thre
     assert (found["low"] < found["coefficient"]).all() and found["state"].to_list() == ["omega", "omega"]
 
 
-def test_fit_pooled_refuses_what_it_cannot_do(plant: Path, tmp_path: Path, threads: distributed.Client) -> None:
+def test_fit_pooled_rejects_what_it_cannot_do(plant: Path, tmp_path: Path, threads: distributed.Client) -> None:
     text = (plant / "rig.toml").read_text()
     (tmp_path / "rig.toml").write_text(text.replace("J = 0.063", "J = { value = 0.063, learn = true }"))
     with pytest.raises(tu.TinyUDEError, match="J is to be learned"):
@@ -316,7 +316,7 @@ def test_fit_says_that_no_scheduler_answers(plant: Path, monkeypatch: pytest.Mon
         fit_plant(plant, scheduler="tcp://127.0.0.1:9")
 
 
-def test_fit_refuses_wrong_terms_and_addresses_before_any_work(plant: Path) -> None:
+def test_fit_rejects_wrong_terms_and_addresses_before_any_work(plant: Path) -> None:
     with pytest.raises(tu.TinyUDEError, match="unknown function"):
         tu.fleet.fit(template(plant), plant / "rig.toml", terms=["foo(omega)"], scheduler="tcp://127.0.0.1:9")
     with pytest.raises(tu.TinyUDEError, match="head has no port"):

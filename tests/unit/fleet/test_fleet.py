@@ -146,7 +146,7 @@ def test_fit_says_what_logs_are(logs: object, word: str) -> None:
         tu.fleet.fit(logs, tu.Physics(["x"], ["-x"]))
 
 
-def test_fit_refuses_a_wrong_option_once() -> None:
+def test_fit_rejects_a_wrong_option_once() -> None:
     with pytest.raises(tu.TinyUDEError, match=r"options has refines; there are .*refine,"):
         tu.fleet.fit({"a": {"x": [1.0]}}, tu.Physics(["x"], ["-x"]), options={"refines": False})
 

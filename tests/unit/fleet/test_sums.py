@@ -89,7 +89,7 @@ def test_sums_merge_in_any_order_to_the_same_bits() -> None:
     assert np.array_equal(totals[0], totals[1]) and np.array_equal(totals[0], totals[2])
 
 
-def test_sums_refuse_others_and_empty_columns() -> None:
+def test_sums_reject_others_and_empty_columns() -> None:
     with pytest.raises(tu.TinyUDEError, match="do not merge"):
         Sums(2).merge(Sums(3))
     empty = Sums(2)

@@ -31,7 +31,7 @@ def test_collinear_terms_have_an_interval_of_their_sum(converter: tu.UDE) -> Non
     assert 0.0 < widest < single
 
 
-def test_residual_without_inputs_is_refused_by_their_name(converter: tu.UDE) -> None:
+def test_residual_without_inputs_is_rejected_by_their_name(converter: tu.UDE) -> None:
     for ask in (converter.residual, converter.residual_interval, converter.predict):
         with pytest.raises(tu.TinyUDEError, match=r"has inputs \(u\); pass their values as u"):
             ask(converter.record_["x"])

@@ -106,7 +106,7 @@ def test_load_survives_truncation_at_every_byte(content: bytes, tmp_path: Path) 
             load(path)
 
 
-def test_load_refuses_a_flipped_bit_anywhere(content: bytes, tmp_path: Path) -> None:
+def test_load_rejects_a_flipped_bit_anywhere(content: bytes, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     path = tmp_path / "flipped.tinyude"
     for place in {*range(300), *rng.integers(0, len(content), 700).tolist()}:
@@ -121,7 +121,7 @@ def test_load_refuses_a_flipped_bit_anywhere(content: bytes, tmp_path: Path) -> 
         assert names[place : place + 1].isspace(), f"byte {place} was not noticed"  # padding of the header
 
 
-def test_load_refuses_a_newer_format(parts: tuple[dict, dict], tmp_path: Path) -> None:
+def test_load_rejects_a_newer_format(parts: tuple[dict, dict], tmp_path: Path) -> None:
     header, arrays = parts
     path = written(tmp_path / "newer.tinyude", header | {"format": FORMAT + 1}, arrays)
     with pytest.raises(tu.TinyUDEError, match=f"has format {FORMAT + 1}.*install a newer version"):
@@ -136,7 +136,7 @@ HARMLESS = [("estimator", {}), ("format", 3)]  # every setting has a default; a 
     ("key", "value"),
     [(k, v) for k in SECTIONS for v in ("missing", None, [], 3, "text", {}) if (k, v) not in HARMLESS],
 )
-def test_load_refuses_a_header_of_the_wrong_kind(
+def test_load_rejects_a_header_of_the_wrong_kind(
     parts: tuple[dict, dict], tmp_path: Path, key: str, value: object
 ) -> None:
     header, arrays = parts
@@ -154,7 +154,7 @@ def test_load_refuses_a_header_of_the_wrong_kind(
         ("estimator", "preset", "best"), ("estimator", "colour", 1),
     ],
 )  # fmt: skip
-def test_load_refuses_settings_that_cannot_be(
+def test_load_rejects_settings_that_cannot_be(
     parts: tuple[dict, dict], tmp_path: Path, short_stream: Stream, section: str, key: str, value: object
 ) -> None:
     """Whatever a header says, loading, predicting and scoring end in an answer or in an error that explains."""
@@ -179,7 +179,7 @@ def test_load_never_runs_what_it_reads(parts: tuple[dict, dict], tmp_path: Path,
 
 
 @pytest.mark.parametrize("name", ["weights", "x_scale", "coefficients", "state.sigma", "history.loss"])
-def test_load_refuses_missing_and_misshapen_arrays(parts: tuple[dict, dict], tmp_path: Path, name: str) -> None:
+def test_load_rejects_missing_and_misshapen_arrays(parts: tuple[dict, dict], tmp_path: Path, name: str) -> None:
     header, arrays = parts
     without = {key: value for key, value in arrays.items() if key != name}
     with pytest.raises(tu.TinyUDEError, match="save the model again"):
@@ -190,7 +190,7 @@ def test_load_refuses_missing_and_misshapen_arrays(parts: tuple[dict, dict], tmp
                 load(written(tmp_path / "a.tinyude", header, arrays | {name: wrong}))
 
 
-def test_load_refuses_files_that_are_no_models(tmp_path: Path) -> None:
+def test_load_rejects_files_that_are_no_models(tmp_path: Path) -> None:
     with pytest.raises(tu.TinyUDEError, match="There is no file"):
         load(tmp_path / "nowhere.tinyude")
     with pytest.raises(tu.TinyUDEError):

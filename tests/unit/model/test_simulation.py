@@ -134,7 +134,7 @@ def test_free_run_passes_a_switching_term(short_stream: tuple[float, np.ndarray]
 
 
 def test_simulate_equals_the_field_of_the_model(fitted: UDE) -> None:
-    """One program for terms, networks and known physics: its slope is what predict says, on any turn."""
+    """One program for terms, networks and known physics: its slope is what predict says, on any revolution."""
     x = np.random.default_rng(0).normal(size=(20, 2)) + np.array([4.0 * np.pi, 0.0])
     np.testing.assert_allclose(fitted.model_.dynamics.field(x), fitted.predict(x), rtol=1e-9)
 
@@ -172,13 +172,13 @@ def test_rollout_never_returns_what_is_not_a_number(answer: float) -> None:
 
 
 @pytest.mark.parametrize("x0", [[1.0], [1.0, np.nan], [1.0, 2.0, 3.0]])
-def test_rollout_refuses_a_start_that_does_not_fit(x0: list[float]) -> None:
+def test_rollout_rejects_a_start_that_does_not_fit(x0: list[float]) -> None:
     with pytest.raises(TinyUDEError, match="2 finite numbers"):
         rollout(lambda x: -x, x0, TIMES, np.ones(2))
 
 
 @pytest.mark.parametrize("times", [[], [0.0, 0.0], [1.0, 0.5], [0.0, np.nan], [[0.0, 1.0]]])
-def test_rollout_refuses_times_that_do_not_rise(times: list[float]) -> None:
+def test_rollout_rejects_times_that_do_not_rise(times: list[float]) -> None:
     with pytest.raises(TinyUDEError, match="rising"):
         rollout(lambda x: -x, [1.0], times, np.ones(1))
 
@@ -189,10 +189,10 @@ def test_extrapolation_names_the_state_and_the_moment(fitted: UDE) -> None:
     assert fitted.extrapolation(inside) == []
     [said] = fitted.extrapolation(np.vstack([inside, [[0.0, 2.0 * high]]]), times=[0.0, 1.0, 2.5])
     assert said.startswith(f"omega reaches {2.0 * high:.4g} from t = 2.5 s on") and "extrapolates" in said
-    assert fitted.extrapolation([0.1 + 4.0 * np.pi, 0.0]) == []  # the same angle two turns on
+    assert fitted.extrapolation([0.1 + 4.0 * np.pi, 0.0]) == []  # the same angle two revolutions on
 
 
-def test_simulate_refuses_inputs_that_are_no_numbers(short_stream: tuple[float, np.ndarray], quick_engine: str) -> None:
+def test_simulate_rejects_inputs_that_are_no_numbers(short_stream: tuple[float, np.ndarray], quick_engine: str) -> None:
     period, samples = short_stream
     driven = Physics(["theta", "omega"], ["omega", "-9.81*sin(theta) + tau"], inputs=["tau"])
     ude = UDE(driven, hidden=(), library=["omega"], engine=quick_engine)

@@ -4,7 +4,7 @@ from tinyude.model.uncertainty import BLOCKS, _jackknife
 
 
 def test_jackknife_is_the_least_squares_without_each_group_less_their_mean() -> None:
-    """Stretches of the record go to the groups by turns; columns may be of very different sizes."""
+    """Stretches of the record go to the groups one after the other; columns may be of very different sizes."""
     rng, groups, stretch = np.random.default_rng(0), 4, 5
     group = np.arange(BLOCKS * groups * stretch) // stretch % groups
     design = rng.standard_normal((len(group), 2, 3)) * [1.0, 1e3, 1e-2]

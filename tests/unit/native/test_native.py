@@ -14,7 +14,7 @@ from tinyude.export.codegen.c_source import API_VERSION
 from tinyude.native import core as native
 from tinyude.native.tape import in_runs
 from tinyude.physics.programs import program as make_program
-from tinyude.reference.config import BOUNDS, Config, config_refusal
+from tinyude.reference.config import BOUNDS, Config, config_error
 from tinyude.systems import pendulum
 from tinyude.training.known import known_programs
 
@@ -102,7 +102,7 @@ def test_config_arrives_unchanged() -> None:
         ({"inputs": 1}, "0 inputs, the configuration 2 and 1"),
     ],
 )
-def test_learner_refuses_what_the_core_cannot_hold(changed: dict[str, Any], message: str) -> None:
+def test_learner_rejects_what_the_core_cannot_hold(changed: dict[str, Any], message: str) -> None:
     with pytest.raises(TinyUDEError, match=message):
         native.NativeLearner(replace(CONFIG, **changed), PROGRAMS)
 
@@ -116,22 +116,22 @@ def test_bounds_are_those_of_the_core(name: str) -> None:
     spaced = {"dense": False, "taps": 1, "spacing": 1, "poly": 1} if name in ("taps", "spacing") else {}
     base = replace(CONFIG, hidden=(), on=(0, 1), sees=(0, 1), network_nodes=1, max_half=8192, block=1, **spaced)
     for value in (low, high):
-        assert native.memory(replace(base, **{name: value}))["total"] > 0 and not config_refusal(name, value)
+        assert native.memory(replace(base, **{name: value}))["total"] > 0 and not config_error(name, value)
     for value in (low - 1, high + 1 if whole else 1.001 * high + 1.0, float("nan") if not whole else low + 0.5, "7"):
-        assert f"{name} is {value!r}" in config_refusal(name, value)
+        assert f"{name} is {value!r}" in config_error(name, value)
         with pytest.raises(TinyUDEError):
             native.memory(replace(base, **{name: value}))
 
 
 @needs_core
-def test_learner_refuses_an_unknown_precision() -> None:
+def test_learner_rejects_an_unknown_precision() -> None:
     with pytest.raises(TinyUDEError, match="'float16'; use 'float32' or 'float64'"):
         native.NativeLearner(CONFIG, PROGRAMS, "float16")
 
 
 @needs_core
 @pytest.mark.parametrize("shape", [(5,), (5, 3), (5, 2, 1)])
-def test_push_refuses_other_shapes(shape: tuple[int, ...]) -> None:
+def test_push_rejects_other_shapes(shape: tuple[int, ...]) -> None:
     with pytest.raises(TinyUDEError, match=r"it must be \(rows, 2\)"):
         native.NativeLearner(CONFIG, PROGRAMS).push(np.zeros(shape))
 

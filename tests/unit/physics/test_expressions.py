@@ -81,7 +81,7 @@ def test_numpy_function_takes_integers_as_real_numbers() -> None:
         np.testing.assert_array_equal(numpy_function([x**-2 / y], SYMBOLS)(points).ravel(), [1 / 16])
 
 
-def test_numpy_function_refuses_a_wrong_number_of_columns() -> None:
+def test_numpy_function_rejects_a_wrong_number_of_columns() -> None:
     with pytest.raises(TinyUDEError, match=r"\(4, 2\).*x, y, z"):
         numpy_function([x], SYMBOLS)(np.ones((4, 2)))
 
@@ -124,7 +124,7 @@ def test_program_is_the_same_under_every_hash_seed() -> None:
     assert len(outputs) == 1
 
 
-def test_program_refuses_what_c_cannot_say() -> None:
+def test_program_rejects_what_c_cannot_say() -> None:
     with pytest.raises(TinyUDEError, match="gamma"):
         program([sp.gamma(x)], SYMBOLS)
     with pytest.raises(TinyUDEError, match="not among its inputs"):

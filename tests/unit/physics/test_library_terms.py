@@ -69,7 +69,7 @@ def test_given_terms_take_text_and_sympy_alike() -> None:
         (["__import__('os')"], "."),
     ],
 )
-def test_given_terms_refuse_with_a_remedy(items: list, remedy: str) -> None:
+def test_given_terms_reject_with_a_remedy(items: list, remedy: str) -> None:
     with pytest.raises(TinyUDEError, match=remedy):
         given_terms(DRIVEN, items)
 
@@ -129,7 +129,7 @@ def test_default_terms_of_many_states_leave_out_kinds_that_do_not_fit() -> None:
     assert default_terms(chain, {}, names, most=42) == default_terms(chain, {})[:13]
 
 
-def test_given_terms_refuses_more_than_the_core_takes() -> None:
+def test_given_terms_rejects_more_than_the_core_takes() -> None:
     with pytest.raises(TinyUDEError, match="has 3 terms; at most 2"):
         given_terms(pendulum("A").physics, ["theta", "omega", "omega**2"], most=2)
 

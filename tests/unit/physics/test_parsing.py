@@ -107,7 +107,7 @@ def test_parse_expression_reads_non_smooth_functions_only_when_told() -> None:
         ("theta" * MAX_LENGTH, "characters"),
     ],
 )
-def test_parse_expression_refuses_hostile_text(text: str, complaint: str) -> None:
+def test_parse_expression_rejects_hostile_text(text: str, complaint: str) -> None:
     with pytest.raises(TinyUDEError, match=complaint) as caught:
         parse_expression(text, SYMBOLS)
     assert len(str(caught.value)) < 400
@@ -126,7 +126,7 @@ PIECES = st.sampled_from(
 
 @settings(max_examples=300, deadline=None, database=None)
 @given(st.lists(PIECES, max_size=14).map("".join))
-def test_parse_expression_returns_an_expression_or_refuses(text: str) -> None:
+def test_parse_expression_returns_an_expression_or_rejects(text: str) -> None:
     try:
         expr = parse_expression(text, SYMBOLS)
     except TinyUDEError:
@@ -172,7 +172,7 @@ def test_parse_expression_returns_an_expression_or_refuses(text: str) -> None:
         ("Piecewise((g, " + " & ".join(f"(theta > {k})" for k in range(300)) + "), (1, True))", "nested|parts"),
     ],
 )
-def test_parse_expression_refuses_pieces_with_a_remedy(text: str, complaint: str) -> None:
+def test_parse_expression_rejects_pieces_with_a_remedy(text: str, complaint: str) -> None:
     smooth = "not smooth" in complaint
     with pytest.raises(TinyUDEError, match=complaint):
         parse_expression(text, SYMBOLS, smooth=smooth)

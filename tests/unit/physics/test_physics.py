@@ -114,7 +114,7 @@ def test_to_dict_keeps_floats_and_unevaluated_forms_exactly() -> None:
         {"states": ["x"], "rhs": ["__import__('os')"], "inputs": [], "parameters": {}, "angles": []},
     ],
 )
-def test_from_dict_refuses_malformed_data(data: dict[str, object]) -> None:
+def test_from_dict_rejects_malformed_data(data: dict[str, object]) -> None:
     with pytest.raises(TinyUDEError):
         Physics.from_dict(data)
 
@@ -187,7 +187,7 @@ x_symbol = sp.Symbol("x")
         (dict(states=["x"], rhs=["-k*x"], parameters={"k": "1"}), "give a number"),
     ],
 )
-def test_physics_refuses_with_a_remedy(arguments: dict[str, object], complaint: str) -> None:
+def test_physics_rejects_with_a_remedy(arguments: dict[str, object], complaint: str) -> None:
     with pytest.raises(TinyUDEError, match=complaint):
         Physics(**arguments)  # type: ignore[arg-type]
 
@@ -247,7 +247,7 @@ def test_parameters_are_learned_or_not_and_stand_at_bounds_other_than_0() -> Non
     assert fewer.field([3.0]) == physics.field([3.0])
 
 
-def test_parameter_refuses_values_outside_its_bounds() -> None:
+def test_parameter_rejects_values_outside_its_bounds() -> None:
     with pytest.raises(TinyUDEError, match=r"3 is outside \[0, 2\]"):
         Parameter(3.0, min=0.0, max=2.0)
     with pytest.raises(TinyUDEError, match="outside"):
@@ -256,7 +256,7 @@ def test_parameter_refuses_values_outside_its_bounds() -> None:
         rig().with_parameters({"M": 5.0})
 
 
-def test_field_refuses_wrong_columns_and_missing_inputs() -> None:
+def test_field_rejects_wrong_columns_and_missing_inputs() -> None:
     with pytest.raises(TinyUDEError, match="pass their values as u"):
         rig().field(np.zeros((3, 2)))
     with pytest.raises(TinyUDEError, match=r"x has shape \(3, 3\).*theta, omega"):

@@ -99,7 +99,7 @@ def test_load_physics_file_reads_period_angles_and_plain_numbers(load) -> None: 
         ("[states]", "[[states]]", "states is .*must be a table"),
     ],
 )
-def test_load_physics_file_refuses_with_the_file_and_the_key(load, old: str, new: str, complaint: str) -> None:  # type: ignore[no-untyped-def]
+def test_load_physics_file_rejects_with_the_file_and_the_key(load, old: str, new: str, complaint: str) -> None:  # type: ignore[no-untyped-def]
     assert old in RIG
     with pytest.raises(TinyUDEError, match=complaint) as caught:
         load(RIG.replace(old, new, 1))
@@ -107,22 +107,22 @@ def test_load_physics_file_refuses_with_the_file_and_the_key(load, old: str, new
 
 
 @pytest.mark.parametrize("text", ["", b"\xff\xfe", b"\x00" * 64, "a = " + "[" * 5000, "[states]\n"])
-def test_load_physics_file_refuses_what_is_no_physics(load, text: str | bytes) -> None:  # type: ignore[no-untyped-def]
+def test_load_physics_file_rejects_what_is_no_physics(load, text: str | bytes) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(TinyUDEError):
         load(text)
 
 
 def test_load_physics_file_survives_truncation(load) -> None:  # type: ignore[no-untyped-def]
-    """A text that is cut in its equations is refused in one line; one that is cut later may be a physics of its own."""
-    refused = []
+    """A text that is cut in its equations is rejected in one line; one that is cut later may be a whole physics."""
+    rejected = []
     for end in range(0, len(RIG), 7):
         try:
             load(RIG[:end])
         except TinyUDEError as error:
             assert "\n" not in str(error)
-            refused.append(end)
+            rejected.append(end)
     equations = RIG.index("[measured]")
-    assert set(refused) >= set(range(0, equations - 10, 7)) and max(refused) > equations
+    assert set(rejected) >= set(range(0, equations - 10, 7)) and max(rejected) > equations
 
 
 def test_load_physics_file_names_a_missing_file(tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_load_physics_file_names_a_missing_file(tmp_path: Path) -> None:
         load_physics_file(tmp_path / "nothing.toml")
 
 
-def test_load_physics_file_reads_scales_and_turns(load) -> None:  # type: ignore[no-untyped-def]
+def test_load_physics_file_reads_scales_and_revolutions(load) -> None:  # type: ignore[no-untyped-def]
     rig = load(
         RIG.replace('theta = "position"', 'theta = { column = "angle", scale = 0.5, wraps = 360 }')
         .replace('tau = "torque"', 'tau = { column = "current", scale = -0.02 }')

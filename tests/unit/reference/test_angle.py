@@ -6,9 +6,11 @@ from tinyude.reference.numeric.elementary import TWO_PI, angle_wrap
 from tinyude.reference.signal.angle import angle_wrap_state, angle_wrap_window
 
 
-@pytest.mark.parametrize(("angle", "turns"), [(3.1, 0), (3.2, 1), (-3.2, -1), (40.0 * TWO_PI + 1.0, 40), (1e9, 0)])
-def test_angle_wrap_takes_whole_revolutions_off(angle: float, turns: int) -> None:
-    assert angle_wrap(angle) == pytest.approx(angle - turns * TWO_PI)
+@pytest.mark.parametrize(
+    ("angle", "revolutions"), [(3.1, 0), (3.2, 1), (-3.2, -1), (40.0 * TWO_PI + 1.0, 40), (1e9, 0)]
+)
+def test_angle_wrap_takes_whole_revolutions_off(angle: float, revolutions: int) -> None:
+    assert angle_wrap(angle) == pytest.approx(angle - revolutions * TWO_PI)
 
 
 def test_angle_wrap_window_moves_the_mean_of_wrapped_channels_alone() -> None:

@@ -158,7 +158,7 @@ def test_calibrate_finish_takes_a_short_white_record_for_what_it_is(seed: int) -
 def test_calibrate_finish_keeps_its_window_where_noise_grows_with_speed(
     growth: float, factors: tuple[float, float]
 ) -> None:
-    """As of an encoder with jitter; judged by its mean, the noise of fast stretches would refuse every long window."""
+    """As of an encoder with jitter; judged by its mean, the noise of fast stretches would reject every long window."""
     t = np.arange(8000) * PERIOD
     speed = np.abs(np.cos(2.0 * t)) ** 4
     noise = 2e-3 * (0.2 + growth * speed)[:, None] * np.random.default_rng(0).standard_normal((8000, 2))

@@ -107,7 +107,7 @@ def test_learner_does_not_recalibrate_without_a_signal(motion: np.ndarray, model
     assert np.all(state["sigma"] < 20.0 * sigma)
 
 
-def test_start_refuses_weights_that_are_not_finite(model: StartModel) -> None:
+def test_start_rejects_weights_that_are_not_finite(model: StartModel) -> None:
     from dataclasses import replace
 
     from tinyude.errors import TinyUDEError

@@ -80,6 +80,6 @@ def test_stream_takes_the_hold_that_the_physics_names() -> None:
 
 
 @pytest.mark.parametrize("wrong", [{"linear": (2,)}, {"shift": (2,)}, {"shift": (-2,)}])
-def test_core_refuses_a_hold_that_there_is_not(wrong: dict[str, tuple[int, ...]]) -> None:
+def test_core_rejects_a_hold_that_there_is_not(wrong: dict[str, tuple[int, ...]]) -> None:
     with pytest.raises(TinyUDEError):
         native.NativeLearner(replace(CONFIG, **wrong), known_programs(PHYSICS, TERMS, CONFIG.on))

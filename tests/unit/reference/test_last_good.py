@@ -10,7 +10,7 @@ from engines import needs_core, states_after
 from tinyude import native
 from tinyude.physics import Physics
 from tinyude.reference.config import Config
-from tinyude.reference.regression.last_good import LOOK, MOST_CREDIT, last_good_end_block
+from tinyude.reference.regression.last_good import COMPARED, MOST_CREDIT, last_good_end_block
 from tinyude.reference.start import StartModel, learner_start
 from tinyude.reference.state import Learner, learner_init
 from tinyude.training.known import known_functions, known_programs
@@ -144,7 +144,7 @@ def test_library_learns_beside_a_network_that_is_on(wrong: float) -> None:
     assert np.array_equal(found["coefficients"], TRUTH) == (wrong == 0.0)
 
 
-def looked(learner: Learner, gains: list[float]) -> bool:
+def compared(learner: Learner, gains: list[float]) -> bool:
     """Whether the learner is astray after a look at blocks with these gains."""
     astray = False
     for gain in gains:
@@ -158,16 +158,16 @@ def test_last_good_end_block_gives_up_a_model_contradicted_for_long() -> None:
     learner = learner_init(CONFIG, known_functions(PHYSICS, TERMS, CONFIG.on))
     learner_start(learner, model(CONFIG))
     learner.library.coefficients[:] = 7.0
-    for _ in range(MOST_CREDIT // LOOK - 1):
-        assert not looked(learner, [-1.0, -1.1] * (LOOK // 2))
+    for _ in range(MOST_CREDIT // COMPARED - 1):
+        assert not compared(learner, [-1.0, -1.1] * (COMPARED // 2))
     assert learner.last_good and learner.last_good.coefficients[0] == TRUTH[0]
-    looked(learner, [-1.0, -1.1] * (LOOK // 2))
+    compared(learner, [-1.0, -1.1] * (COMPARED // 2))
     assert learner.last_good.coefficients[0] == 7.0
 
 
 def test_last_good_end_block_wants_a_clear_and_worthy_gain() -> None:
     learner = learner_init(CONFIG, known_functions(PHYSICS, TERMS, CONFIG.on))
     learner_start(learner, model(CONFIG))
-    assert looked(learner, [1.0, 1.1] * (LOOK // 2))
-    assert not looked(learner, [1.0, -0.9] * (LOOK // 2))  # within its scatter
-    assert not looked(learner, [0.001, 0.0011] * (LOOK // 2))  # of no worth
+    assert compared(learner, [1.0, 1.1] * (COMPARED // 2))
+    assert not compared(learner, [1.0, -0.9] * (COMPARED // 2))  # within its scatter
+    assert not compared(learner, [0.001, 0.0011] * (COMPARED // 2))  # of no worth

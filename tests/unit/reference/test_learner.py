@@ -48,29 +48,29 @@ def balanced(learner: Learner) -> bool:
 
 
 @pytest.fixture(scope="module")
-def taught(pendulum: System, short_stream: Stream) -> Learner:
+def trained(pendulum: System, short_stream: Stream) -> Learner:
     """A learner that has seen the whole short stream; treat it as read-only."""
     return feed(make(pendulum), short_stream[1])
 
 
-def test_learner_push_calibrates_then_teaches(taught: Learner) -> None:
-    assert taught.setup is not None
-    assert taught.counters.samples == 2400 and taught.tick == 2400 - 4  # the repair's delay
-    assert taught.counters.windows == (2396 - 800) // CONFIG.stride
-    assert taught.counters.accepted > 0.8 * taught.counters.windows and balanced(taught)
-    assert taught.counters.updates == (2396 - 800) // CONFIG.train_every
-    assert taught.library.coefficients == pytest.approx([0.0, -0.4], abs=0.02)
+def test_learner_push_calibrates_then_learns(trained: Learner) -> None:
+    assert trained.setup is not None
+    assert trained.counters.samples == 2400 and trained.tick == 2400 - 4  # the repair's delay
+    assert trained.counters.windows == (2396 - 800) // CONFIG.stride
+    assert trained.counters.accepted > 0.8 * trained.counters.windows and balanced(trained)
+    assert trained.counters.updates == (2396 - 800) // CONFIG.train_every
+    assert trained.library.coefficients == pytest.approx([0.0, -0.4], abs=0.02)
 
 
-def test_learner_push_never_teaches_across_a_kick(
+def test_learner_push_never_learns_across_a_kick(
     pendulum: System, short_stream: Stream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     newest: list[int] = []
-    teach: Callable[..., bool] = learner_module.targets_add
+    add: Callable[..., bool] = learner_module.targets_add
 
     def spy(learner: Learner, *arguments: object) -> bool:
         newest.append(learner.tick - 1)
-        return teach(learner, *arguments)
+        return add(learner, *arguments)
 
     monkeypatch.setattr(learner_module, "targets_add", spy)
     for config, terms in ((CONFIG, TERMS), (paper(), [])):
@@ -129,7 +129,7 @@ def test_learner_push_mends_lone_faults_and_counts_them(pendulum: System, short_
     assert mended.library.coefficients[1] == pytest.approx(clean.library.coefficients[1], abs=0.01)
 
 
-def test_learner_gap_keeps_windows_from_straddling(taught: Learner, pendulum: System, short_stream: Stream) -> None:
+def test_learner_gap_keeps_windows_from_straddling(trained: Learner, pendulum: System, short_stream: Stream) -> None:
     learner = feed(make(pendulum), short_stream[1][:1200])
     assert learner.setup
     before = learner.counters.rejected["gap"]
@@ -205,7 +205,7 @@ def test_learner_finish_switches_the_network_off_when_the_rest_is_noise(pendulum
     np.testing.assert_allclose(found[:, 0], learner.library.coefficients @ [np.ones(len(x)), x[:, 1]])
 
 
-def test_learner_finish_keeps_the_network_where_it_earns_it(pendulum: System, short_stream: Stream) -> None:
+def test_learner_finish_keeps_the_network_if_it_helps(pendulum: System, short_stream: Stream) -> None:
     """A library that holds only a constant leaves the damping to the network."""
     learner = feed(make(pendulum, replace(CONFIG, library_terms=1, updates=600), TERMS[:1]), short_stream[1])
     learner_finish(learner)
@@ -216,10 +216,10 @@ def test_learner_finish_keeps_the_network_where_it_earns_it(pendulum: System, sh
 
 
 @pytest.mark.parametrize("useful", [True, False])
-def test_teach_judge_keeps_the_network_only_where_it_earns_it(taught: Learner, useful: bool) -> None:
+def test_holdout_judge_keeps_the_network_only_if_it_helps(trained: Learner, useful: bool) -> None:
     """Held-back windows whose rest is what the network says, or noise of the same size."""
     learner = replace(
-        taught, network_on=np.array([not useful]), holdout=reservoir_init(240, taught.holdout.entries.shape[1])
+        trained, network_on=np.array([not useful]), holdout=reservoir_init(240, trained.holdout.entries.shape[1])
     )
     rng = np.random.default_rng(0)
     entries = learner.holdout.entries
@@ -280,5 +280,5 @@ def test_learner_recalibrates_when_the_stream_changes_its_character(pendulum: Sy
     np.testing.assert_allclose(noise_sigma(learner.noise), np.sqrt(65.0) * quiet, rtol=0.1)
 
 
-def test_learner_keeps_the_window_of_a_steady_stream(taught: Learner) -> None:
-    assert taught.counters.recalibrations == 0 and taught.calibration.watched > 0
+def test_learner_keeps_the_window_of_a_steady_stream(trained: Learner) -> None:
+    assert trained.counters.recalibrations == 0 and trained.calibration.watched > 0

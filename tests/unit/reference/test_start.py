@@ -31,7 +31,7 @@ Stream = tuple[float, np.ndarray]
 
 
 @pytest.fixture(scope="module")
-def taught(pendulum: System, short_stream: Stream) -> tuple[ReferenceLearner, StartModel]:
+def trained(pendulum: System, short_stream: Stream) -> tuple[ReferenceLearner, StartModel]:
     """A learner at the end of its stream, and what it found."""
     learner = ReferenceLearner(CONFIG, known_functions(pendulum.physics, TERMS, CONFIG.on))
     learner.push(short_stream[1])
@@ -48,22 +48,22 @@ def compiled(pendulum: System, precision: str) -> native.NativeLearner:
     return native.NativeLearner(CONFIG, known_programs(pendulum.physics, TERMS, CONFIG.on), precision)
 
 
-def test_learner_start_predicts_as_the_model(pendulum: System, taught: tuple[ReferenceLearner, StartModel]) -> None:
+def test_learner_start_predicts_as_the_model(pendulum: System, trained: tuple[ReferenceLearner, StartModel]) -> None:
     learner = fresh(pendulum)
-    assert learner_start(learner, taught[1])
+    assert learner_start(learner, trained[1])
     nothing = np.zeros((len(STATES), 0))
-    np.testing.assert_array_equal(learner_residual(learner, STATES, nothing), taught[0].residual(STATES, nothing))
+    np.testing.assert_array_equal(learner_residual(learner, STATES, nothing), trained[0].residual(STATES, nothing))
 
 
 @needs_core
 def test_native_start_agrees_with_the_reference(
-    pendulum: System, short_stream: Stream, taught: tuple[ReferenceLearner, StartModel]
+    pendulum: System, short_stream: Stream, trained: tuple[ReferenceLearner, StartModel]
 ) -> None:
     """At once and after more of the stream."""
     learner = fresh(pendulum)
-    learner_start(learner, taught[1])
+    learner_start(learner, trained[1])
     core = compiled(pendulum, "float64")
-    core.start(taught[1])
+    core.start(trained[1])
     nothing = np.zeros((len(STATES), 0))
     np.testing.assert_allclose(core.residual(STATES), learner_residual(learner, STATES, nothing), rtol=1e-12)
     rows = short_stream[1][:1200]
@@ -73,21 +73,21 @@ def test_native_start_agrees_with_the_reference(
     state = core.state()
     assert (state["accepted"], state["updates"]) == (learner.counters.accepted, learner.counters.updates)
     assert state["accepted"] > 300
-    assert not np.array_equal(state["average"], taught[1].weights)
+    assert not np.array_equal(state["average"], trained[1].weights)
     np.testing.assert_allclose(state["average"], learner.average, rtol=1e-8, atol=1e-10)
     np.testing.assert_allclose(state["coefficients"], learner.library.coefficients, rtol=1e-6, atol=1e-9)
 
 
 @needs_core
 def test_native_start_keeps_the_bits_of_the_model(
-    pendulum: System, taught: tuple[ReferenceLearner, StartModel]
+    pendulum: System, trained: tuple[ReferenceLearner, StartModel]
 ) -> None:
     core = compiled(pendulum, "float32")
-    core.start(taught[1])
+    core.start(trained[1])
     state = core.state()
     assert state["calibrated"] and not state["samples"]
-    assert state["average"].tobytes() == taught[1].weights.astype(np.float32).tobytes()
-    assert state["coefficients"].tobytes() == taught[1].coefficients.astype(np.float32).tobytes()
+    assert state["average"].tobytes() == trained[1].weights.astype(np.float32).tobytes()
+    assert state["coefficients"].tobytes() == trained[1].coefficients.astype(np.float32).tobytes()
 
 
 @needs_core
@@ -96,10 +96,10 @@ def test_native_start_keeps_the_bits_of_the_model(
     [{"window_half": 41}, {"window_half": 2}, {"window_spacing": 2}, {"sigma_scale": 0.0}, {"x_scale": np.zeros(2)}],
     ids=lambda wrong: next(iter(wrong)),
 )
-def test_start_refuses_a_model_that_does_not_fit(
-    wrong: dict[str, object], pendulum: System, taught: tuple[ReferenceLearner, StartModel]
+def test_start_rejects_a_model_that_does_not_fit(
+    wrong: dict[str, object], pendulum: System, trained: tuple[ReferenceLearner, StartModel]
 ) -> None:
-    model = replace(taught[1], **wrong)
+    model = replace(trained[1], **wrong)
     assert not learner_start(fresh(pendulum), model)
     core = compiled(pendulum, "float32")
     with pytest.raises(TinyUDEError, match="does not fit"):
@@ -108,11 +108,11 @@ def test_start_refuses_a_model_that_does_not_fit(
 
 @needs_core
 def test_start_keeps_the_terms_while_the_stream_stands_still(
-    pendulum: System, taught: tuple[ReferenceLearner, StartModel]
+    pendulum: System, trained: tuple[ReferenceLearner, StartModel]
 ) -> None:
     core = compiled(pendulum, "float64")
-    core.start(taught[1])
+    core.start(trained[1])
     core.push(0.01 * np.random.default_rng(0).standard_normal((8000, 2)))
     state = core.state()
     assert state["rejected"][REASONS.index("still")] > 2000 > 200 > state["accepted"]
-    np.testing.assert_allclose(state["coefficients"], taught[1].coefficients, rtol=0.02, atol=1e-6)
+    np.testing.assert_allclose(state["coefficients"], trained[1].coefficients, rtol=0.02, atol=1e-6)

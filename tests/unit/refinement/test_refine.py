@@ -200,7 +200,7 @@ def test_choose_takes_the_best_of_networks() -> None:
     assert best([formula, streaming], True, False) == "windows"
 
 
-def test_choose_refuses_learning_that_hurts() -> None:
+def test_choose_rejects_learning_that_hurts() -> None:
     known = candidate("known", 0.0, [0.10, 0.12, 0.09, 0.11, 0.10])
     terms = candidate("terms", 50.0, [0.30, 0.35, 0.28, 0.33, 0.31])
     assert best([known, terms], True, False) == "known"

@@ -94,6 +94,6 @@ def test_jittered_times_increase_and_stay_near_the_regular_ones() -> None:
         lambda: signals.jittered_times(10, 0.1, 0.5, rng()),
     ],
 )
-def test_signals_refuse_impossible_settings(call) -> None:  # type: ignore[no-untyped-def]
+def test_signals_reject_impossible_settings(call) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(TinyUDEError):
         call()

@@ -258,6 +258,6 @@ def test_physics_of_the_systems_knows_its_angles_and_rates() -> None:
         (lambda: systems.double_pendulum(masses=(1.0, 0.0)), "above 0"),
     ],
 )
-def test_systems_refuse_impossible_settings(call, complaint: str) -> None:  # type: ignore[no-untyped-def]
+def test_systems_reject_impossible_settings(call, complaint: str) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(TinyUDEError, match=complaint):
         call()

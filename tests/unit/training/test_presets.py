@@ -37,7 +37,7 @@ def test_measured_map_follows_chains_of_derivatives() -> None:
     ("measured", "remedy"),
     [(["q"], "the states are p, v, a"), ([], "once"), (["p", "p"], "once"), (["a"], r"add it to measured")],
 )
-def test_measured_map_refuses_with_a_remedy(measured: list[str], remedy: str) -> None:
+def test_measured_map_rejects_with_a_remedy(measured: list[str], remedy: str) -> None:
     with pytest.raises(TinyUDEError, match=remedy):
         measured_map(CHAIN, measured)
 
@@ -128,7 +128,7 @@ def test_make_config_prefers_what_it_is_told() -> None:
     assert (made.updates, made.reservoir, made.batch, made.stride, made.poly) == (50, 7, 3, 9, 4)
 
 
-def test_make_config_refuses_windows_longer_than_the_ring() -> None:
+def test_make_config_rejects_windows_longer_than_the_ring() -> None:
     with pytest.raises(TinyUDEError, match="raise max_half or lower spacing"):
         config("paper-v2", spacing=51)
     assert config("paper-v2", spacing=50).spacing == 50

@@ -5,7 +5,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import tinyude as tu
 
-COLUMNS = "the check draws a table with other columns than the measured states, which is refused"
+COLUMNS = "the check draws a table with other columns than the measured states, which is rejected"
 TIME = "the second argument is time here, and the check draws a target that does not rise"
 EXCEPTIONS = {
     "check_fit_score_takes_y": COLUMNS,
@@ -17,9 +17,9 @@ EXCEPTIONS = {
     "check_positive_only_tag_during_fit": COLUMNS,
     "check_estimators_dtypes": COLUMNS,
     "check_dtype_object": COLUMNS,
-    "check_estimators_empty_data_messages": "an empty table is refused in the project's own words",
+    "check_estimators_empty_data_messages": "an empty table is rejected in the project's own words",
     "check_pipeline_consistency": COLUMNS,
-    "check_estimators_nan_inf": "lost samples are bridged or left out, not refused",
+    "check_estimators_nan_inf": "lost samples are bridged or left out, not rejected",
     "check_estimators_pickle": COLUMNS,
     "check_f_contiguous_array_estimator": COLUMNS,
     "check_methods_sample_order_invariance": COLUMNS,

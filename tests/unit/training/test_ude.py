@@ -142,13 +142,13 @@ def test_simulate_holds_inputs_between_times(driven: UDE) -> None:
 
 
 @pytest.mark.parametrize("u", [None, np.ones(7), np.ones((400, 2))])
-def test_simulate_refuses_inputs_that_do_not_fit(driven: UDE, u: np.ndarray | None) -> None:
+def test_simulate_rejects_inputs_that_do_not_fit(driven: UDE, u: np.ndarray | None) -> None:
     with pytest.raises(tu.TinyUDEError, match=r"a row for each of the 400 times and a column for each input \(tau\)"):
         driven.simulate([0.0, 0.0], np.arange(400) * 0.005, u=u)
 
 
 @pytest.mark.parametrize("u", [None, np.ones((3, 2)), np.ones(2)])
-def test_predict_refuses_inputs_that_do_not_fit(driven: UDE, u: np.ndarray | None) -> None:
+def test_predict_rejects_inputs_that_do_not_fit(driven: UDE, u: np.ndarray | None) -> None:
     with pytest.raises(tu.TinyUDEError, match="tau"):
         driven.predict(np.ones((3, 2)), u=u)
 
@@ -303,7 +303,7 @@ BAD_SETTINGS = {
 
 
 @pytest.mark.parametrize("case", BAD_SETTINGS)
-def test_fit_refuses_bad_settings_with_a_remedy(pendulum: System, case: str) -> None:
+def test_fit_rejects_bad_settings_with_a_remedy(pendulum: System, case: str) -> None:
     changes, remedy = BAD_SETTINGS[case]
     ude = UDE(**{"physics": pendulum.physics, "engine": "reference", **changes})  # type: ignore[arg-type]
     with pytest.raises(tu.TinyUDEError, match=remedy):
@@ -324,14 +324,14 @@ BAD_RECORDS = {
 
 @pytest.mark.parametrize("method", ["fit", "score"])
 @pytest.mark.parametrize("case", BAD_RECORDS)
-def test_fit_and_score_refuse_bad_records_with_a_remedy(fitted: UDE, case: str, method: str) -> None:
+def test_fit_and_score_reject_bad_records_with_a_remedy(fitted: UDE, case: str, method: str) -> None:
     changes, remedy = BAD_RECORDS[case]
     ude = clone(fitted) if method == "fit" else fitted
     with pytest.raises(tu.TinyUDEError, match=remedy):
         getattr(ude, method)(**{"Y": noisy(), "t": 0.005, **changes})
 
 
-def test_fit_refuses_a_record_of_nothing_but_noise_or_learns_nothing(pendulum: System, quick_engine: str) -> None:
+def test_fit_rejects_a_record_of_nothing_but_noise_or_learns_nothing(pendulum: System, quick_engine: str) -> None:
     """White noise has no dynamics: either no window passes, or none of the terms rises above it."""
     samples = np.random.default_rng(0).standard_normal((500, 2))
     ude = UDE(pendulum.physics, engine=quick_engine, **QUICK)
@@ -352,7 +352,7 @@ def test_fit_refuses_a_record_of_nothing_but_noise_or_learns_nothing(pendulum: S
         ([["a", "b"]], "numbers"),
     ],
 )
-def test_predict_refuses_bad_states_with_a_remedy(fitted: UDE, x: object, remedy: str) -> None:
+def test_predict_rejects_bad_states_with_a_remedy(fitted: UDE, x: object, remedy: str) -> None:
     for method in (fitted.predict, fitted.residual):
         with pytest.raises(tu.TinyUDEError, match=remedy):
             method(x)
@@ -434,7 +434,7 @@ def test_keep_leaves_every_given_term_in() -> None:
         ({"random_state": "seven"}, "random_state is 'seven'; give a whole number"),
     ],
 )
-def test_fit_refuses_wrong_choices_before_it_works(
+def test_fit_rejects_wrong_choices_before_it_works(
     options: dict[str, Any], message: str, pendulum: System, short_stream: Stream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tinyude.estimator.fitting.batch_fit", None)

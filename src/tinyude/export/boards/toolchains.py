@@ -133,7 +133,7 @@ def compile_objects(core: str, sources: Sequence[Path], options: Sequence[str | 
 def link(
     core: str, parts: Sequence[Path], script: Path, elf: Path, stack_bytes: int, ram_bytes: int | None = None
 ) -> None:
-    """Objects and libraries as one image; refused when it needs more than ram_bytes."""
+    """Objects and libraries as one image; rejected when it needs more than ram_bytes."""
     chosen, toolchain = board(core), board(core).toolchain
     layout = {
         "FLASH_START": chosen.flash_start,

@@ -26,7 +26,7 @@ def source_environment(loader: BaseLoader | None = None) -> Environment:
 
 
 def checked_value(value: Any) -> Any:
-    """The value as it is; text that could break out of where a template puts it is refused."""
+    """The value as it is; text that could break out of where a template puts it is rejected."""
     if isinstance(value, str) and (not value.isprintable() or _ACTIVE.search(value)):
         raise TinyUDEError(
             f"{printable(value)[:60]!r} cannot be written into generated code; use plain names and expressions."

@@ -88,7 +88,7 @@ function makeScale() {
     needle, ...[1, facts.watch, facts.wrong].map(label));
 }
 
-function takeStanding(s) {
+function takeStatus(s) {
   chip($("link"), s.connected ? "good" : "bad", s.connected ? "Connected" : "Link lost");
   chip($("level"), s.level, s.word);
   $("ratio").textContent = number(s.worst);
@@ -141,7 +141,7 @@ function takeHello(message) {
   remake();
 }
 
-const TAKE = {hello: takeHello, rows: takeRows, standing: takeStanding, trends: takeTrends};
+const TAKE = {hello: takeHello, rows: takeRows, status: takeStatus, trends: takeTrends};
 
 function connect() {
   const scheme = location.protocol === "https:" ? "wss" : "ws";

@@ -15,6 +15,6 @@ FAR = 1e6  # revolutions; beyond, one revolution is below the angle's rounding e
 def angle_wrap(angle: Array | float) -> Array:
     """Angles (rad) wrapped to [-pi, pi]; unchanged beyond 1e6 revolutions."""
     angle = np.asarray(angle, dtype=np.float64)
-    turns = angle / TWO_PI
-    whole = np.trunc(turns + np.copysign(0.5, turns))
-    return np.asarray(angle - np.where(np.abs(turns) < FAR, whole, 0.0) * TWO_PI)
+    revolutions = angle / TWO_PI
+    whole = np.trunc(revolutions + np.copysign(0.5, revolutions))
+    return np.asarray(angle - np.where(np.abs(revolutions) < FAR, whole, 0.0) * TWO_PI)

@@ -28,8 +28,8 @@ def rng_next(rng: Rng) -> int:
     old = rng.state
     rng.state = (old * _MULTIPLIER + rng.increment) & _MASK64
     shifted = (((old >> 18) ^ old) >> 27) & 0xFFFFFFFF
-    turn = old >> 59
-    return ((shifted >> turn) | (shifted << (-turn & 31))) & 0xFFFFFFFF
+    rotation = old >> 59
+    return ((shifted >> rotation) | (shifted << (-rotation & 31))) & 0xFFFFFFFF
 
 
 def rng_below(rng: Rng, bound: int) -> int:

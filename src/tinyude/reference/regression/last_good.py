@@ -14,7 +14,7 @@ from tinyude.reference.network.mlp import mlp_forward
 from tinyude.reference.numeric.statistics import statistics_error
 from tinyude.reference.state import Array, LastGood, Learner
 
-LOOK = 8  # blocks over which two models are compared
+COMPARED = 8  # blocks over which two models are compared
 MOST_CREDIT = 1024  # maximum number of blocks for which a model must be contradicted: half an hour or more
 CLEARLY = 2.0  # standard errors, over blocks, by which one must be better,
 # systematic error of a solution, as a share of the target's RMS: curvature within windows, held inputs
@@ -67,7 +67,7 @@ def last_good_restore(learner: Learner) -> None:
     learner.params[:] = learner.average[:] = learner.good[:] = good.weights
     learner.network_on = good.network_on.copy()
     learner.adam = adam_init(len(learner.params))
-    _look_anew(good)
+    _clear_comparison(good)
 
 
 def last_good_network(learner: Learner, entry: Array) -> Array:
@@ -93,28 +93,28 @@ def last_good_end_block(learner: Learner) -> bool:
     good = learner.last_good
     if good is None:
         if learner.library.solved:
-            last_good_keep(learner, LOOK)
+            last_good_keep(learner, COMPARED)
         return False
     good.gains.append(good.gain)
     good.energy += good.block_energy
     good.gain = good.block_energy = 0.0
-    if len(good.gains) < LOOK:
+    if len(good.gains) < COMPARED:
         return False
     gains = np.array(good.gains)
-    mean, least = gains.mean(), max(CLEARLY * float(statistics_error(gains)), WORTH * good.energy / LOOK)
-    _look_anew(good)
+    mean, least = gains.mean(), max(CLEARLY * float(statistics_error(gains)), WORTH * good.energy / COMPARED)
+    _clear_comparison(good)
     if mean < -least:
-        good.credit -= LOOK
+        good.credit -= COMPARED
     elif good.credit < MOST_CREDIT:
-        good.credit += LOOK
+        good.credit += COMPARED
     if good.credit <= 0:
-        last_good_keep(learner, LOOK)
+        last_good_keep(learner, COMPARED)
     # do not keep a network that only compensates for wrong terms
     wider = bool(learner.config.hidden) and bool(np.any(learner.network_on & ~good.network_on))
     return bool(mean > (0.0 if wider else least))
 
 
-def _look_anew(good: LastGood) -> None:
+def _clear_comparison(good: LastGood) -> None:
     good.gain = good.block_energy = good.energy = 0.0
     good.gains.clear()
 

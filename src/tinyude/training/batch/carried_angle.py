@@ -79,12 +79,12 @@ def offset_prior(lengths: Sequence[int], step: float, size: float) -> Array:
 
 
 def _carry(angle: Array, rate: Array, period: float, memory: float) -> Array:
-    turned = np.concatenate([[0.0], np.cumsum(0.5 * period * (rate[1:] + rate[:-1]))])
-    offset = angle - turned
+    integrated = np.concatenate([[0.0], np.cumsum(0.5 * period * (rate[1:] + rate[:-1]))])
+    offset = angle - integrated
     keep = 1.0 - 1.0 / memory
     total, mass = np.zeros(len(angle)), np.zeros(len(angle))
     for flip in (1, -1):
         total += lfilter([1.0], [1.0, -keep], offset[::flip])[::flip]
         mass += lfilter([1.0], [1.0, -keep], np.ones(len(angle)))
         mass = mass[::-1]
-    return turned + (total - offset) / (mass - 1.0)
+    return integrated + (total - offset) / (mass - 1.0)

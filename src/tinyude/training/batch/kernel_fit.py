@@ -55,7 +55,7 @@ class KernelFit:
     inverse_lengths: Array  # (features,)
     root: Array  # (units, units): unit weights from standard normal ones
     linear: Array  # (features + 1,) prior spread of the constant and the slopes; 0: a term has that column
-    posterior: Posterior  # of [extra columns, linear part, units], each with unit prior variance; see honest_covariance
+    posterior: Posterior  # of [extra columns, linear part, units], each with unit prior variance; see wide_covariance
     extra: int
 
     def network(self, state: int) -> tuple[KernelNetwork, Array]:
@@ -105,11 +105,11 @@ def fit_kernel(problem: Problem, inputs: Inputs, extra: Array | None = None) -> 
     seen = problem.design(kernel_values(inputs.z, centres, inverse))
     features = np.concatenate([more, linear * plain, seen @ root], axis=1)
     found = posterior(features, problem.y, np.sqrt(problem.whitener.expected))
-    found = replace(found, covariance=honest_covariance(found, features, more.shape[1], len(centres)))
+    found = replace(found, covariance=wide_covariance(found, features, more.shape[1], len(centres)))
     return KernelFit(inputs, centres, inverse, root, linear, found, more.shape[1])
 
 
-def honest_covariance(found: Posterior, features: Array, extra: int, units: int) -> Array:
+def wide_covariance(found: Posterior, features: Array, extra: int, units: int) -> Array:
     """Covariance of the weights [extra columns, linear part, units], widened where the prior smooths the network.
 
     The most likely size and lengths trade bias for noise: the estimate is smooth, but the residual of a real plant is

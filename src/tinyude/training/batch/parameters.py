@@ -18,8 +18,8 @@ Array = NDArray[Any]
 
 PASSES = 12
 LONGEST = 2.0  # factor of a positive parameter in one pass: the linearisation is not valid further
-SETTLED = 1e-6  # of its size: a step below which a parameter has converged
-TELLABLE = 1e-12  # least eigenvalue of the scaled sums for parameters to be distinguishable
+CONVERGED = 1e-6  # of its size: a step below which a parameter has converged
+DISTINGUISHABLE = 1e-12  # least eigenvalue of the scaled sums for parameters to be distinguishable
 
 
 def learn_parameters(work: Regression, fits: dict[int, StateFit], beside_terms: bool) -> tuple[Physics, Array, int]:
@@ -47,12 +47,12 @@ def learn_parameters(work: Regression, fits: dict[int, StateFit], beside_terms: 
         size = np.sqrt(np.diag(square))
         size = np.where(size > 0.0, size, 1.0)
         scaled = square / np.outer(size, size)
-        deficient = int(np.sum(np.linalg.eigvalsh(scaled) < TELLABLE))
-        inverse = np.linalg.pinv(scaled, rcond=TELLABLE, hermitian=True)
+        deficient = int(np.sum(np.linalg.eigvalsh(scaled) < DISTINGUISHABLE))
+        inverse = np.linalg.pinv(scaled, rcond=DISTINGUISHABLE, hermitian=True)
         errors = noise * np.sqrt(np.diag(inverse)) / size
         moved, physics = move_parameters(physics, _limited(physics, (inverse @ (cross / size)) / size))
         work = work.with_physics(physics)
-        if moved < SETTLED:
+        if moved < CONVERGED:
             break
     return physics, errors, deficient
 

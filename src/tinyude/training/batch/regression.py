@@ -58,7 +58,7 @@ def evidence_of(fits: Mapping[int, StateFit]) -> float:
 
 
 def _rotates(angle: Array) -> bool:
-    """Whether an angle leaves one turn, other than by swinging between the same two ends.
+    """Whether an angle leaves one revolution, other than by swinging between the same two ends.
 
     A state that swings between two ends need not be an angle: it may also enter directly, even if its sine is known.
     """
@@ -104,8 +104,8 @@ class Regression:
         """
         found = self._under_likeliest_hold()
         columns, physics = self.targets.columns, self.physics
-        turning = [name for name in unread_states(physics) if _rotates(columns[:, physics.states.index(name)])]
-        if new := [name for name in turning if name not in physics.angles]:
+        rotating = [name for name in unread_states(physics) if _rotates(columns[:, physics.states.index(name)])]
+        if new := [name for name in rotating if name not in physics.angles]:
             other = self.with_physics(physics.with_angles([*physics.angles, *new]))._under_likeliest_hold()
             if evidence_of(other[2]) > evidence_of(found[2]) + CLEARLY_LIKELIER:
                 return other

@@ -23,7 +23,7 @@ LONGER = (7, 10, 14, 20, 28, 40, 56, 80)  # half widths over which noise that co
 ORDERS = (4, 8)  # of the two polynomials that separate motion from noise there
 ALIKE = 1.5  # median ratio of the variance between the two orders to that beyond: larger is motion
 BURSTS = 1.5  # times the neighbours' variance, from which the longer stretches are used
-LOOKED_AT = 500  # stretches used
+STRETCHES = 500  # stretches used
 REPEATED = 0.01  # share of samples that repeat the one before: the channel is quantised
 MOST_VALUES = 20_000  # used to find the step of a channel
 ENOUGH_GAPS = 8  # between values, to decide whether all are multiples of one step
@@ -67,7 +67,7 @@ def _with_bursts(runs: Sequence[Array], sigma: Array) -> Array:
     """The noise over the longest stretches whose motion a quartic still follows, where that is clearly more."""
     raised, still = sigma.copy(), np.ones(len(sigma), dtype=bool)
     for half in LONGER:
-        left = [_left(run, half, -(-sum(map(len, runs)) // LOOKED_AT)) for run in runs if len(run) > 2 * half]
+        left = [_left(run, half, -(-sum(map(len, runs)) // STRETCHES)) for run in runs if len(run) > 2 * half]
         if not left:
             break
         short, long = (np.concatenate(parts) for parts in zip(*left, strict=True))

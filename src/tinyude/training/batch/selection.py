@@ -78,10 +78,10 @@ def small_sets(gram: Gram, fixed: int = 0) -> list[list[int]]:
     always = list(range(fixed))
     pairs = [[*always, *pair] for pair in _best_pairs(gram, always, BROAD_SEARCH)[1]]
     found: list[list[int]] = []
-    going = [always]
+    active = [always]
     for size in range(1, SMALL + 1):
         offered: dict[frozenset[int], tuple[float, list[int]]] = {}
-        for chosen in going:
+        for chosen in active:
             explained, gain = _explained(gram, chosen), gains(gram, chosen)
             for column in np.argsort(-gain)[:BROAD_SEARCH]:
                 if gain[column] > 0.0:
@@ -90,8 +90,8 @@ def small_sets(gram: Gram, fixed: int = 0) -> list[list[int]]:
         if size == 2:
             offered |= {frozenset(pair): (_explained(gram, pair), pair) for pair in pairs}
         best = sorted(offered.values(), key=lambda one: -one[0])[:BROAD_SEARCH]
-        going = [made for _, made in best]
-        found += going
+        active = [made for _, made in best]
+        found += active
     return found
 
 

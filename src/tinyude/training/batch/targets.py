@@ -26,7 +26,7 @@ INPUT_NODES = 40  # most nodes of a window where inputs are held between samples
 DEGREES = 12  # of the expansion that corrects node states
 AT_ONCE = 4_096  # nodes at which many functions are evaluated together: their values stay in the cache
 PICARD = 2  # iterations of the correction
-SETTLED = 0.5  # of the first iteration's step: the largest last step of a window that converges
+CONVERGING = 0.5  # of the first iteration's step: the largest last step of a window that converges
 
 
 @dataclass(frozen=True)
@@ -155,8 +155,8 @@ def corrected(targets: Targets, field: Callable[[Array], Array]) -> Targets:
     away = _steps(targets, begin, now, scale)
     finite = np.isfinite(field(now)).all(axis=1)
     defined = np.minimum.reduceat(finite, targets.first_nodes[:-1])
-    settled = defined & (last < SETTLED * first) & (away <= 1.0)
-    return replace(targets, columns=np.where(settled[targets.owner, None], now, begin))
+    converging = defined & (last < CONVERGING * first) & (away <= 1.0)
+    return replace(targets, columns=np.where(converging[targets.owner, None], now, begin))
 
 
 def _steps(targets: Targets, before: Array, now: Array, scale: Array) -> Array:

@@ -11,7 +11,7 @@ from tinyude.systems.zoo import Plant
 from tinyude.training.batch.covariance import NoiseRows, Whitener, band_covariance, noise_rows
 from tinyude.training.batch.evidence import posterior
 from tinyude.training.batch.fit import BatchResult, batch_fit
-from tinyude.training.batch.kernel_fit import _missing, _Search, honest_covariance, make_inputs
+from tinyude.training.batch.kernel_fit import _missing, _Search, make_inputs, wide_covariance
 from tinyude.training.batch.library import Factor, Offer, evaluate, expression, rich_library
 from tinyude.training.batch.problem import Problem, make_blocks
 from tinyude.training.batch.regression import Options
@@ -251,7 +251,7 @@ def test_honest_covariance_holds_a_kink_that_a_smooth_prior_rounds() -> None:
         y = truth + rng.standard_normal(len(x))
         features, found = max(((base, posterior(base, y)) for base in bases), key=lambda pair: pair[1].evidence)
         miss = np.abs(features @ found.mean - truth)
-        both = found.covariance, honest_covariance(found, features, 0, 25)
+        both = found.covariance, wide_covariance(found, features, 0, 25)
         held.append([np.mean(miss < 1.645 * np.sqrt(np.sum(features @ c * features, axis=1))) for c in both])
     plain, wider = np.mean(held, axis=0)
     assert plain < 0.85 < wider < 0.95
@@ -307,8 +307,8 @@ def test_batch_fit_finds_a_switch_with_its_place_and_exponent() -> None:
     assert exponent == pytest.approx(10.0, abs=0.5)
 
 
-def test_batch_fit_looks_again_where_a_sharp_turn_was_found() -> None:
-    """Windows across the turn follow it only once it was found; before, many terms stand for what they miss."""
+def test_batch_fit_looks_again_where_a_sharp_corner_was_found() -> None:
+    """Windows across the corner follow it only once it was found; before, many terms stand for what they miss."""
     plant = Plant(
         "jerk", "electronics", "x y z", ("y", "z", "-0.5*z - y - x"), {"z": "tanh(50*x)"},
         ((0.1, 0.5, 0.2),), 0.02, 5000,

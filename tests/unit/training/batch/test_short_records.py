@@ -90,7 +90,7 @@ def test_rich_library_holds_waves_of_two_states() -> None:
     assert states[0].terms.coefficients == pytest.approx([1.0], abs=0.02)
 
 
-def test_a_state_that_swings_beyond_one_turn_may_enter_as_it_is() -> None:
+def test_a_state_that_swings_beyond_one_revolution_may_enter_as_it_is() -> None:
     """Thomas' system: every state enters by its sine, and one also as it is, which is not told."""
 
     def rates(t: float, x: Array) -> Array:
@@ -103,7 +103,7 @@ def test_a_state_that_swings_beyond_one_turn_may_enter_as_it_is() -> None:
     assert best(physics, runs, 0.04)[0].terms.coefficients == pytest.approx([-0.185], abs=2e-3)
 
 
-def test_a_shaft_that_turns_rotates() -> None:
+def test_a_shaft_that_goes_round_rotates() -> None:
     runs = record(lambda t, x: [x[1], 2.0 - 0.5 * x[1] - 3.0 * np.sin(x[0])], [[0.0, 6.0]], 0.01, 2000)
     assert regression(Physics(["q", "w"], ["w", "2 - 3*sin(q)"]), runs, 0.01).rotating == (0,)
 
@@ -122,7 +122,7 @@ def test_a_kernel_network_competes_with_no_perceptron() -> None:
 
 @pytest.mark.parametrize("library", ["auto", None])
 def test_a_rotating_state_that_no_equation_reads_is_taken_for_an_angle(library: str | None) -> None:
-    """A driven pendulum told without its weight: over 20 turns no shape but a sine fits."""
+    """A driven pendulum told without its weight: over 20 revolutions no shape but a sine fits."""
     runs = record(lambda t, x: [x[1], 1.2 - 0.3 * x[1] - np.sin(x[0])], [[0.1, 0.0], [2.0, 1.0]], 0.02, 2000)
     physics = Physics(["q", "w"], ["w", "1.2 - 0.3*w"])
     found = batch_fit(physics, as_stream(runs, 0.02, None, ["q", "w"], ()), Options(library=library))
