@@ -155,9 +155,12 @@ def _refined(
     taken = any(c.best and c.name == "streaming" for c in refined.candidates)
     base = streamed[0] if taken else result
     states = smoothed_states(refined)
-    figures: dict[str, Any] = refined_figures(refined, physics, states)
+    figures: dict[str, Any] = refined_figures(refined, physics, states, chosen.offered)
     figures["holds"] = _named(options, holds)
     config = base.config and replace(base.config, **learner_holds(holds))
+    if config and config.parameters != len(refined.model.physics.learned):  # forces were added
+        wider = replace(options, physics=refined.model.physics)
+        config = learner_config(wider, stream, refined.model.terms, on=refined.model.on, holds=holds)
     return replace(
         base,
         model=refined.model,

@@ -94,7 +94,8 @@ def found_lines(model: Model, diagnostics: Mapping[str, Any]) -> list[str]:
             *(_with_interval(e) for e in found if not is_collinear(diagnostics, e)),
         ]
         lines += _listed(f"residual of {state}:", [*parts, rest])
-    lines += [_parameter(*row) for row in diagnostics["parameters"]]
+    forces = diagnostics.get("forces", {})
+    lines += [_parameter(row, forces.get(row[0])) for row in diagnostics["parameters"]]
     if any("[" in line for line in lines):
         lines.append(f"intervals: {CONFIDENCE:.0%}, given these terms and their shapes{_beside(diagnostics)}")
     return lines
@@ -117,12 +118,17 @@ def _listed(title: str, parts: list[str]) -> list[str]:
     return [line] if len(line) <= WIDTH else [title, *(HANG + part for part in parts)]
 
 
-def _parameter(name: str, value: float, low: float, high: float) -> str:
-    """A parameter with its interval; without one if the given value was kept."""
+def _parameter(row: Sequence[Any], force: Sequence[str] | None) -> str:
+    """A parameter with its interval; without one if the given value was kept.
+
+    force: input and shape, if it is the coefficient of a force that was found to act where that input acts.
+    """
+    name, value, low, high = row
+    meaning = "" if force is None else f", times {short_numbers(force[1])}, added to {force[0]}"
     if not high > low:
-        return f"parameter {name} = {value:.6g}, kept"
+        return f"parameter {name} = {value:.6g}, kept{meaning}"
     digits = max(5, _digits(value, 0.3 * (high - low)))
-    return f"parameter {name} = {value:.{digits}g} [{low:.{digits}g}, {high:.{digits}g}]"
+    return f"parameter {name} = {value:.{digits}g} [{low:.{digits}g}, {high:.{digits}g}]{meaning}"
 
 
 def verdict_lines(diagnostics: Mapping[str, Any]) -> list[str]:

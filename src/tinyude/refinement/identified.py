@@ -41,7 +41,9 @@ def identified(setup: Setup, own: Hybrid, result: Estimate, model: Model, given:
 
 
 def _value(given: Physics, model: Model, place: int) -> float:
-    return given.parameters[model.physics.learned[place]].value
+    """As the user gave it; 0 for a force that the search added."""
+    name = model.physics.learned[place]
+    return given.parameters[name].value if name in given.parameters else 0.0
 
 
 def _least_sure(model: Model, given: Physics, kept: list[int]) -> int | None:

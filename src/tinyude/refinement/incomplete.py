@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from tinyude.model.model import Model
 from tinyude.physics import Physics
 from tinyude.refinement.estimate import Estimate, Setup, continuation, estimate_on, simulation_fit, solve_with_noise
+from tinyude.refinement.forces import forces_of
 from tinyude.refinement.guard import HeldBack, free_run_errors
 from tinyude.refinement.hybrid import Hybrid, hybrid
 from tinyude.refinement.noise import robust_log_likelihood
-from tinyude.refinement.search import best_additions, offered
+from tinyude.refinement.search import Added, Offer, best_additions
 from tinyude.refinement.stretches import Stretch
 
 Array = NDArray[Any]
@@ -68,10 +69,11 @@ class Incomplete:
 
     def _additions(self, model: Model, found: Estimate, terms: Sequence[sp.Expr]) -> list[tuple[Hybrid, Estimate]]:
         path: list[tuple[Hybrid, Estimate]] = []
+        offer = forces_of(model, terms, self.following) or Added(terms, self.following)
         for left in range(MOST_TERMS, 0, -1):
             if self.setup.spent():
                 break
-            larger = self._larger(model, found, terms, self.setup.part(left))
+            larger = self._larger(model, found, offer, self.setup.part(left))
             if larger is None:
                 break
             own, found = larger
@@ -82,14 +84,14 @@ class Incomplete:
         return path
 
     def _larger(
-        self, model: Model, found: Estimate, terms: Sequence[sp.Expr], spent: Callable[[], bool]
+        self, model: Model, found: Estimate, offer: Offer, spent: Callable[[], bool]
     ) -> tuple[Hybrid, Estimate] | None:
         """Add one term: the most promising ones are fitted, and the one with the highest likelihood is kept.
 
         spent: whether to stop fitting further ones. The first is always fitted.
         """
         fitted: list[tuple[float, Hybrid, Estimate]] = []
-        for larger in best_additions(self.setup, found, offered(model, terms, self.following), PROMISING):
+        for larger in best_additions(self.setup, found, model, offer, PROMISING):
             if fitted and spent():
                 break
             own = hybrid(larger)

@@ -8,8 +8,8 @@ this is repeated.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 import numpy as np
 import sympy as sp
@@ -25,6 +25,42 @@ MOST_OFFERED = 120  # coefficients
 LEAST_NEW = 1e-3  # least share of a term's information outside the span of the included unknowns
 MOST_SWAPS = 20  # of one term for another after each addition
 MORE = 1.0 + 1e-6  # factor by which a swap must explain more: sums are not exact
+
+
+class Offer(Protocol):
+    """What a search may add to a model."""
+
+    def wide(self, model: Model) -> tuple[Model, Array]:
+        """The model with everything added, without effect yet; and the indices of all that among its unknowns."""
+
+    def narrow(self, model: Model, places: Array, chosen: Array) -> Model:
+        """The wide model with only the chosen of its unknowns."""
+
+
+@dataclass(frozen=True)
+class Added:
+    """Terms that a search may add to every equation.
+
+    Attributes
+    ----------
+    terms : sequence of expressions
+    without : sequence of str
+        Names that no term may contain.
+    """
+
+    terms: Sequence[sp.Expr]
+    without: Sequence[str] = ()
+
+    def wide(self, model: Model) -> tuple[Model, Array]:
+        wide = offered(model, self.terms, self.without)
+        first = len(wide.physics.learned)
+        return wide, np.arange(first, first + np.count_nonzero(wide.coefficients))
+
+    def narrow(self, model: Model, places: Array, chosen: Array) -> Model:
+        coefficients, (rows, columns) = model.coefficients.copy(), np.nonzero(model.coefficients)
+        left = ~chosen[places]
+        coefficients[rows[left], columns[left]] = 0.0
+        return replace(model, coefficients=coefficients)
 
 
 def offered(model: Model, terms: Sequence[sp.Expr], without: Sequence[str] = ()) -> Model:
@@ -43,7 +79,7 @@ def offered(model: Model, terms: Sequence[sp.Expr], without: Sequence[str] = ())
     return replace(model, terms=everything, forms=(), shapes={}, coefficients=wide, errors=errors, covariance=None)
 
 
-def best_additions(setup: Setup, found: Estimate, model: Model, count: int) -> list[Model]:
+def best_additions(setup: Setup, found: Estimate, model: Model, offer: Offer, count: int) -> list[Model]:
     """The model with one more term, in the ways that lower the cost most; none if no term is new.
 
     A term added while others were missing often replaces one of these: together with the new one, each is swapped
@@ -55,26 +91,19 @@ def best_additions(setup: Setup, found: Estimate, model: Model, count: int) -> l
     found : Estimate
         The estimate with the values of `model`.
     model : Model
-        From `offered`, with the values of the estimate.
+    offer : Offer
     count : int
         Most ways returned.
     """
-    own = hybrid(model)
+    wide, terms = offer.wide(model)
+    own = hybrid(wide)
     passed = setup.make(own.field, found.batch, setup.plan).run(own.unknowns.values, found.noise, found.gate)
     if not np.isfinite(passed.cost):
         return []
     matrix, gradient = own.unknowns.system(passed.information.sum(axis=0), passed.gradient.sum(axis=0))
-    first, (rows, columns) = len(model.physics.learned), np.nonzero(model.coefficients)
-    terms = np.arange(first, first + len(rows))
     values = np.where(np.abs(own.unknowns.values) > NOTHING, own.unknowns.values, 0.0)
     start = np.where(np.isin(np.arange(len(values)), terms), values, 0.0)
-    made = []
-    for chosen in _best_sets(matrix, gradient, start, terms, count):
-        coefficients = model.coefficients.copy()
-        left = ~chosen[terms]
-        coefficients[rows[left], columns[left]] = 0.0
-        made.append(replace(model, coefficients=coefficients))
-    return made
+    return [offer.narrow(wide, terms, chosen) for chosen in _best_sets(matrix, gradient, start, terms, count)]
 
 
 def _best_sets(matrix: Array, gradient: Array, values: Array, terms: Array, count: int) -> list[Array]:
