@@ -35,10 +35,12 @@ def fuzzer(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_core_survives_a_fuzzer(target: str, fuzzer: Path, record_property: Callable[[str, object], None]) -> None:
     run.build(target, fuzzer)
     runs, used = run.run(target, CORE_SECONDS, fuzzer)
+    assert runs > 0
     record_property("figure", f"fuzz, {target}: {runs} runs, {runs / used:.0f} a second of CPU")
 
 
 @pytest.mark.parametrize("target", run.READERS)
 def test_readers_survive_a_fuzzer(target: str, tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
     runs, used = run.run(target, READER_SECONDS, tmp_path)
+    assert runs > 0
     record_property("figure", f"fuzz, {target}: {runs} runs, {runs / used:.0f} a second of CPU")

@@ -319,7 +319,9 @@ def test_both_engines_go_on_alike_from_a_kernel_network() -> None:
 def test_numbers_lie_in_one_order_whatever_they_came_in() -> None:
     """A frame without the names asked for, or a Fortran array, gave the last bits otherwise than the plain array."""
     for table in (np.asfortranarray(TABLE), pd.DataFrame(TABLE), np.ma.masked_array(TABLE)):
-        assert numbers(table, NAMES, "Y").flags.c_contiguous
+        found = numbers(table, NAMES, "Y")
+        assert found.flags.c_contiguous
+        np.testing.assert_array_equal(found, [[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]])
 
 
 @pytest.mark.parametrize("odd", [np.inf, -np.inf, np.nan])

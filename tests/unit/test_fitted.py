@@ -50,6 +50,13 @@ def test_plots_draw_on_given_axes(fitted: tu.UDE, plot: str) -> None:
     assert getattr(fitted, plot)().figure_ is not figure
 
 
+def test_plot_residual_draws_the_learned_damping_over_the_speed(fitted: tu.UDE) -> None:
+    axes = fitted.plot_residual().axes_
+    curve = next(line for line in axes.lines if line.get_label() == "learned")
+    np.testing.assert_allclose(curve.get_ydata(), -0.4 * curve.get_xdata(), atol=0.02 * 0.4 * curve.get_xdata().max())
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("omega", "added to d(omega)/dt")
+
+
 def test_plot_free_run_has_known_physics_alone(fitted: tu.UDE, short_stream: tuple[float, np.ndarray]) -> None:
     period, samples = short_stream
     display = fitted.plot_free_run()

@@ -133,7 +133,7 @@ def test_as_stream_takes_lists_of_runs_of_different_lengths() -> None:
 
 
 def test_as_stream_takes_a_single_channel_as_a_vector() -> None:
-    assert as_stream(SAMPLES[:, 0], PERIOD, None, ["theta"], []).runs[0].samples.shape == (COUNT, 1)
+    np.testing.assert_array_equal(as_stream(SAMPLES[:, 0], PERIOD, None, ["theta"], []).runs[0].samples, SAMPLES[:, :1])
 
 
 def test_as_stream_finds_dataframe_columns_by_name() -> None:

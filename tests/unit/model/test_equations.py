@@ -109,8 +109,10 @@ def test_network_share_is_of_the_whole_residual() -> None:
     none = np.empty((50, 0))
     assert network_share(model([0.0, 0.0, 0.0], [0.0] * 3, network=True), x, none) == {"omega": 1.0}
     assert network_share(model([0.0, -0.4, 0.0], [0.0] * 3), x, none) == {"omega": 0.0}
+    network = 0.3 * np.tanh(0.1 * x.sum(axis=1) + 0.1) + 0.1  # three units, every weight and bias 0.1
+    whole = network - 4.0 * x[:, 1]
     both = network_share(model([0.0, -4.0, 0.0], [0.0] * 3, network=True), x, none)
-    assert 0.0 < both["omega"] < 0.5
+    assert both["omega"] == pytest.approx(np.sqrt(np.mean(network**2) / np.mean(whole**2)), rel=1e-12)
     assert network_share(model([0.0] * 3, [0.0] * 3, network=True), x[:0], none[:0]) == {"omega": 1.0}
 
 

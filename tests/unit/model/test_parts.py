@@ -45,6 +45,32 @@ PARTS = [terms(), kernel(), mlp()]
 ROWS = RNG.normal(size=(7, 2))
 
 
+def test_terms_evaluate_their_forms_at_the_shapes() -> None:
+    theta, omega = ROWS.T
+    first, second = 0.3 * theta * omega - 0.5 * np.tanh(3.0 * omega), 0.2 * np.tanh(3.0 * omega)
+    np.testing.assert_allclose(terms().evaluate(ROWS), np.stack([first, second], axis=1), rtol=1e-13)
+
+
+def test_kernel_evaluates_gaussian_units_and_a_line_of_its_features() -> None:
+    """Row by row and unit by unit: sin and cos of the angle, then the rate, less their offset."""
+    part = kernel()
+    for row, found in zip(ROWS, part.evaluate(ROWS), strict=True):
+        z = np.array([np.sin(row[0]), np.cos(row[0]), row[1]]) - part.offset
+        for i in range(2):
+            units = [w * np.exp(-0.5 * np.sum(((z - c) * part.inverse_lengths[i]) ** 2))
+                     for w, c in zip(part.weights[i], part.centres[i], strict=True)]  # fmt: skip
+            expected = sum(units) + part.linear[i, 0] + part.linear[i, 1:] @ z
+            assert found[i] == pytest.approx(expected, rel=1e-12)
+
+
+def test_mlp_evaluates_scaled_tanh_layers_where_it_is_active() -> None:
+    part = mlp()
+    w = np.split(part.weights, np.cumsum([8, 4, 12, 3, 6]))
+    first = np.tanh(ROWS / [2.0, 0.5] @ w[0].reshape(4, 2).T + w[1])
+    answer = np.tanh(first @ w[2].reshape(3, 4).T + w[3]) @ w[4].reshape(2, 3).T + w[5]
+    np.testing.assert_allclose(part.evaluate(ROWS), answer * [3.0, 0.0], rtol=1e-12)
+
+
 @pytest.mark.parametrize("part", PARTS, ids=["terms", "kernel", "mlp"])
 def test_emit_computes_what_evaluate_does(part: Part) -> None:
     emitter = Emitter(2)

@@ -74,8 +74,11 @@ def test_page_tells_one_share_of_accepted_windows(fitted: UDE) -> None:
 
 
 def test_page_draws_the_interval_and_share_of_every_term(fitted: UDE) -> None:
-    rows = collect(fitted)["page"]["terms"]
-    assert rows and all(row["share"] > 0.0 and "circle" in row["mark"] for row in rows)
+    (row,) = collect(fitted)["page"]["terms"]
+    assert row["term"] == "omega" and 0.0 < row["share"] < 1.0
+    left, right = 4.0, 86.0  # of the picture: the least of interval and 0, and the most
+    place = right + (right - left) * row["learned"] / -row["low"]  # the term is negative: 0 is at the right
+    assert f'<circle cx="{place:.1f}"' in row["mark"] and f'class="zero" x1="{right:.1f}"' in row["mark"]
 
 
 def test_slice_points_lie_on_the_curve(fitted: UDE) -> None:

@@ -66,7 +66,7 @@ def test_fit_history_is_the_loss_by_update(fitted: UDE) -> None:
     history = fitted.history_
     assert len(history["update"]) == len(history["loss"]) > 1
     assert np.all(np.diff(history["update"]) > 0) and history["update"][-1] == 100
-    assert np.all(np.isfinite(history["loss"]))
+    assert 0.0 < history["loss"][-1] < 0.5 * history["loss"][0]
 
 
 @pytest.mark.parametrize("shape", [(2,), (5, 2), (3, 4, 2), (0, 2)])
@@ -331,16 +331,12 @@ def test_fit_and_score_reject_bad_records_with_a_remedy(fitted: UDE, case: str, 
         getattr(ude, method)(**{"Y": noisy(), "t": 0.005, **changes})
 
 
-def test_fit_rejects_a_record_of_nothing_but_noise_or_learns_nothing(pendulum: System, quick_engine: str) -> None:
-    """White noise has no dynamics: either no window passes, or none of the terms rises above it."""
+def test_fit_learns_nothing_from_noise_alone(pendulum: System, quick_engine: str) -> None:
+    """White noise has no dynamics: no term rises above it, and the verdict doubts the record."""
     samples = np.random.default_rng(0).standard_normal((500, 2))
-    ude = UDE(pendulum.physics, engine=quick_engine, **QUICK)
-    try:
-        ude.fit(samples, t=0.005)
-    except tu.TinyUDEError as error:
-        assert "windows passed the acceptance test" in str(error)
-    else:
-        assert np.all(np.isfinite(ude.predict(samples)))
+    with pytest.warns(tu.TinyUDEWarning, match="verdict: caution"):
+        ude = UDE(pendulum.physics, engine=quick_engine, **QUICK).fit(samples, t=0.005)
+    assert ude.terms_ == [] and not ude.residual(samples).any()
 
 
 @pytest.mark.parametrize(
