@@ -25,6 +25,14 @@ def test_without_sentinels_leaves_out_what_no_sensor_gave(value: float, place: s
     assert samples[PLACES[place], 0][0] == value  # the user's own array stays
 
 
+@pytest.mark.parametrize(("factor", "kept"), [(80.0, True), (125.0, False)])
+def test_without_sentinels_begins_at_a_hundred_spreads(factor: float, kept: bool) -> None:
+    """Nine values in ten are within 1 of the median, which is 0."""
+    column = np.tile(np.linspace(-1.0, 1.0, 41), 25)
+    column[500] = factor * np.quantile(np.abs(column), 0.9)
+    assert np.isfinite(without_sentinels(column[:, None]))[500, 0] == kept
+
+
 @pytest.mark.parametrize(
     "motion",
     [

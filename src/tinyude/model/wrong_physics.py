@@ -29,7 +29,7 @@ FACTORS = (
     (1e6, "a million (micro, or mm against km)"),
     (100.0, "100 (cm, per cent)"),
     (DEGREES, "57.3 (degrees for radians)"),
-    (TWO_PI, "6.28 (turns for radians)"),
+    (TWO_PI, "6.28 (revolutions for radians)"),
     (60.0 / TWO_PI, "9.55 (rpm for rad/s)"),
     (60.0, "60 (minutes for seconds)"),
     (3.6, "3.6 (km/h for m/s)"),
@@ -119,9 +119,7 @@ def _spared(model: Model, seen: Windows, state: int, given: Array, other: Array)
     learned, scale = _learned_columns(model, seen, state)
     if learned.shape[1] < SPARED:
         return 0
-    before, after = (
-        np.linalg.lstsq(learned, scale * remainder[:, state], rcond=None)[0] for remainder in (given, other)
-    )
+    before, after = (np.linalg.lstsq(learned, scale * rates[:, state], rcond=None)[0] for rates in (given, other))
     kept = learned[:, np.abs(after) > GONE * np.abs(before)]
     limit = AS_WELL * remainder(learned, scale * given[:, state])
     enough = remainder(kept, scale * other[:, state]) <= limit < 0.5 * remainder(kept, scale * given[:, state])

@@ -85,6 +85,15 @@ static void run_all(board *b)
     }
 }
 
+/* Saves the state into an erased flash. */
+static tu_storage save_all(board *b, flash *f)
+{
+    tu_storage storage = storage_of(f, tu_service_save_bytes(b->service));
+    CHECK(tu_service_save(b->service, &storage) == TU_OK);
+    run_all(b);
+    return storage;
+}
+
 static void push_stream(board *b, plant *p, int samples)
 {
     tu_real row[MAX_ROW];

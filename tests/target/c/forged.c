@@ -58,9 +58,7 @@ static void forged_states_stay_in_the_arena(const setup *tried, int *taken, int 
     flash f;
     plant p;
     start_pair(&first, &second, &config, &p, 3, LEARNED);
-    tu_storage storage = storage_of(&f, tu_service_save_bytes(first.service));
-    CHECK(tu_service_save(first.service, &storage) == TU_OK);
-    run_all(&first);
+    tu_storage storage = save_all(&first, &f);
     unsigned char *whole = malloc(storage.slot_bytes);
     memcpy(whole, f.bytes, storage.slot_bytes);
     uint32_t numbers = sizeof(tu_kept) / 4, all = (storage.slot_bytes - HEAD) / 4 - 64;
@@ -85,9 +83,7 @@ static void a_reset_ends_the_save(void)
     flash f;
     plant p;
     start_pair(&b, &other, &config, &p, 5, LEARNED);
-    tu_storage storage = storage_of(&f, tu_service_save_bytes(b.service));
-    CHECK(tu_service_save(b.service, &storage) == TU_OK);
-    run_all(&b);
+    tu_storage storage = save_all(&b, &f);
     CHECK(tu_service_load(other.service, &storage) == TU_OK);
     uint32_t samples = other.service->learner->counters.samples;
     push_stream(&b, &p, 300);

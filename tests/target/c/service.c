@@ -13,9 +13,7 @@ enum { SAMPLES = 1800 };
 static unsigned char *image_of(board *b)
 {
     flash f;
-    tu_storage storage = storage_of(&f, tu_service_save_bytes(b->service));
-    CHECK(tu_service_save(b->service, &storage) == TU_OK);
-    run_all(b);
+    save_all(b, &f);
     return f.bytes;
 }
 

@@ -153,6 +153,14 @@ def test_as_stream_takes_short_stretches_of_a_live_stream() -> None:
     assert stream.count == 1
 
 
+@pytest.mark.parametrize(("step", "revolution"), [(2.0 * np.pi - 0.2, 2.0 * np.pi), (0.7 * 2.0 * np.pi, 0.0)])
+def test_as_stream_takes_steps_of_about_a_revolution_for_wrapping(step: float, revolution: float) -> None:
+    """A saw-tooth over one revolution, and one that falls back by less: a fast return."""
+    rising = np.linspace(-np.pi, np.pi, 101)
+    path = np.concatenate([rising, rising[-1] - step + np.linspace(0.0, 0.1, 50)])
+    assert as_stream(path, PERIOD, None, ["theta"], []).jumps == [revolution]
+
+
 def broken(**changes: object) -> dict[str, object]:
     return {"Y": SAMPLES, "t": PERIOD, "u": None, **changes}
 

@@ -9,6 +9,7 @@ import sympy as sp
 
 from tinyude.errors import TinyUDEError
 from tinyude.physics import Parameter, Physics
+from tinyude.physics.arguments import check_names_differ
 from tinyude.physics.programs import program_numpy
 
 theta, omega, tau = sp.symbols("theta omega tau", real=True)
@@ -245,6 +246,13 @@ def test_parameters_are_learned_or_not_and_stand_at_bounds_other_than_0() -> Non
     assert fewer.learned == ("b",) and fewer.at_bounds() == [] and physics.learned == ("a", "b")
     assert fewer.with_learned(["b", "a"]) == physics
     assert fewer.field([3.0]) == physics.field([3.0])
+
+
+def test_physics_takes_two_hundred_names_and_no_more() -> None:
+    names = tuple(f"x{k}" for k in range(200))
+    check_names_differ(names[:150], names[150:190], names[190:])
+    with pytest.raises(TinyUDEError, match="201 states, inputs and parameters, more than 200"):
+        check_names_differ(names, ("u",), ())
 
 
 def test_parameter_rejects_values_outside_its_bounds() -> None:

@@ -92,6 +92,16 @@ def test_library_solve_keeps_forced_columns_and_counts_those_it_cannot_tell_apar
     assert library.errors[0] > 0.0 and library.errors[1] == 0.0 and library.errors[2] > 0.0
 
 
+@pytest.mark.parametrize(("share", "chosen"), [(3e-8, True), (3e-9, False)])
+def test_library_solve_chooses_no_term_below_a_hundred_millionth_of_the_target(share: float, chosen: bool) -> None:
+    """Exact data, so that the jackknife error of the small term is far below it."""
+    rng = np.random.default_rng(0)
+    library = library_init(GROUPS, 2)
+    fill(library, np.array([1.0, np.sqrt(share)]), 0.0, rng)
+    library_solve(library, 0, THRESHOLD)
+    assert library.coefficients[0] == pytest.approx(1.0, abs=1e-3) and bool(library.coefficients[1]) == chosen
+
+
 def test_library_solve_waits_for_enough_groups() -> None:
     library = library_init(GROUPS, 2)
     fill(library, np.ones(2), 0.1, np.random.default_rng(0), blocks=5)

@@ -20,7 +20,8 @@ def motion(period: float) -> np.ndarray:
 def test_rotating_looks_at_every_run() -> None:
     swing, turn = motion(1.0)[:, None], np.linspace(0.0, 7.0, 2000)[:, None]
     apart = [swing, swing + 2.0 * np.pi]  # an encoder that was not reset in between
-    for runs, expected in (([swing, turn], ["x"]), (apart, ["x"]), ([swing, swing], [])):
+    wide = 3.1 * swing  # nearly to the top, on both sides
+    for runs, expected in (([swing, turn], ["x"]), (apart, ["x"]), ([swing, wide], []), ([swing, 1.02 * wide], ["x"])):
         assert rotating(as_stream(runs, 1e-3, None, ("x",), (), None, {})) == expected
 
 
