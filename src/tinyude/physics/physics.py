@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-import numpy as np
 import sympy as sp
 
 from tinyude.errors import TinyUDEError
@@ -15,16 +14,16 @@ from tinyude.physics.arguments import (
     check_finite,
     check_learned_are_used,
     check_names_differ,
-    columns_of,
     name_of,
     names,
     right_hand_sides,
 )
 from tinyude.physics.budget import within
-from tinyude.physics.expressions import Array, derivative, enters_as_angle, numpy_function
+from tinyude.physics.compiled import CompiledPhysics
+from tinyude.physics.expressions import Array, enters_as_angle
 from tinyude.physics.parameter import Parameter, parameter_dict
 from tinyude.physics.parsing import MAX_SECONDS, parse_expression
-from tinyude.physics.programs import Program, program
+from tinyude.physics.programs import Program
 from tinyude.physics.syntax import canonical_text
 
 
@@ -49,6 +48,23 @@ class Physics:
         States that are angles in radians, of which 2 pi more changes nothing. Default: those that enter only as
         integer multiples inside sin, cos or tan. `[]`: none is known. A fit also takes a state for an angle that no
         equation reads and that rotates, where the record is clearly likelier so.
+
+    Attributes
+    ----------
+    states, inputs, learned, angles : tuple of str
+        Names of the states, the inputs, the parameters that are learned and the states that are angles.
+    parameters : dict of str to Parameter
+        The constants by name.
+    rhs : tuple of sympy.Expr
+        The right-hand side of each state.
+    texts : tuple of str
+        The same as text, in one form of writing.
+    kinematic : tuple of int or None
+        For each state the index of the other state that is exactly its rate, or None.
+    smooth : bool
+        Whether the right-hand sides have no corners: no abs, sign, max, min or Piecewise.
+    n_states, n_inputs : int
+        Number of states and of inputs.
 
     Raises
     ------
@@ -137,7 +153,7 @@ class Physics:
         ndarray of shape (..., states)
             The known part of dx/dt.
         """
-        return self._field(self._arguments(x, u, p))
+        return self._compiled.field(x, u, p)
 
     def jacobian(self, x: Array, u: Array | None = None, p: Array | None = None) -> Array:
         """Evaluate the Jacobian df/dx.
@@ -156,8 +172,7 @@ class Physics:
         ndarray of shape (..., states, states)
             The derivative of each right-hand side by each state.
         """
-        flat = self._jacobian(self._arguments(x, u, p))
-        return flat.reshape(*flat.shape[:-1], self.n_states, self.n_states)
+        return self._compiled.jacobian(x, u, p)
 
     def parameter_jacobian(self, x: Array, u: Array | None = None, p: Array | None = None) -> Array:
         """Evaluate the derivatives by the learned parameters, df/dp.
@@ -176,8 +191,7 @@ class Physics:
         ndarray of shape (..., states, learned parameters)
             The derivative of each right-hand side by each learned parameter.
         """
-        flat = self._parameter_jacobian(self._arguments(x, u, p))
-        return flat.reshape(*flat.shape[:-1], self.n_states, len(self.learned))
+        return self._compiled.parameter_jacobian(x, u, p)
 
     def field_program(self) -> Program:
         """Compile the field to straight-line code.
@@ -187,7 +201,7 @@ class Physics:
         Program
             Its inputs are the states, the inputs, then the learned parameters.
         """
-        return program(self._numeric_rhs, self._variables)
+        return self._compiled.field_program()
 
     def jacobian_program(self) -> Program:
         """Compile df/dx to straight-line code.
@@ -197,7 +211,7 @@ class Physics:
         Program
             The Jacobian row by row, with the same inputs as `field_program`.
         """
-        return program(self._derivatives(self.states), self._variables)
+        return self._compiled.jacobian_program()
 
     def with_parameters(self, values: Mapping[str, float]) -> Physics:
         """Copy the physics with other parameter values.
@@ -359,42 +373,6 @@ class Physics:
         return {name: sp.Symbol(name) for name in (*self.states, *self.inputs, *self.parameters)}
 
     @cached_property
-    def _variables(self) -> list[sp.Symbol]:
-        return [self._symbols[name] for name in (*self.states, *self.inputs, *self.learned)]
-
-    @cached_property
-    def _numeric_rhs(self) -> list[sp.Expr]:
-        fixed = {self._symbols[n]: sp.Float(p.value) for n, p in self.parameters.items() if not p.learn}
-        return [expr.xreplace(fixed) for expr in self.rhs]
-
-    def _derivatives(self, names: Iterable[str]) -> list[sp.Expr]:
-        symbols = [self._symbols[name] for name in names]
-        return [derivative(expr, symbol) for expr in self._numeric_rhs for symbol in symbols]
-
-    @cached_property
-    def _field(self) -> Callable[[Array], Array]:
-        return numpy_function(self._numeric_rhs, self._variables)
-
-    @cached_property
-    def _jacobian(self) -> Callable[[Array], Array]:
-        return numpy_function(self._derivatives(self.states), self._variables)
-
-    @cached_property
-    def _parameter_jacobian(self) -> Callable[[Array], Array]:
-        return numpy_function(self._derivatives(self.learned), self._variables)
-
-    def _arguments(self, x: Array, u: Array | None, p: Array | None) -> Array:
-        """States, inputs and learned parameters side by side, broadcast against each other."""
-        if p is None and self.learned:
-            p = np.array([self.parameters[name].value for name in self.learned])
-        if u is None and self.inputs:
-            raise TinyUDEError(f"This physics has inputs ({', '.join(self.inputs)}); pass their values as u.")
-        parts = [columns_of(x, self.states, "x")]
-        if u is not None:
-            parts.append(columns_of(u, self.inputs, "u"))
-        if p is not None:
-            parts.append(columns_of(p, self.learned, "p"))
-        if len(parts) == 1:
-            return parts[0]
-        lead = np.broadcast_shapes(*(part.shape[:-1] for part in parts))
-        return np.concatenate([np.broadcast_to(part, (*lead, part.shape[-1])) for part in parts], axis=-1)
+    def _compiled(self) -> CompiledPhysics:
+        values = {name: parameter.value for name, parameter in self.parameters.items()}
+        return CompiledPhysics(self.rhs, self.states, self.inputs, values, self.learned)
