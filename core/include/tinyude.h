@@ -147,10 +147,10 @@ typedef struct tu_config {
                            * 0: once, at the start */
     int32_t judged;       /* flag [1 on a board, 0]: judge the model while streaming: keep its last good state, and the
                            * network off until it helps; 0: the network alone, and only when training ends */
-    int32_t
-        frozen_network; /* flag [0]: the known part contains a learned network, which is not trained; not with forget */
-    int32_t forget;     /* age in windows with weight 1 / e in the library [0]; block .. 1e9; 0: equal weight */
-    uint64_t seed;      /* of the random numbers [0]; any */
+    int32_t frozen_network; /* flag [0]: the known part contains a learned network, which is not trained; excludes
+                             * forget; 0: it contains none */
+    int32_t forget;         /* age in windows with weight 1 / e in the library [0]; block .. 1e9; 0: equal weight */
+    uint64_t seed;          /* of the random numbers [0]; any */
 } tu_config;
 
 /* A fitted model, to start a learner from. Arrays of a length 0 may be NULL; the model may be in flash. */

@@ -68,11 +68,13 @@ def test_ude_explains_every_fitted_attribute() -> None:
 
 
 def test_header_explains_every_field_of_the_configuration() -> None:
-    """A comment each; a flag says what 0 does."""
+    """A comment each, with its range; a flag says what 0 does."""
     header = (Path(__file__).parents[2] / "core" / "include" / "tinyude.h").read_text()
     body = re.search(r"typedef struct tu_config \{(.*?)\} tu_config;", header, re.DOTALL)
     assert body is not None
     fields = re.findall(r"^    \w+ (\w+)(?:\[\w+\])?;[^\n]*?(?:/\*(.*?)\*/)?$", body[1], re.MULTILINE | re.DOTALL)
-    assert len(fields) > 40
+    declared = re.findall(r"(\w+)(?:\[\w+\])?;", re.sub(r"/\*.*?\*/", "", body[1], flags=re.DOTALL))
+    assert [name for name, _ in fields] == declared and len(declared) > 40
+    assert not [name for name, comment in fields if not re.search(r"\bflag\b|\.\.|>=|\bany\b", comment)]
     assert not [name for name, comment in fields if not comment]
     assert not [name for name, comment in fields if "flag" in comment and not re.search(r"\b0:|\[0\]", comment)]
