@@ -12,6 +12,7 @@ from tinyude.errors import TinyUDEError
 from tinyude.model.diagnostics import REASON_WORDS
 from tinyude.model.quantities import percent, seconds
 from tinyude.model.simulation import outside
+from tinyude.model.verdict import Verdict
 from tinyude.physics.typeset import term_mathml
 from tinyude.report.control_panels import WHITE, correlation_panels, poles_panel
 from tinyude.report.displays import record_run
@@ -55,9 +56,8 @@ def _next_step(verdict: Mapping[str, Any] | None) -> str:
     """The first remedy, or how to judge, or what a good model is for."""
     if verdict is None:
         return "Judge it on another record: tinyude fit ... --validate LOG."
-    remedies = [r["remedy"] for r in verdict["reasons"] if r["severity"] != "note" and r["remedy"]]
-    if remedies:
-        return str(remedies[0])
+    if remedy := Verdict.from_dict(verdict).next_step:
+        return remedy
     if "fitted" not in verdict["figures"]:
         return "Judge it on a record that the fit has not seen: tinyude fit ... --validate LOG."
     return "Put it on a board with tinyude export, or use it for a controller with UDE.linearize."

@@ -1,3 +1,4 @@
+from inspect import getdoc
 from pathlib import Path
 
 import numpy as np
@@ -7,24 +8,8 @@ from tinyude.errors import TinyUDEError
 from tinyude.physics import Parameter, Physics
 from tinyude.physics.file import PhysicsFile, load_physics_file
 
-RIG = """
-[states]                       # dx/dt of each state
-theta = "omega"
-omega = "-(g/L)*sin(theta) + tau/J"
-[measured]                     # column of each; a state left out must be the derivative of a measured one
-theta = "position"
-[inputs]
-tau = "torque"
-[parameters]
-g = 9.81
-L = { value = 0.5, learn = true, min = 0.1, max = 2.0 }
-J = 0.063
-[time]
-column = "time"                # or: period = 0.001
-[residual]                     # where the network may act, and what it sees
-on = ["omega"]
-sees = ["theta", "omega"]
-"""
+# The example of the docstring; its lines are indented further than the sentences around it.
+RIG = "".join(f"{line[4:]}\n" for line in getdoc(load_physics_file).splitlines() if line.startswith("    "))  # type: ignore[union-attr]
 
 
 @pytest.fixture
