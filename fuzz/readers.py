@@ -2,7 +2,7 @@
 
 A target takes bytes and must end in a result or in a TinyUDEError whose message is one printable line. Anything else is
 a finding: it is written to the folder given by --findings, and ends the run. Inputs rejected at a new place in the code
-are kept for further mutation.
+are kept there for further mutation, also by later runs.
 
     python fuzz/readers.py expression --seconds 60
     python fuzz/readers.py csv --atheris -max_total_time=3600     (guided by coverage)
@@ -11,28 +11,30 @@ are kept for further mutation.
 from __future__ import annotations
 
 import argparse
+import atexit
 import hashlib
 import io
 import json
+import os
 import random
 import struct
 import sys
 import tempfile
 import time
 import traceback
+import warnings
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import sympy as sp
 from rich.console import Console
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save as to_bytes
 from scipy.io import savemat
-from structures import changed_inside
+from structures import changed_inside, packed_model, unpacked_model
 
 import tinyude as tu
 from tinyude.data.tables import read_table
@@ -43,7 +45,6 @@ from tinyude.link.models import model_json, read_model_json
 from tinyude.link.record import Recorder
 from tinyude.link.stream import fresh_rows, introduction, status, trends
 from tinyude.link.terminal import render
-from tinyude.model.file import checksum
 from tinyude.physics.file import load_physics_file
 from tinyude.physics.parsing import parse_expression
 from tinyude.physics.syntax import canonical_text
@@ -97,31 +98,35 @@ def expression(data: bytes) -> None:
     assert parse_expression(again, SYMBOLS, smooth=False) == expr
 
 
+@cache
+def scratch() -> Path:
+    """A folder of this process, in memory where the system has one: a disk takes longer than most readers."""
+    folder = tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
+    atexit.register(folder.cleanup)
+    return Path(folder.name)
+
+
 def file_target(ending: str, read: Callable[[Path], object]) -> Target:
     """A target that reads the bytes as a file."""
 
     def target(data: bytes) -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / f"log{ending}"
-            path.write_bytes(data)
-            read(path)
+        path = scratch() / f"log{ending}"
+        path.write_bytes(data)
+        read(path)
 
     return target
 
 
 def model(data: bytes) -> None:
     """A model file; if it is valid safetensors, also with a checksum that matches the changed content."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "a.tinyude"
-        path.write_bytes(data)
-        try:
-            with safe_open(path, framework="numpy") as file:
-                text = (file.metadata() or {}).get("tinyude", "")
-                arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-            path.write_bytes(to_bytes(arrays, {"tinyude": text, "sha256": checksum(text, arrays)}))
-        except (SafetensorError, TypeError, OSError, ValueError, UnicodeError):
-            pass
-        tu.load(path)
+    try:
+        text, arrays = unpacked_model(data)
+        data = packed_model(text, arrays)
+    except Exception:  # no safetensors file: read as it is
+        pass
+    path = scratch() / "a.tinyude"
+    path.write_bytes(data)
+    tu.load(path)
 
 
 class Bytes:
@@ -148,19 +153,20 @@ def link(data: bytes) -> None:
     if data.lstrip()[:1] == b"{":
         read_model_json(data)
         return
-    with tempfile.TemporaryDirectory() as folder:
-        board = BoardLink(lambda: Bytes(data), Recorder(Path(folder) / "rows.parquet"))
-        while not board.ended:
-            board.poll(0.0)
-        told = [introduction(board), fresh_rows(board.history, 0), status(board), trends(board.history)]
-        if board.history.hello:
-            told.append(model_json(board.history, np.ones(3, np.float32)))
-        json.dumps(told, allow_nan=False)
-        console = Console(file=io.StringIO(), force_terminal=False, width=100)
-        console.print(render(board))
-        shown = console.file.getvalue()  # type: ignore[attr-defined]
-        assert all(c.isprintable() or c == "\n" for c in shown), "control characters in the terminal"
-        board.close()
+    path = scratch() / "rows.parquet"
+    path.unlink(missing_ok=True)
+    board = BoardLink(lambda: Bytes(data), Recorder(path))
+    while not board.ended:
+        board.poll(0.0)
+    told = [introduction(board), fresh_rows(board.history, 0), status(board), trends(board.history)]
+    if board.history.hello:
+        told.append(model_json(board.history, np.ones(3, np.float32)))
+    json.dumps(told, allow_nan=False)
+    console = Console(file=io.StringIO(), force_terminal=False, width=100)
+    console.print(render(board))
+    shown = console.file.getvalue()  # type: ignore[attr-defined]
+    assert all(c.isprintable() or c == "\n" for c in shown), "control characters in the terminal"
+    board.close()
 
 
 def seeds(name: str) -> list[bytes]:
@@ -237,15 +243,21 @@ def attempt(target: Target, data: bytes) -> tuple[str, str]:
     try:
         target(data)
     except TinyUDEError as error:
-        message, place = (
-            str(error),
-            ",".join(str(frame.lineno) for frame in traceback.extract_tb(error.__traceback__)),
-        )
+        message, place = str(error), place_of(error)
         one_line = message.isprintable() and len(message) <= 2_500
         return "" if one_line else f"no single printable line: {message[:80]!r}", place
     except Exception as error:  # a finding, whatever it is
         return f"{type(error).__name__}: {error}", ""
     return "", ""
+
+
+def place_of(error: BaseException | None) -> str:
+    """The lines that raised an error and those that it was raised from: most readers tell one error as another."""
+    lines = []
+    while error is not None:
+        lines += [str(line) for _, line in traceback.walk_tb(error.__traceback__)]
+        error = error.__context__
+    return ",".join(dict.fromkeys(lines))  # once each, however deep a parser has nested
 
 
 def mutated(data: bytes, draw: random.Random) -> bytes:
@@ -279,7 +291,7 @@ def inputs(name: str, start: list[bytes], draw: random.Random) -> Iterator[bytes
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("target", choices=TARGETS)
-    parser.add_argument("--seconds", type=float, default=10.0, help="wall-clock time")
+    parser.add_argument("--seconds", type=float, default=10.0, help="CPU time")
     parser.add_argument("--seed", type=int, default=1, help="random seed")
     parser.add_argument("--findings", type=Path, default=Path("fuzz/findings"))
     parser.add_argument("--atheris", action="store_true", help="guided by coverage; further options go to libFuzzer")
@@ -287,25 +299,32 @@ def main() -> int:
     target = TARGETS[chosen.target]
     if chosen.atheris:
         return _with_atheris(chosen.target, target, rest)
-    corpus = sorted((Path(__file__).parent / "corpus" / chosen.target).glob("*"))
-    start = [path.read_bytes() for path in corpus] + seeds(chosen.target)
-    runs, end, places = 0, time.monotonic() + chosen.seconds, set[str]()
+    warnings.simplefilter("ignore")  # telling them takes longer than reading most inputs
+    corpus, grown = Path(__file__).parent / "corpus" / chosen.target, chosen.findings / f"corpus-{chosen.target}"
+    grown.mkdir(parents=True, exist_ok=True)
+    start = [path.read_bytes() for folder in (corpus, grown) for path in sorted(folder.glob("*"))]
+    start += seeds(chosen.target)
+    runs, end, places = 0, time.process_time() + chosen.seconds, set[str]()
     for data in inputs(chosen.target, start, random.Random(chosen.seed)):
-        if time.monotonic() > end and runs > 50:
+        if time.process_time() > end and runs > 50:
             break
         runs += 1
         finding, place = attempt(target, data)
-        if place not in places and len(start) < MOST_KEPT:
+        if finding:
+            print(f"{chosen.target}: {finding} ({kept_input(data, chosen.findings, f'{chosen.target}-')})")
+            return 1
+        if place not in places and len(places) < MOST_KEPT:
             places.add(place)
             start.append(data)
-        if finding:
-            chosen.findings.mkdir(parents=True, exist_ok=True)
-            kept = chosen.findings / f"{chosen.target}-{hashlib.sha256(data).hexdigest()[:12]}"
-            kept.write_bytes(data)
-            print(f"{chosen.target}: {finding} ({kept})")
-            return 1
-    print(json.dumps({"target": chosen.target, "runs": runs}))
+            kept_input(data, grown)
+    print(json.dumps({"target": chosen.target, "runs": runs, "places": len(places)}))
     return 0
+
+
+def kept_input(data: bytes, folder: Path, name: str = "") -> Path:
+    path = folder / f"{name}{hashlib.sha256(data).hexdigest()[:12]}"
+    path.write_bytes(data)
+    return path
 
 
 def _with_atheris(name: str, target: Target, options: list[str]) -> int:

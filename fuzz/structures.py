@@ -10,15 +10,13 @@ import io
 import json
 import random
 import struct
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors import safe_open
+from safetensors.numpy import load as from_bytes
 from safetensors.numpy import save as to_bytes
 
 from tinyude.link.frames import Frame, decode_frame, encode_frame
@@ -69,11 +67,7 @@ def matlab(data: bytes, draw: random.Random, change: Change) -> bytes:
 
 def model(data: bytes, draw: random.Random, change: Change) -> bytes:
     """A model file with one value of its text or one number of its arrays changed, and a matching checksum."""
-    with tempfile.NamedTemporaryFile() as file:
-        Path(file.name).write_bytes(data)
-        with safe_open(file.name, framework="numpy") as opened:
-            text = (opened.metadata() or {})["tinyude"]
-            arrays = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118
+    text, arrays = unpacked_model(data)
     if draw.random() < 0.7:
         told = json.loads(text)
         for _ in range(draw.choice((1, 1, 1, 3))):
@@ -82,6 +76,18 @@ def model(data: bytes, draw: random.Random, change: Change) -> bytes:
     else:
         name = draw.choice(sorted(arrays))
         arrays[name] = _changed_array(arrays[name], draw)
+    return packed_model(text, arrays)
+
+
+def unpacked_model(data: bytes) -> tuple[str, dict[str, np.ndarray]]:
+    """Text and arrays of a model file."""
+    arrays = from_bytes(data)
+    length = int.from_bytes(data[:8], "little")
+    return json.loads(data[8 : 8 + length]).get("__metadata__", {}).get("tinyude", ""), arrays
+
+
+def packed_model(text: str, arrays: dict[str, np.ndarray]) -> bytes:
+    """A model file with this content and a matching checksum."""
     return to_bytes(arrays, {"tinyude": text, "sha256": checksum(text, arrays)})
 
 
