@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 import warnings
 from importlib import import_module
@@ -84,6 +85,9 @@ def program(version: bool = typer.Option(False, "--version", help="Show the vers
 def main() -> None:
     """Run the program; print a failure as one line."""
     warnings.showwarning = _show_warning
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal of few characters shows others escaped
     try:
         status = app(sys.argv[1:] or ["--help"], standalone_mode=False)
         if status == INTERRUPTED:  # typer turns an interrupt into this status, without a word
@@ -102,7 +106,7 @@ def main() -> None:
         _fail(str(error))
     except OSError as error:
         name = f"{error.filename}: " if error.filename else ""
-        _fail(f"{name}{error.strerror or error}.")
+        _fail(f"{name}{error.strerror or error}; check the file, its permissions and the room on its disk.")
 
 
 def _fail(message: str, status: int = 1) -> NoReturn:

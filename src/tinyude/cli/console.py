@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -62,8 +63,9 @@ def print_lines(lines: Sequence[str], indent: str = "  ") -> None:
         say(line, indent)
 
 
-def check_writable(*paths: Path | None) -> None:
-    """Fail before the work, not after it, if a requested file cannot be written."""
+def check_writable(*paths: Path | None, read: Sequence[Path | None] = ()) -> None:
+    """Fail before the work, not after it, if a requested file cannot be written or would replace one that is read."""
+    taken = {os.path.realpath(path): "the command reads it" for path in read if path is not None}
     for path in paths:
         if path is None or path == STDOUT:
             continue
@@ -71,6 +73,10 @@ def check_writable(*paths: Path | None) -> None:
             raise TinyUDEError(f"Cannot write {path}: it is a folder; give the name of a file.")
         if not path.absolute().parent.is_dir():
             raise TinyUDEError(f"Cannot write {path}: its folder does not exist; create it or choose another file.")
+        place = os.path.realpath(path)
+        if place in taken and (path.is_file() or not path.exists()):  # not a device, as /dev/null
+            raise TinyUDEError(f"Cannot write {path}: {taken[place]}; choose another file.")
+        taken[place] = "another result is written to it"
 
 
 def write_text(path: Path, text: str) -> None:
@@ -86,6 +92,8 @@ def wrote(path: Path | str) -> None:
 
 def quiet_for(json_file: Path | None) -> Path | None:
     """The file of --json; when that is stdout, all else goes to stderr."""
+    if json_file == STDOUT and sys.stdout is None:
+        raise TinyUDEError("--json - writes to the standard output, which is closed; give a file.")
     console.file = sys.stderr if json_file == STDOUT else None  # type: ignore[assignment]
     return json_file
 

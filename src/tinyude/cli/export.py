@@ -39,7 +39,7 @@ def export(
 
     Target fmu: an FMI 3.0 file for simulation tools instead, by model exchange or co-simulation.
     """
-    check_writable(json)
+    check_writable(json, read=[model])
     name = prefix or prefix_of(model.stem)
     if target == "fmu":
         _export_fmu(model, out, name, json)
@@ -61,7 +61,7 @@ def export(
 
 
 def _export_fmu(model: Path, out: Path, name: str, json: Path | None) -> None:
-    check_writable(out)
+    check_writable(out, json, read=[model])
     has_binary = write_fmu(load(model).model_, out, name)
     print_table(
         [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import shlex
 import sys
 import warnings
@@ -68,7 +69,7 @@ def fit(
     updates: Annotated[int | None, typer.Option(metavar="N", help="Updates of a perceptron.", min=1)] = None,
 ) -> None:
     """Learn from a log what the physics file leaves out."""
-    check_writable(out, report, json)
+    check_writable(out, report, json, read=[*logs, physics, held_out])
     _check_logs(logs, held_out)
     rig = load_physics_file(physics)
     columns = Columns.of(rig)
@@ -99,9 +100,10 @@ def fit(
 
 def _check_logs(logs: list[Path], held_out: Path | None) -> None:
     """An error where a log counts twice, or validates the fit that it was used for."""
-    if held_out is not None and held_out.resolve() in [log.resolve() for log in logs]:
+    places = [os.path.realpath(log) for log in logs]
+    if held_out is not None and os.path.realpath(held_out) in places:
         raise TinyUDEError(f"--validate {held_out} is also used for the fit; give a log that the fit does not see.")
-    if twice := [log for k, log in enumerate(logs) if log.resolve() in [other.resolve() for other in logs[:k]]]:
+    if twice := [log for k, log in enumerate(logs) if places[k] in places[:k]]:
         raise TinyUDEError(f"{twice[0]} is given twice; its rows would count twice: give each log once.")
 
 

@@ -67,7 +67,7 @@ def fleet(
     json: JsonFile = None,
 ) -> None:
     """Fit every machine and period of a fleet; show which machines differ and which change."""
-    check_writable(json)
+    check_writable(json, read=[physics])
     if scheduler is not None and workers is not None:
         raise TinyUDEError("--workers applies to a cluster that this command starts; do not give it with --scheduler.")
     if pooled:

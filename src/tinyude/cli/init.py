@@ -21,7 +21,7 @@ def init(
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:
     """Write a commented physics file from the header of a log: guesses of time, units and rates to correct."""
-    check_writable(out)
+    check_writable(out, read=[log])
     if out.exists() and not force:
         raise TinyUDEError(f"{out} already exists; choose another name with --out, or give --force.")
     write_text(out, _template(log))

@@ -18,7 +18,7 @@ def report(
     out: Annotated[Path, typer.Option(help="Where to write the page.")] = Path("report.html"),
 ) -> None:
     """Write the report page of a saved model."""
-    check_writable(out)
+    check_writable(out, read=[model])
     ude = load(model)
     from tinyude.report import collect, render
 

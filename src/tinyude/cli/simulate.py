@@ -34,7 +34,7 @@ def simulate(
     ] = None,
 ) -> None:
     """Simulate a model from a time in a log, and compare it with the rest of the log."""
-    check_writable(out, json)
+    check_writable(out, json, read=[model, log, physics])
     if not (seconds > 0.0 and np.isfinite(seconds)):
         raise TinyUDEError(f"--seconds is {seconds:g}; give a positive number of seconds.")
     ude = load(model)

@@ -54,7 +54,7 @@ def size(
 
     Without a model or physics: of the demo's pendulum. Exits with 3 when it does not fit.
     """
-    check_writable(json)
+    check_writable(json, read=[model, physics])
     found = chipset(board)
     limit = found.ram_bytes if ram is None else parse_bytes(ram, "--ram")
     flash_limit = None if flash is None else parse_bytes(flash, "--flash")

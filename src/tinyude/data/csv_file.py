@@ -32,9 +32,10 @@ _COMMENTS = ("#", "%")
 _SEPARATOR_LINE = re.compile(r'"?sep=.?"?', re.IGNORECASE)  # what Excel is told; the lines themselves tell
 _SEPARATORS = (";", "\t", ",")  # in this order: a decimal comma is no separator
 # The start of a number or a date; 1/s is a unit.
-_LIKE_A_VALUE = re.compile(r"[-+]?[.,]?\d(?!/\D)|[-+]?(nan|inf)|true$|false$", re.IGNORECASE)
+_LIKE_A_VALUE = re.compile(r"[-+]?[.,]?\d(?!/\D)|[-+]?(nan|inf|infinity)$|true$|false$", re.IGNORECASE)
 _NO_UNIT = ("", "-")
 _DECIMAL_COMMA = r"^([^.,]*),([^.,]*)$"
+_POINT = r"^[-+]?\d*\.\d+([eE][-+]?\d+)?$"
 _NUL, _LONGEST_TAIL = "\x00", 100  # reads of MAX_LINE characters
 
 
@@ -230,6 +231,24 @@ def _frame(lines: list[str], layout: Layout, chosen: list[str], where: str) -> p
             f"{where}: the row {longer[:60]!r} has more values than the {len(names)} columns named in the header; "
             f"check the separator (taken to be {separator!r})."
         ) from None
-    trimmed = pl.all().str.strip_chars()
-    # 1,5;2,5 are two numbers
-    return frame.select(trimmed if separator == "," else trimmed.str.replace(_DECIMAL_COMMA, "${1}.${2}"))
+    trimmed = frame.select(pl.all().str.strip_chars())
+    return trimmed if separator == "," else _with_points(trimmed, where)
+
+
+def _with_points(frame: pl.DataFrame, where: str) -> pl.DataFrame:
+    """Decimal commas as points: 1,5;2,5 are two numbers. Beside numbers with points, 1,500 could be 1500."""
+    found = {sign: _first_match(frame, pattern) for sign, pattern in (("comma", _DECIMAL_COMMA), ("point", _POINT))}
+    if found["comma"] and found["point"]:
+        raise TinyUDEError(
+            f"{where}: {found['point']!r} has a decimal point and {found['comma']!r} a comma; write all numbers with a "
+            "point, and thousands without a separator."
+        )
+    return frame.select(pl.all().str.replace(_DECIMAL_COMMA, "${1}.${2}"))
+
+
+def _first_match(frame: pl.DataFrame, pattern: str) -> str | None:
+    """A value of the frame that the pattern describes, if there is one."""
+    for column in frame.iter_columns():
+        if (matches := column.filter(column.str.contains(pattern).fill_null(False))).len():
+            return str(matches[0])
+    return None

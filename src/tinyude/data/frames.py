@@ -70,7 +70,7 @@ def plain(values: Any, what: str, remedy: str = "give a numeric array") -> Array
         return np.array(array, dtype=np.float64, order="C")  # sums in one order: the same bits from any container
     except TinyUDEError:
         raise
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise TinyUDEError(f"{what} cannot be read as numbers ({error}); {remedy}.") from None
 
 

@@ -95,7 +95,8 @@ def iter_table(
     except FileNotFoundError:
         raise no_such_file(path) from None
     except OSError as error:
-        raise TinyUDEError(f"Cannot read {path}: {(error.strerror or str(error)).rstrip('.')}.") from None
+        told = (error.strerror or str(error)).rstrip(".")
+        raise TinyUDEError(f"Cannot read {path}: {told}; check the file and its permissions.") from None
     if empty:
         raise TinyUDEError(f"{path} holds no rows; give a file with one row per sample.")
 

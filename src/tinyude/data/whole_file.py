@@ -11,9 +11,10 @@ from pathlib import Path
 from tinyude.errors import TinyUDEError
 
 DRAFT = ".tinyude-part"  # how the name of an unfinished file ends; a killed program may leave one
+UNCHANGED = "nothing was changed: choose a folder with room that you may write to"
 
 
-def write_whole(path: Path, content: bytes | str) -> None:
+def write_whole(path: Path, content: bytes | str, otherwise: str = UNCHANGED) -> None:
     """Write the content to the path, replacing an existing file; text as UTF-8 with plain line ends.
 
     A reader sees the old file or the new one, never a part, also after a power cut. A file that is there keeps its
@@ -22,7 +23,7 @@ def write_whole(path: Path, content: bytes | str) -> None:
     Raises
     ------
     TinyUDEError
-        Nothing could be written; what was there is as before.
+        Nothing could be written; what was there is as before. Its last words are `otherwise`.
     """
     data = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
     try:
@@ -41,10 +42,7 @@ def write_whole(path: Path, content: bytes | str) -> None:
             raise
         _sync_folder(target.parent)
     except OSError as error:
-        raise TinyUDEError(
-            f"Cannot write {path}: {error.strerror or error}; nothing was changed: choose a folder with room that you "
-            "may write to."
-        ) from None
+        raise TinyUDEError(f"Cannot write {path}: {error.strerror or error}; {otherwise}.") from None
 
 
 def _mode(path: Path) -> int | None:

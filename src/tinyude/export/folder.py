@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from tinyude.data.whole_file import DRAFT, write_whole
 from tinyude.errors import TinyUDEError
 
 MANIFEST = "export.json"
+INCOMPLETE = "the export is not complete: correct that and export again"
 
 
 def write_folder(folder: Path, files: Mapping[str, str], made_of: Mapping[str, object]) -> None:
@@ -38,12 +40,12 @@ def write_folder(folder: Path, files: Mapping[str, str], made_of: Mapping[str, o
                 (folder / path).unlink(missing_ok=True)
         for path, text in files.items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
-            write_whole(folder / path, text)
+            write_whole(folder / path, text, INCOMPLETE)
     except OSError as error:
         raise TinyUDEError(
             f"Cannot write the export to {folder}: {error.strerror or error}; correct that and export again."
         ) from None
-    write_whole(folder / MANIFEST, _manifest({**made_of, "files": sums}))
+    write_whole(folder / MANIFEST, _manifest({**made_of, "files": sums}), INCOMPLETE)
 
 
 def _manifest(content: Mapping[str, object]) -> str:
@@ -74,7 +76,7 @@ def _sums(listed: object) -> list[str]:
 
 
 def _inside(folder: Path, path: str) -> bool:
-    return (folder / path).resolve().is_relative_to(folder.resolve())
+    return Path(os.path.realpath(folder / path)).is_relative_to(os.path.realpath(folder))
 
 
 def _found(folder: Path, path: str) -> str | None:

@@ -114,7 +114,9 @@ def load_physics_file(path: str | Path) -> PhysicsFile:
     except FileNotFoundError:
         raise no_such_file(path) from None
     except OSError as error:
-        raise TinyUDEError(f"Cannot read the physics file {path}: {error.strerror}.") from None
+        raise TinyUDEError(
+            f"Cannot read the physics file {path}: {error.strerror}; check the file and its permissions."
+        ) from None
     except (ValueError, RecursionError) as error:
         raise TinyUDEError(
             f"{path} is not valid TOML: {error}; give a physics file as tinyude init writes it."

@@ -27,7 +27,8 @@ def rough_rms(physics: Physics, measured: Sequence[str] | None, stream: Stream) 
         column = run.samples[:, source]
         for _ in range(derivative):
             column = (column[lag:] - column[:-lag]) / (lag * stream.period)
-        values[name] = float(np.sqrt(np.nanmean(column**2))) or 1.0
+        missing = np.all(np.isnan(column))
+        values[name] = 1.0 if missing else float(np.sqrt(np.nanmean(column**2))) or 1.0
     return values
 
 
