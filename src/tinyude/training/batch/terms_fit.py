@@ -35,6 +35,7 @@ SHAPE_RANGE = 3.5  # range of a shape parameter, in logarithms
 SHAPE_PRICE = 0.1  # of a term's price, for fitting a shape: the offered value was arbitrary
 SAME = 0.02  # least share of a column outside the others' span after a shape fit (tanh slopes 18 % apart: 0.02)
 DEPENDENT = 1e-10  # of the largest singular value of unit columns: below that a direction is rounding
+FEWEST = 10.0  # windows, as many of equal weight as a fitted shape has in effect
 WEAK = 5.0  # standard errors from 0, below which leaving a term out is tried
 WEAK_TRIED = 2  # weak terms tried at a time
 MOST_SHAPED = 3  # terms whose shapes are freed together
@@ -124,8 +125,8 @@ def fit_terms(
     fixed, offered = columns.design[:, : columns.parameters], len(columns.entries)
 
     def cost(fit: TermsFit) -> float:
-        if fit is not found and _redundant(problem, fit.entries, fixed):
-            return np.inf  # two shapes that have become equal: their difference only mimics a third
+        if fit is not found and (_redundant(problem, fit.entries, fixed) or _hardly_seen(problem, fit)):
+            return np.inf  # two shapes that have become equal mimic a third; one far off follows a few windows' noise
         return fit.chi2 + price * (len(fit.entries) + SHAPE_PRICE * len(fit.free))
 
     def refit(entries: list[Entry]) -> TermsFit:
@@ -194,6 +195,13 @@ def _redundant(problem: Problem, entries: Sequence[Entry], fixed: Array) -> bool
     return bool(np.max(inverse, initial=0.0) > 1.0 / SAME**2)
 
 
+def _hardly_seen(problem: Problem, fit: TermsFit) -> bool:
+    """Whether some fitted shape differs from 0 in a few windows only: the tail of a bump or of an exponential."""
+    columns = problem.columns([fit.entries[k] for k in sorted({k for k, _ in fit.free})])
+    power = (columns / np.max(np.abs(columns), axis=0)) ** 2
+    return not bool(np.all(power.sum(axis=0) ** 2 >= FEWEST * np.sum(power**2, axis=0)))
+
+
 def fit_shapes(
     problem: Problem, entries: Sequence[Entry], fixed: Array, angles: Sequence[int], offered: int
 ) -> TermsFit:
@@ -224,7 +232,8 @@ def fit_shapes(
         changed = at(steps)
         return _beside(_basis(np.concatenate([column(changed[k]) for k in moved], axis=1)), target)
 
-    found = least_squares(left, np.zeros(len(free)), bounds=(-SHAPE_RANGE, SHAPE_RANGE), max_nfev=SHAPE_STEPS)
+    bounds = _bounds(problem, [entries[k][place].column for k, (place, _) in free], begin, scale)
+    found = least_squares(left, np.zeros(len(free)), bounds=bounds, max_nfev=SHAPE_STEPS)
     return solve_terms(problem, at(found.x), fixed, free, offered)
 
 
@@ -244,6 +253,16 @@ def _scale(entry: Entry, where: tuple[int, int]) -> float:
     """0: the parameter moves in its logarithm; otherwise its unit of length (the centre of a bump)."""
     factor = entry[where[0]]
     return 1.0 / np.sqrt(factor.shape[1]) if factor.kind == "bump" and where[1] == 0 else 0.0
+
+
+def _bounds(problem: Problem, columns: Sequence[int], begin: Array, scale: Array) -> tuple[Array, Array]:
+    """Least and largest step of each shape parameter; the centre of a bump stays among the visited states."""
+    seen, unit = problem.targets.columns[:, columns], np.where(scale > 0.0, scale, 1.0)
+    lower, upper = (
+        np.minimum(0.0, (seen.min(axis=0) - begin) / unit),
+        np.maximum(0.0, (seen.max(axis=0) - begin) / unit),
+    )
+    return np.where(scale > 0.0, lower, -SHAPE_RANGE), np.where(scale > 0.0, upper, SHAPE_RANGE)
 
 
 def _moved(begin: Array, scale: Array, steps: Array) -> Array:
