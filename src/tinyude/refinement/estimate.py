@@ -134,6 +134,12 @@ def likeliest(setup: Setup, found: Estimate, batch: Batch) -> float:
     return _with_noise(replace(setup, spent=bool), nothing).log_likelihood
 
 
+def one_step(setup: Setup, found: Estimate, batch: Batch) -> float:
+    """One-step log-likelihood of these rows, under the noise of the estimate: at most that of `likeliest`."""
+    filter_ = setup.make(found.field, _some_rows(batch), setup.plan)
+    return robust_log_likelihood(filter_.run(found.unknowns.values, found.noise, 0.0, sensitivities=False), 0.0)
+
+
 def explained(found: Estimate) -> bool:
     """Whether the innovations are sensor noise, without any process noise."""
     passed = found.solution.passed

@@ -17,7 +17,7 @@ import numpy as np
 from tinyude.model.candidate import Candidate
 from tinyude.model.evidence import NEAR_NOISE
 from tinyude.model.model import Model
-from tinyude.refinement.estimate import Estimate, Setup, likeliest
+from tinyude.refinement.estimate import Estimate, Setup, likeliest, one_step
 from tinyude.refinement.stretches import Batch
 
 Rates = Callable[[Model], float]
@@ -39,7 +39,8 @@ def with_notes(
             return candidate
         if at := candidate.model.physics.at_bounds():
             return replace(candidate, note=f"{', '.join(at)} stopped at a bound")
-        if likeliest(setup, found[candidate.name], batch) < alone:
+        own = found[candidate.name]  # under its own noise, and only if that does not decide under the most likely one
+        if one_step(setup, own, batch) < alone and likeliest(setup, own, batch) < alone:
             return replace(candidate, note="one step ahead less likely than the known physics alone")
         if rates and least < NEAR_NOISE and (left := rates(candidate.model)) > NEAR_NOISE * max(least, 1.0):
             return replace(candidate, note=f"leaves {left:.2g} times the noise of the rates, the windows' {least:.2g}")
