@@ -69,6 +69,12 @@ class Problem:
         made = [self._made(entry)[0] for entry in entries]
         return np.stack(made, axis=1) if made else np.zeros((len(self.y), 0))
 
+    def fresh(self, entries: Sequence[Entry]) -> Array:
+        """The same, not cached: for shapes that a search tries once."""
+        with np.errstate(all="ignore"):
+            seen = self.filtered(entries)
+        return self.whitened(np.nan_to_num(seen, posinf=0.0, neginf=0.0))
+
     def rms(self, entries: Sequence[Entry]) -> Array:
         """RMS of library entries over the nodes (entries,)."""
         return np.array([self._made(entry)[1] for entry in entries])

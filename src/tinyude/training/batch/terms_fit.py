@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import least_squares
 
 from tinyude.training.batch.evidence import posterior
 from tinyude.training.batch.library import Entry, free_shapes, with_shape
@@ -26,15 +25,13 @@ from tinyude.training.batch.selection import (
     small_sets,
     solve,
 )
+from tinyude.training.batch.shape_search import search_shapes, shape_unit
 
 Array = NDArray[Any]
 
 BROAD = 3.0  # prior spread of a term's contribution, in units of the residual's RMS
-SHAPE_STEPS = 12  # evaluations of a shape fit
-SHAPE_RANGE = 3.5  # range of a shape parameter, in logarithms
 SHAPE_PRICE = 0.1  # of a term's price, for fitting a shape: the offered value was arbitrary
 SAME = 0.02  # least share of a column outside the others' span after a shape fit (tanh slopes 18 % apart: 0.02)
-DEPENDENT = 1e-10  # of the largest singular value of unit columns: below that a direction is rounding
 FEWEST = 10.0  # windows, as many of equal weight as a fitted shape has in effect
 WEAK = 5.0  # standard errors from 0, below which leaving a term out is tried
 WEAK_TRIED = 2  # weak terms tried at a time
@@ -205,68 +202,11 @@ def _hardly_seen(problem: Problem, fit: TermsFit) -> bool:
 def fit_shapes(
     problem: Problem, entries: Sequence[Entry], fixed: Array, angles: Sequence[int], offered: int
 ) -> TermsFit:
-    """Least squares over the shape parameters, with the coefficients solved at every step (variable projection)."""
+    """The terms with their shape parameters fitted."""
     free = [(k, where) for k, entry in enumerate(entries) for where in free_shapes(entry, angles)]
     if not free:
         return solve_terms(problem, entries, fixed, [], offered)
-    begin = np.array([entries[k][place].shape[n] for k, (place, n) in free])
-    scale = np.array([_scale(entries[k], where) for k, where in free])
-    unmoved = [k for k in range(len(entries)) if k not in {j for j, _ in free}]
-    moved = [k for k in range(len(entries)) if k not in unmoved]
-    still = _basis(np.concatenate([fixed, problem.columns([entries[k] for k in unmoved])], axis=1))
-    target = _beside(still, problem.y)
-    made: dict[Entry, Array] = {}  # a finite difference changes one shape: the other columns are reused
-
-    def at(steps: Array) -> list[Entry]:
-        changed = list(entries)
-        for (k, where), value in zip(free, _moved(begin, scale, steps), strict=True):
-            changed[k] = with_shape(changed[k], where, float(value))
-        return changed
-
-    def column(entry: Entry) -> Array:
-        if entry not in made:
-            made[entry] = _beside(still, problem.columns([entry]))
-        return made[entry]
-
-    def left(steps: Array) -> Array:
-        changed = at(steps)
-        return _beside(_basis(np.concatenate([column(changed[k]) for k in moved], axis=1)), target)
-
-    bounds = _bounds(problem, [entries[k][place].column for k, (place, _) in free], begin, scale)
-    found = least_squares(left, np.zeros(len(free)), bounds=bounds, max_nfev=SHAPE_STEPS)
-    return solve_terms(problem, at(found.x), fixed, free, offered)
-
-
-def _basis(columns: Array) -> Array:
-    """An orthonormal basis of what the columns span."""
-    size = np.linalg.norm(columns, axis=0)
-    left, values, _ = np.linalg.svd(columns / np.where(size > 0.0, size, 1.0), full_matrices=False)
-    return np.asarray(left[:, values > DEPENDENT * np.max(values, initial=0.0)])
-
-
-def _beside(basis: Array, values: Array) -> Array:
-    """The part of the values outside the span of the basis."""
-    return np.asarray(values - basis @ (basis.T @ values))
-
-
-def _scale(entry: Entry, where: tuple[int, int]) -> float:
-    """0: the parameter moves in its logarithm; otherwise its unit of length (the centre of a bump)."""
-    factor = entry[where[0]]
-    return 1.0 / np.sqrt(factor.shape[1]) if factor.kind == "bump" and where[1] == 0 else 0.0
-
-
-def _bounds(problem: Problem, columns: Sequence[int], begin: Array, scale: Array) -> tuple[Array, Array]:
-    """Least and largest step of each shape parameter; the centre of a bump stays among the visited states."""
-    seen, unit = problem.targets.columns[:, columns], np.where(scale > 0.0, scale, 1.0)
-    lower, upper = (
-        np.minimum(0.0, (seen.min(axis=0) - begin) / unit),
-        np.maximum(0.0, (seen.max(axis=0) - begin) / unit),
-    )
-    return np.where(scale > 0.0, lower, -SHAPE_RANGE), np.where(scale > 0.0, upper, SHAPE_RANGE)
-
-
-def _moved(begin: Array, scale: Array, steps: Array) -> Array:
-    return np.where(scale > 0.0, begin + scale * steps, begin * np.exp(steps))
+    return solve_terms(problem, search_shapes(problem, entries, fixed, free), fixed, free, offered)
 
 
 def solve_terms(
@@ -311,7 +251,7 @@ def _with_shapes(
     slopes = []
     for k, where in free:
         value = entries[k][where[0]].shape[where[1]]
-        step = 1e-4 * (_scale(entries[k], where) or abs(value))
+        step = 1e-4 * (shape_unit(entries[k], where) or abs(value))
         high, low = (problem.columns([with_shape(entries[k], where, value + s * step)]) for s in (1.0, -1.0))
         slopes.append(coefficients[k] * (high - low)[:, 0] / (2.0 * step))
     full = np.concatenate([design, np.stack(slopes, axis=1)], axis=1)

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import tinyude as tu
-
 from tinyude.systems.zoo import Plant
 from tinyude.training.batch.library import Factor, evaluate
 
