@@ -50,3 +50,17 @@ def test_heat_loss_of_a_node_beside_two_that_are_not_measured() -> None:
     assert abs(ude.terms_[0]["learned"] + 0.002) < 1e-5
     assert max(errors(ude.simulate(np.zeros(3), t, u), states, (0, 1, 2))) < 0.01
     assert ude.verdict_.status == "good"
+
+
+def test_a_scale_that_no_sensor_shows_is_told() -> None:
+    """Only the product of two rates is determined: each alone looked surer than the direction they share."""
+    rng = np.random.default_rng(0)
+    t, u = 0.2 * np.arange(900), np.repeat(rng.uniform(0.2, 2.0, 18), 50)[:, None]
+    true = tu.Physics(["p", "m"], ["0.6*m - 0.3*p", "1.5*u - 0.8*m"], inputs=["u"])
+    _, protein = measured(true, t, u, 0.01, 1)
+    guesses = {name: tu.Parameter(value, learn=True, min=0.0) for name, value in (("a", 1.0), ("d", 1.0), ("k", 1.0))}
+    told = tu.Physics(["p", "m"], ["k*m - 0.3*p", "a*u - d*m"], inputs=["u"], parameters=guesses)
+    ude = tu.UDE(told, measured=["p"], unmeasured={"m": (1.0, 1.0)}).fit(protein, t=0.2, u=u)
+    found = {name: value for name, value, _, _ in ude.parameters_}
+    assert abs(found["a"] * found["k"] - 0.9) < 0.02 and abs(found["d"] - 0.8) < 0.02
+    assert ude.verdict_.status == "caution" and any("not identified" in r.text for r in ude.verdict_.reasons)

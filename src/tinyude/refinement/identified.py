@@ -16,7 +16,7 @@ from tinyude.refinement.uncertainty import covariance_of
 from tinyude.refinement.unknowns import Unknowns
 
 Array = NDArray[Any]
-UNSURE = 0.7  # relative standard error; that of a positive parameter under the prior alone is 1
+UNSURE = 0.6  # relative standard error of a direction; under the prior of positive parameters alone it is 1
 MOVED = 2.0  # standard errors from the user's value
 FIRM = 1e30  # larger than any record's precision: a kept parameter does not move with the others
 ROUNDS = 2
@@ -47,21 +47,35 @@ def _value(given: Physics, model: Model, place: int) -> float:
 
 
 def _least_sure(model: Model, given: Physics, kept: list[int]) -> int | None:
-    """The place of the parameter with the largest relative error among those that are not identified.
+    """The place of a parameter to keep, if some direction of the parameters is not identified.
 
-    Not identified: hardly more precise than the prior, and not moved away from the user's value. Where that is 0 there
-    is nothing to compare an error with: then only a parameter without any information counts.
+    The errors of several parameters of which only a product is determined are smaller than that of the direction in
+    which they may move together. Not identified: that is hardly more precise than the prior, and the parameter with
+    the largest share of it did not move away from the user's value. Where that is 0 there is nothing to compare an
+    error with: then only a parameter without any information counts.
     """
-    worst, place = UNSURE, None
+    places, sizes = [], []
     for k, (name, error) in enumerate(zip(model.physics.learned, model.parameter_errors, strict=True)):
         own, value = model.physics.parameters[name], _value(given, model, k)
         known = bool(np.isfinite(error) and error > 0.0)
+        if k not in kept and not known:
+            return k
         positive = own.min >= 0.0 and own.value > 0.0 and value > 0.0
         size, apart = (own.value, own.value * np.log(own.value / value)) if positive else (value, own.value - value)
-        relative = (error / abs(size) if size else 0.0) if known else np.inf
-        if k not in kept and relative > worst and not (known and abs(apart) > MOVED * error):
-            worst, place = relative, k
-    return place
+        if k not in kept and size and abs(apart) <= MOVED * error:
+            places.append(k)
+            sizes.append(size)
+    if not places:
+        return None
+    relative = _covariance(model)[np.ix_(places, places)] / np.outer(sizes, sizes)
+    variances, directions = np.linalg.eigh(relative)
+    return places[int(np.argmax(np.abs(directions[:, -1])))] if variances[-1] > UNSURE**2 else None
+
+
+def _covariance(model: Model) -> Array:
+    """Of the learned parameters."""
+    count = len(model.physics.learned)
+    return np.diag(model.parameter_errors**2) if model.covariance is None else model.covariance[:count, :count]
 
 
 def _kept(unknowns: Unknowns, place: int, value: float) -> Unknowns:
