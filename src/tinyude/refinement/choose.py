@@ -20,9 +20,9 @@ BARE = ("known", "parameters")  # candidates that learn at most parameters
 WHOLE = ("windows", "streaming")  # candidates that are not refined
 FIRST = (*BARE, *WHOLE)  # then the refined ones, by their number of unknowns
 CLEARLY = 1.5  # standard errors of the paired difference (`tinyude reproduce choice`)
-NETWORK = 1.2  # factor by which a network's error must be smaller than that of every formula
+NETWORK = 2.0  # factor by which a network's error must be smaller than that of every formula
 CHANCE = 0.2  # largest probability that the gain over the known physics with its parameters is chance
-NEAR = 1.25  # times the best formula's error: a simpler one is kept if it is also within a standard error
+NEAR = 1.1  # times the best formula's error: a simpler one is kept if it is also within a standard error
 LITTLE = 0.02  # of a held-back error: smaller differences do not change the choice
 TINY = 1e-4  # of the spread: smaller errors count as equal
 
