@@ -11,6 +11,7 @@ import pytest
 import tinyude as tu
 from tinyude import native
 from tinyude.errors import TinyUDEError
+from tinyude.experiments import mechanisms
 from tinyude.export import Chip, chip_of_model
 from tinyude.model.dynamics import known_dynamics
 from tinyude.model.simulation import free_run
@@ -171,6 +172,14 @@ def test_terms_and_last_layer_are_learned_together_after_a_change(name: str) -> 
     truth = tu.Physics(["x", "v"], ["v", f"-1.5*({friction}) - {other}"], ["u"]).field(seen, still)[:, 1]
     error = learner.residual(seen, still)[:, 0] - truth
     assert np.linalg.norm(error) / np.linalg.norm(truth) < 0.03
+
+
+@pytest.mark.parametrize("seed", [0, 1, 5])
+def test_change_is_found_by_a_board_that_started_from_nothing_and_needs_its_network(seed: int) -> None:
+    """Terms and last layer were solved anew all along, which hid the change: it was not found, the error was 0.7."""
+    config = {"record": mechanisms.LIVE, "seed": seed, "off": mechanisms.ON, "alone": False, "updates": 400}
+    found = mechanisms.run(config)
+    assert found["changes"] == 1 and found["error"] < 0.1
 
 
 @pytest.mark.parametrize("seed", [1, 2])

@@ -254,7 +254,7 @@ void tu_last_layer_finish(tu_learner *l)
 
 int tu_last_layer_relearns(const tu_learner *l)
 {
-    int early = l->since_change < (uint32_t)l->config->updates / RELEARNING;
+    int early = l->counters.changes && l->since_change < (uint32_t)l->config->updates / RELEARNING;
     return early && tu_any(l->network_on, l->config->on_count) && is_solvable(l);
 }
 

@@ -25,7 +25,7 @@ from tinyude.experiments.experiment import (
     select,
 )
 from tinyude.export.boards.memory_presets import board_config
-from tinyude.physics.library import default_terms
+from tinyude.physics.library import default_terms, linear_terms
 from tinyude.report.figures import styled
 from tinyude.systems import System, double_pendulum, pendulum
 from tinyude.training.known import known_programs
@@ -50,6 +50,9 @@ OFF: dict[str, dict[str, Any]] = {
     "second start": {},
 }
 NETWORK_ALONE = ("angle wrapping", "nodes", "last-layer solve", "second start")
+# A board that needs its network: no term of the velocity, judged while it streams, without an end of the record.
+LIVE = "a change, network needed"
+LIVE_SETTINGS: dict[str, Any] = {"judged": True, "hidden": (8, 8), "network_nodes": 1, "block": 100}
 PAYS, HURTS = 1.1, 0.9  # ratios of the geometric mean error, off over on
 QUICK = ("kicked", "outliers")
 
@@ -86,6 +89,7 @@ RECORDS: dict[str, tuple[Callable[[], System], float, int, Callable[[Array, np.r
     "outliers": (lambda: pendulum("A"), 24.0, 2, _outliers),
     "dropouts": (lambda: pendulum("A"), 24.0, 2, _dropouts),
     "a change": (lambda: pendulum("A", damping_change=(16.0, 1.6)), 40.0, 2, _as_it_is),
+    LIVE: (lambda: pendulum("A", damping_change=(90.0, 1.6)), 180.0, 2, _as_it_is),
     "a worse sensor": (lambda: pendulum("A"), 60.0, 2, _worse),
     "a worse sensor, then a change": (lambda: pendulum("A", damping_change=(60.0, 1.6)), 90.0, 2, _worse),
     "slow sampling": (lambda: pendulum("A"), 60.0, 20, _as_it_is),
@@ -111,18 +115,20 @@ def run(config: Config) -> Result:
     _, rows = plant.stream(LEVEL, config["seed"], seconds)
     _, clean = plant.clean(config["seed"], seconds)
     rows = sensors(rows[::every].copy(), np.random.default_rng(config["seed"]))
-    terms = [] if config["alone"] else default_terms(plant.physics, {})
+    live = config["record"] == LIVE
+    terms = linear_terms(plant.physics)[:2] if live else [] if config["alone"] else default_terms(plant.physics, {})
     period = every / plant.rate
     settings = board_config(
-        plant.physics, samples=len(rows), period=period, terms=terms, calibration=len(rows) // 4,
-        stride=max(1, 4 // every), max_half=min(250, max(16, len(rows) // 16)), network_nodes=3,
-        updates=config["updates"], holdout=256, seed=config["seed"],
+        plant.physics, samples=len(rows), period=period, terms=terms, calibration=len(rows) // (16 if live else 4),
+        stride=max(1, 4 // every), max_half=min(250, max(16, len(rows) // 16)), holdout=256, seed=config["seed"],
+        updates=(5 if live else 1) * config["updates"], **(LIVE_SETTINGS if live else {"network_nodes": 3}),
     )  # fmt: skip
     settings = replace(settings, **OFF.get(config["off"], {}))
     learner = native.NativeLearner(settings, known_programs(plant.physics, terms, settings.on), "float64")
     learner.push(rows)
-    learner.finish()
-    if config["alone"] and config["off"] != "second start":
+    if not live:
+        learner.finish()
+    if config["alone"] and config["off"] != "second start" and not live:
         restart(learner, settings, lambda: learner.step(settings.updates))
     state = learner.state()
     visited, on = clean[-len(clean) // 3 :: 50], list(settings.on)

@@ -97,8 +97,8 @@ def last_layer_terms(learner: Learner, store: Reservoir, coefficients: Array) ->
 
 
 def last_layer_relearns(learner: Learner) -> bool:
-    """Whether `last_layer_relearn` applies now."""
-    early = learner.since_change < learner.config.updates // RELEARNING
+    """Whether `last_layer_relearn` applies now. Before a first change it would hide that change from its detection."""
+    early = bool(learner.counters.changes) and learner.since_change < learner.config.updates // RELEARNING
     return early and bool(learner.network_on.any()) and _solvable(learner)
 
 
