@@ -261,7 +261,9 @@ def _shapes(offer: Offer, k: int) -> list[Factor]:
         Factor("bump", k, (_digits(low + f * width), _digits(16.0 / width**2))) for f in (0.1, 0.3, 0.5, 0.7, 0.9)
     ]
     found += [Factor("tanh", k, (_digits(s / rms),)) for s in (1.0, 4.0)]
-    found += [Factor("root", k), Factor("abs", k), Factor("power", k, (4.0,)), Factor("power", k, (5.0,))]
+    found += [Factor("root", k), Factor("power", k, (4.0,)), Factor("power", k, (5.0,))]
+    if low * high < 0.0:  # of one sign, |x| is x again: rounding would decide between the two
+        found.append(Factor("abs", k))
     if low * high > 0.0 and min(abs(low), abs(high)) > AWAY_FROM_ZERO * size:
         found += [Factor("inverse", k, (1.0,)), Factor("inverse", k, (2.0,)), Factor("log", k)]
         found += [Factor("steep", k, (_digits(abs(low + f * width)), STEEP)) for f in (0.25, 0.6)]
