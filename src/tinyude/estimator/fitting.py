@@ -20,6 +20,7 @@ from tinyude.model.diagnostics import diagnose, record_excerpt, smoothed_excerpt
 from tinyude.model.model import Model
 from tinyude.model.result import FitResult
 from tinyude.model.windows import Windows
+from tinyude.physics import Physics
 from tinyude.physics.holds import Hold, learner_holds
 from tinyude.physics.kinematics import residual_states, seen_columns
 from tinyude.physics.library import default_terms, given_terms
@@ -80,7 +81,7 @@ def _fit_batch(options: FitOptions, stream: Stream) -> Fit:
         options.measured, options.on, options.sees, library, network, options.keep, options.window, options.hold
     )
     found = batch_fit(options.physics, stream, chosen)
-    options = replace(options, physics=options.physics.with_angles(found.best.model.physics.angles))
+    options = replace(options, physics=_given(options.physics, found.best.model.physics))
     model = found.best.model.with_learned(options.physics.learned)
     config = learner_config(options, stream, model.terms, on=model.on, holds=found.holds)
     weights = mlp_init(config.sizes, rng_seed(config.seed)) if config.hidden else np.zeros(0)
@@ -101,6 +102,13 @@ def _fit_batch(options: FitOptions, stream: Stream) -> Fit:
     refined = _refined(options, result, stream, found.observed, seen)
     same = refined.model is result.model and not refined.diagnostics["holds"]
     return Fit(refined, found.observed, seen=seen if same else None)
+
+
+def _given(stated: Physics, found: Physics) -> Physics:
+    """The stated physics with the angles of the fit, and with terms through inputs that have no effect yet."""
+    none = {name: found.parameters[name].value for term in found.input_terms for name in term.shapes}
+    none |= {term.coefficient: 0.0 for term in found.input_terms}
+    return stated.with_angles(found.angles).with_input_terms(found.input_terms, none)
 
 
 def _fit_hidden(options: FitOptions, stream: Stream) -> FitResult:
@@ -155,7 +163,7 @@ def _refined(
     taken = any(c.best and c.name == "streaming" for c in refined.candidates)
     base = streamed[0] if taken else result
     states = smoothed_states(refined)
-    figures: dict[str, Any] = refined_figures(refined, physics, states, chosen.offered)
+    figures: dict[str, Any] = refined_figures(refined, physics, states)
     figures["holds"] = _named(options, holds)
     config = base.config and replace(base.config, **learner_holds(holds))
     if config and config.parameters != len(refined.model.physics.learned):  # forces were added

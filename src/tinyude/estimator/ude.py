@@ -360,7 +360,7 @@ def load(path: str | PathLike[str]) -> UDE:
     """
     result, arguments = read_result(path)
     try:
-        ude = UDE(result.model.physics, **arguments)
+        ude = UDE(result.model.physics.stated, **arguments)
         ude._options.check()
         ude._options.check_names()
         names, channels = ude._options.channels(), len(result.diagnostics["noise"])

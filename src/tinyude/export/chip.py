@@ -132,7 +132,7 @@ def chip_of_model(ude: UDE, weights: bool = True) -> Chip:
     if config.dense:
         config = replace(config, wrap=_wrapped(model.physics, ude, config, start))
     measured, _, _ = measured_map(model.physics, ude.measured)
-    return Chip(model.physics, measured, model.terms, config, start, model.kernel if weights else None)
+    return Chip(model.physics.spelled_out, measured, model.terms, config, start, model.kernel if weights else None)
 
 
 def _following(ude: UDE) -> list[sp.Expr]:

@@ -134,7 +134,8 @@ def survey(unit: Unit, recipe: Recipe) -> Survey | None:
     except Exception:  # what it is, the row of the unit tells
         return None
     rms = rough_rms(recipe.rig.physics, tuple(recipe.rig.measured), stream)
-    return Survey(rms, two_way(stream), [(entry["state"], entry["term"]) for entry in ude.terms_], WindowPlan.of(ude))
+    rates = [(entry["state"], entry["term"]) for entry in ude.terms_ if entry["state"] in ude.physics.states]
+    return Survey(rms, two_way(stream), rates, WindowPlan.of(ude))
 
 
 def candidate_sums(looked_at: tuple[Unit, WindowPlan], recipe: Recipe, terms: Sequence[str]) -> Sums | None:

@@ -84,6 +84,7 @@ def _of_the_record(result: FitResult, seen: Windows, stream: Stream, held_out: s
     """What the record, its sensors and the course of the fit tell; needs no windows."""
     model, found, counters = result.model, result.diagnostics, result.counters
     noise = learner_part(result.calibration)
+    through = {term.input for term in model.physics.input_terms}  # what acts there is learned, moved or not
     return {
         "states": model.physics.states,
         "inputs": model.physics.inputs,
@@ -106,7 +107,9 @@ def _of_the_record(result: FitResult, seen: Windows, stream: Stream, held_out: s
         "changed_at": list(found.get("changes", ())),
         "rolled_back": counters.rolled_back,
         "uneven_noise": noise.sigma_scale,
-        "constant": {name: low for name, (low, high) in found["visited"].items() if low == high},
+        "constant": {
+            name: low for name, (low, high) in found["visited"].items() if low == high and name not in through
+        },
         "innovations": None if held_out else _innovations(found.get("innovations", {})),
         "held_back": _held_back(found),
         "held_back_count": int(found.get("refinement", {}).get("held_back_runs", 0)),

@@ -66,6 +66,7 @@ def diagnose(result: FitResult, stream: Stream, seen: Windows, **made: Any) -> d
         "parameters": [
             (name, p.value, p.value - factor * e, p.value + factor * e)
             for name, e in zip(model.physics.learned, model.parameter_errors, strict=True)
+            if name not in model.physics.of_input_terms
             for p in (model.physics.parameters[name],)
         ],
         "term_shares": term_shares(model, seen),
@@ -91,16 +92,27 @@ def visited_range(model: Model, seen: Windows) -> dict[str, tuple[float, float]]
 
 def term_shares(model: Model, seen: Windows) -> dict[str, float]:
     """RMS of every learned term over the RMS of its state's rate, by "state: term"."""
-    if not len(seen) or not model.coefficients.size:
+    if not len(seen):
         return {}
     values = model.term_values(seen.x, seen.u if model.physics.n_inputs else None)
-    rates, shares = seen.rms(seen.dx), {}  # windows weighted by the precision of their rate
+    rates, shares = seen.rms(seen.dx), _input_shares(model, seen)  # windows weighted by the precision of their rate
     for row, state in enumerate(model.on):
         rate = float(rates[state]) or 1.0
         sizes = np.sqrt(np.mean(seen.weight[:, state, None] * values**2, axis=0))
         for column in np.flatnonzero(model.coefficients[row]):
             name = f"{model.physics.states[state]}: {model.terms[column]}"
             shares[name] = float(abs(model.coefficients[row, column]) * sizes[column] / rate)
+    return shares
+
+
+def _input_shares(model: Model, seen: Windows) -> dict[str, float]:
+    """The same for terms that act through an input: their largest share of any rate, by "input: term"."""
+    physics, rates, shares = model.physics, seen.rms(seen.dx), {}
+    for term in physics.input_terms:
+        without = physics.with_parameters({term.coefficient: 0.0})
+        moved = np.asarray(physics.field(seen.x, seen.u)) - np.asarray(without.field(seen.x, seen.u))
+        sizes = np.sqrt(np.mean(seen.weight * moved**2, axis=0)) / np.where(rates > 0.0, rates, 1.0)
+        shares[f"{term.input}: {term.shown(physics.parameters)}"] = float(np.max(sizes))
     return shares
 
 

@@ -41,6 +41,17 @@ def term_table(model: Model, groups: int) -> list[dict[str, Any]]:
                     "high": value + factor * error,
                 }
             )
+    return rows + _input_rows(model, factor)
+
+
+def _input_rows(model: Model, factor: float) -> list[dict[str, Any]]:
+    """The terms that act through inputs; "state" is the input."""
+    physics, rows = model.physics, []
+    errors = dict(zip(physics.learned, model.parameter_errors.tolist(), strict=True))
+    for term in physics.input_terms:
+        value, error = physics.parameters[term.coefficient].value, errors.get(term.coefficient, 0.0)
+        row = {"state": term.input, "term": str(term.shown(physics.parameters)), "coefficient": value, "error": error}
+        rows.append(row | {"low": value - factor * error, "high": value + factor * error})
     return rows
 
 
@@ -60,16 +71,27 @@ def equation_lines(model: Model, diagnostics: Mapping[str, Any], folded: bool = 
         if known == "0" and learned:  # nothing is known: omit the 0
             known, learned = learned[0].removeprefix("+ ").replace("- ", "-", 1), learned[1:]
         lines.append(" ".join([f"d({state})/dt = {known}", *learned]))
-    return lines
+    return lines + _acting(model, diagnostics)
+
+
+def _acting(model: Model, diagnostics: Mapping[str, Any]) -> list[str]:
+    """A line for each input through which learned terms act."""
+    through = dict.fromkeys(term.input for term in model.physics.input_terms)
+    return [f"where {name} acts as {' '.join([name, *_terms_of(diagnostics, name)])}" for name in through]
 
 
 def _learned(model: Model, diagnostics: Mapping[str, Any], index: int) -> list[str]:
     """The learned part of a state's rate: every term with its sign, then the network."""
     state = model.physics.states[index]
-    parts = [_signed(entry) for entry in diagnostics["terms"] if entry["state"] == state]
+    parts = _terms_of(diagnostics, state)
     if diagnostics["network"].get(state, 0.0) > 0.0:
         parts.append(f"+ {_network_name(model)}({', '.join(_seen(model, index))})")
     return parts
+
+
+def _terms_of(diagnostics: Mapping[str, Any], name: str) -> list[str]:
+    """The learned terms of a state's rate, or of an input, each with its sign."""
+    return [_signed(entry) for entry in diagnostics["terms"] if entry["state"] == name]
 
 
 def describe(model: Model, diagnostics: Mapping[str, Any]) -> str:
@@ -94,8 +116,10 @@ def found_lines(model: Model, diagnostics: Mapping[str, Any]) -> list[str]:
             *(_with_interval(e) for e in found if not is_collinear(diagnostics, e)),
         ]
         lines += _listed(f"residual of {state}:", [*parts, rest])
-    forces = diagnostics.get("forces", {})
-    lines += [_parameter(row, forces.get(row[0])) for row in diagnostics["parameters"]]
+    for name in dict.fromkeys(term.input for term in model.physics.input_terms):
+        found = [entry for entry in diagnostics["terms"] if entry["state"] == name]
+        lines += _listed(f"missing in {name}:", [_with_interval(entry) for entry in found])
+    lines += [_parameter(*row) for row in diagnostics["parameters"]]
     if any("[" in line for line in lines):
         lines.append(f"intervals: {CONFIDENCE:.0%}, given these terms and their shapes{_beside(diagnostics)}")
     return lines
@@ -118,17 +142,12 @@ def _listed(title: str, parts: list[str]) -> list[str]:
     return [line] if len(line) <= WIDTH else [title, *(HANG + part for part in parts)]
 
 
-def _parameter(row: Sequence[Any], force: Sequence[str] | None) -> str:
-    """A parameter with its interval; without one if the given value was kept.
-
-    force: input and shape, if it is the coefficient of a force that was found to act where that input acts.
-    """
-    name, value, low, high = row
-    meaning = "" if force is None else f", times {short_numbers(force[1])}, added to {force[0]}"
+def _parameter(name: str, value: float, low: float, high: float) -> str:
+    """A parameter with its interval; without one if the given value was kept."""
     if not high > low:
-        return f"parameter {name} = {value:.6g}, kept{meaning}"
+        return f"parameter {name} = {value:.6g}, kept"
     digits = max(5, _digits(value, 0.3 * (high - low)))
-    return f"parameter {name} = {value:.{digits}g} [{low:.{digits}g}, {high:.{digits}g}]{meaning}"
+    return f"parameter {name} = {value:.{digits}g} [{low:.{digits}g}, {high:.{digits}g}]"
 
 
 def verdict_lines(diagnostics: Mapping[str, Any]) -> list[str]:

@@ -87,6 +87,9 @@ def _check_findings(model: Model, found: Mapping[str, Any]) -> None:
         for row, state in enumerate(model.on)
         for column, term in enumerate(model.terms)
     }
+    for term in model.physics.input_terms:
+        own = model.physics.parameters
+        held[term.input, str(term.shown(own))] = own[term.coefficient].value
     for entry in found["terms"]:
         value = held.get((entry["state"], entry["term"]))
         if value is None or not _same(value, entry["coefficient"]) or not entry["low"] <= value <= entry["high"]:

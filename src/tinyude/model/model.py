@@ -56,11 +56,18 @@ class Model:
 
     def field(self, x: Array, u: Array | None = None) -> Array:
         """dx/dt, shaped like x."""
-        return np.asarray(self.physics.field(x, u), dtype=np.float64) + self.residual(x, u)
+        return np.asarray(self.physics.field(x, u), dtype=np.float64) + self.library(x, u) + self.network(x, u)
 
     def residual(self, x: Array, u: Array | None = None) -> Array:
         """The learned part N(x, u), shaped like x."""
-        return self.library(x, u) + self.network(x, u)
+        return self.library(x, u) + self.network(x, u) + self.through_inputs(x, u)
+
+    def through_inputs(self, x: Array, u: Array | None = None) -> Array:
+        """What learned terms that act through inputs change in the known physics, shaped like x."""
+        if not self.physics.input_terms:
+            return np.zeros(x.shape)
+        whole, stated = (np.asarray(own.field(x, u), dtype=np.float64) for own in (self.physics, self.physics.stated))
+        return np.asarray(whole - stated)
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:
@@ -116,10 +123,12 @@ class Model:
         return replace(changed, covariance=covariance)
 
     def residual_jacobian(self, x: Array, u: Array | None = None) -> Array:
-        """Derivative of the residual by `unknowns` (..., states, unknowns); 0 for the physics' own parameters."""
+        """Derivative of the residual by `unknowns` (..., states, unknowns); 0 for the stated physics' parameters."""
         rows = self._rows(x, u)
         answer = np.zeros((*x.shape, len(self.unknowns)))
         start = len(self.physics.learned)
+        if through := [k for k, name in enumerate(self.physics.learned) if name in self.physics.of_input_terms]:
+            answer[..., through] = np.asarray(self.physics.parameter_jacobian(x, u))[..., through]
         for part in self.parts:
             stop = start + len(part.unknowns)
             answer[..., list(part.on), start:stop] = part.jacobian(rows)

@@ -21,13 +21,16 @@ from tinyude.physics.arguments import (
 from tinyude.physics.budget import within
 from tinyude.physics.compiled import CompiledPhysics
 from tinyude.physics.expressions import Array, enters_as_angle
+from tinyude.physics.input_terms import ActsThroughInputs, term_of_dict
 from tinyude.physics.parameter import Parameter, parameter_dict
 from tinyude.physics.parsing import MAX_SECONDS, parse_expression
 from tinyude.physics.programs import Program
 from tinyude.physics.syntax import canonical_text
 
+_KEPT = ("states", "inputs", "texts", "rhs", "learned", "angles", "stated_rhs", "input_terms")  # by copies
 
-class Physics:
+
+class Physics(ActsThroughInputs):
     """Known dynamics dx/dt = f(x, u; parameters), with one right-hand side for each state.
 
     Immutable. All methods take arrays with any leading axes, real or complex.
@@ -101,6 +104,7 @@ class Physics:
         self.texts = right_hand_sides(rhs, self.states, (*self.inputs, *self.parameters))
         self.rhs = tuple(parse_expression(text, self._symbols, smooth=False) for text in self.texts)
         self.texts = tuple(map(canonical_text, self.texts))  # what is shown and written into generated code
+        self.stated_rhs, self.input_terms = self.rhs, ()
         self.learned = tuple(name for name, parameter in self.parameters.items() if parameter.learn)
         check_learned_are_used(self.rhs, self.learned)
         values = {self._symbols[name]: parameter.value for name, parameter in self.parameters.items()}
@@ -238,9 +242,7 @@ class Physics:
             )
         changed = {name: replace(self.parameters[name], value=float(value)) for name, value in values.items()}
         other = object.__new__(Physics)  # the equations were read before
-        vars(other).update(
-            {name: vars(self)[name] for name in ("states", "inputs", "texts", "rhs", "learned", "angles")}
-        )
+        vars(other).update({name: vars(self)[name] for name in _KEPT})
         other.parameters = self.parameters | changed
         return other
 
@@ -306,6 +308,7 @@ class Physics:
             "inputs": list(self.inputs),
             "parameters": {name: parameter_dict(parameter) for name, parameter in self.parameters.items()},
             "angles": list(self.angles),
+            "input_terms": [term.to_dict() for term in self.input_terms],
         }
 
     @classmethod
@@ -330,6 +333,9 @@ class Physics:
         try:
             parameters = {str(name): Parameter(**fields) for name, fields in data["parameters"].items()}
             lists = [data[key] for key in ("states", "rhs", "inputs", "angles")]
+            through = list(data.get("input_terms", []))
+            own = {str(name) for term in through for name in (term["coefficient"], *term["shapes"])}
+            values = {name: parameters[name].value for name in own}
         except (KeyError, TypeError, AttributeError) as error:
             raise TinyUDEError(
                 f"Not a description of physics ({error!r}); give the result of Physics.to_dict()."
@@ -337,7 +343,11 @@ class Physics:
         if not all(isinstance(items, list) and all(isinstance(item, str) for item in items) for items in lists):
             raise TinyUDEError("Not a description of physics: states, rhs, inputs and angles must be lists of text.")
         states, rhs, inputs, angles = lists
-        return cls(states, rhs, inputs, parameters, angles)
+        physics = cls(states, rhs, inputs, {name: p for name, p in parameters.items() if name not in own}, angles)
+        if not through:
+            return physics
+        whole = physics.with_input_terms([term_of_dict(physics, term) for term in through], values)
+        return whole.with_learned(name for name, parameter in parameters.items() if parameter.learn)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Physics) and self._identity == other._identity

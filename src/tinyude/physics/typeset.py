@@ -24,7 +24,7 @@ def physics_mathml(physics: Physics) -> list[str]:
     """One line for every state."""
     return [
         f"{rate(state)}{equals()}{''.join(summands(rhs))}"
-        for state, rhs in zip(physics.states, physics.rhs, strict=True)
+        for state, rhs in zip(physics.states, physics.stated_rhs, strict=True)
     ]
 
 

@@ -20,7 +20,6 @@ from tinyude.physics.kinematics import measured_map
 from tinyude.refinement.budget import Budget
 from tinyude.refinement.choose import WHOLE
 from tinyude.refinement.estimate import Setup
-from tinyude.refinement.forces import forces_added
 from tinyude.refinement.gating import rejected_rows
 from tinyude.refinement.hybrid import fixed_field, without_parts
 from tinyude.refinement.likeliest_holds import likeliest_holds
@@ -133,30 +132,25 @@ def parameter_table(model: Model) -> list[tuple[str, float, float, float]]:
     factor = interval_factor(NORMAL)
     rows = []
     for name, error in zip(model.physics.learned, model.parameter_errors, strict=True):
+        if name in model.physics.of_input_terms:
+            continue
         p = model.physics.parameters[name]
         rows.append((name, p.value, max(p.min, p.value - factor * error), min(p.max, p.value + factor * error)))
     return rows
 
 
-def refined_figures(
-    refined: Refined, given: Physics, states: States, offered: Sequence[sp.Expr] = ()
-) -> dict[str, Any]:
-    """Changed diagnostics, and those of refinement itself.
-
-    given: the physics before the fit. offered: the terms that the search could add.
-    """
+def refined_figures(refined: Refined, given: Physics, states: States) -> dict[str, Any]:
+    """Changed diagnostics, and those of refinement itself; given: the physics before the fit."""
     model, found = refined.model, refined.estimate
     best = next(c for c in refined.candidates if c.best)
     thin = slice(None, None, max(1, len(states.times) // ROWS_USED))
     inputs = found.batch.inputs[thin, :, 0]
     figures: dict[str, Any] = {"refinement": _figures(refined, best.name)}
     sensed = refined.setup.plan.measured
-    known = fixed_field(replace(without_parts(model), physics=given))
+    known = fixed_field(replace(without_parts(model), physics=given.stated))
     alone = refined.setup.make(known, found.batch, refined.setup.plan).run(np.zeros(0), found.noise, 0.0, False)
     figures["innovations"] = residual_analysis(model, found.batch, found.solution.passed, sensed, alone)
     figures["network"] = network_share(model, states.values[thin], inputs)
-    if set(model.physics.learned) - set(given.parameters):
-        figures["forces"] = forces_added(replace(model, physics=given), offered, model.physics.learned)
     if best.name not in WHOLE:
         figures["terms"] = term_table(model, NORMAL)
         figures["parameters"] = parameter_table(model)

@@ -80,13 +80,15 @@ def fixed_field(model: Model) -> Field:
 
 
 def without_parts(model: Model, *, terms: bool = False, network: bool = False) -> Model:
-    """The model with only some of its learned parts."""
+    """The model with only some of its learned parts; terms: also those that act through inputs."""
     kept = model.coefficients if terms else np.zeros(model.coefficients.shape)
     changed: dict[str, Any] = {"coefficients": kept, "errors": np.where(kept != 0.0, model.errors, 0.0)}
     if not network:
         changed |= {"kernel": None, "network_on": np.zeros(model.network_on.shape)}
     if not terms:
-        changed |= {"forms": (), "shapes": {}}
+        stated = model.physics.stated
+        own = [name in stated.learned for name in model.physics.learned]
+        changed |= {"forms": (), "shapes": {}, "physics": stated, "parameter_errors": model.parameter_errors[own]}
     return replace(model, covariance=None, **changed)
 
 

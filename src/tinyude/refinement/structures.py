@@ -25,10 +25,10 @@ def hybrids_of(model: Model, given: Physics, windows: bool = True) -> dict[str, 
     """
     start = replace(model, physics=_revived(model.physics, given))
     bare = without_parts(start)
-    made = {"known": replace(bare, physics=given)}
-    if model.physics.learned:
+    made = {"known": replace(bare, physics=given.stated)}
+    if bare.physics.learned:
         made["parameters"] = bare
-    if model.coefficients.any():
+    if model.coefficients.any() or model.physics.input_terms:
         made["terms"] = without_parts(start, terms=True)
     if any(not isinstance(part, Terms) for part in model.parts):
         made["network"] = start

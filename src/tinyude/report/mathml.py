@@ -13,12 +13,16 @@ def equation_mathml(ude: Any) -> list[str]:
     rows = ude.terms_
     lines = []
     for index, state in enumerate(model.physics.states):
-        parts = [rate(state), equals(), *summands(model.physics.rhs[index])]
+        parts = [rate(state), equals(), *summands(model.physics.stated_rhs[index])]
         own = [row for row in rows if row["state"] == state]
         parts += learned_summands(own)
         if ude.diagnostics_["network"].get(state, 0.0) > 0.0:
             parts.append(network(model, state))
         lines.append("".join(parts))
+    for name in dict.fromkeys(term.input for term in model.physics.input_terms):
+        known = math(symbol(name), "known")
+        added = learned_summands([row for row in rows if row["state"] == name])
+        lines.append("".join(["where ", known, " acts as ", known, *added]))
     return lines
 
 

@@ -22,6 +22,7 @@ from tinyude.training.batch.regression import Options, Regression, evidence_of
 from tinyude.training.batch.samples import Counts, Noise
 from tinyude.training.batch.state_fit import ONLY_NOISE, StateFit, combinations
 from tinyude.training.batch.targets import Targets
+from tinyude.training.batch.through_inputs import chosen_again, with_input_terms
 
 Array = NDArray[Any]
 
@@ -111,9 +112,9 @@ def _fit(physics: Physics, stream: Stream, options: Options) -> BatchResult:
     if wrong := raw.contradicted():
         names = [physics.states[i] for i in sorted((*raw.on, *wrong))]
         raw = Regression(physics, stream, replace(raw.options, on=names))
-    raw, work, fits = raw.first_pass()
+    raw, work, fits = _first_pass(raw)
     errors, deficient = np.zeros(0), 0
-    if physics.learned:
+    if work.physics.learned:
         ways = [_with_parameters(raw, *learn_parameters(work, fits, beside_terms)) for beside_terms in (True, False)]
         raw, work, fits, errors, deficient = max(ways, key=lambda way: evidence_of(way.fits))
     if work.carried:
@@ -127,6 +128,18 @@ def _fit(physics: Physics, stream: Stream, options: Options) -> BatchResult:
     if not work.options.keep:  # otherwise the first has the requested terms
         candidates.sort(key=lambda candidate: -candidate.evidence)
     return BatchResult(candidates, work.targets, work.observed, chi2, work.holds, deficient)
+
+
+def _first_pass(begin: Regression) -> tuple[Regression, Regression, dict[int, StateFit]]:
+    """Targets, those along the known field, and rough fits; with terms that act through inputs where these fit better.
+
+    With such terms in the physics the holds are chosen again: what is missing may have decided them.
+    """
+    raw, work, fits = begin.first_pass()
+    if (more := with_input_terms(work, fits)) is None:
+        return raw, work, fits
+    raw, _, _ = begin.with_physics(more).first_pass()
+    return raw.with_physics(chosen_again(raw)).passed()
 
 
 def _along_what_was_found(

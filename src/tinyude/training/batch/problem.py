@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,35 @@ Array = NDArray[Any]
 
 KEPT_COLUMNS, KEPT_NUMBERS = 64, 4_000_000  # size of the cache: at least so many columns, and numbers in them
 BLOCKS, BLOCK = 20, 20  # stretches of neighbouring windows, and windows in each, for fitting hyperparameters
+
+
+class Expected(Protocol):
+    """What a choice of terms needs of a whitener."""
+
+    @property
+    def expected(self) -> float:
+        """Variance of whitened noise."""
+
+
+class WhiteRows(Protocol):
+    """Whitened rows of one or several rates, as the choice of terms sees them; see `Problem` for each member."""
+
+    @property
+    def targets(self) -> Targets: ...
+    @property
+    def y(self) -> Array: ...
+    @property
+    def rows(self) -> int: ...
+    @property
+    def size(self) -> float: ...
+    @property
+    def whitener(self) -> Expected: ...
+    def filtered(self, entries: Sequence[Entry]) -> Array: ...
+    def whitened(self, seen: Array) -> Array: ...
+    def columns(self, entries: Sequence[Entry]) -> Array: ...
+    def fresh(self, entries: Sequence[Entry]) -> Array: ...
+    def rms(self, entries: Sequence[Entry]) -> Array: ...
+    def fixed(self, values: Array) -> Array: ...
 
 
 @dataclass(frozen=True)

@@ -117,14 +117,14 @@ class Regression:
         The search starts with held inputs and tries earlier and later ones, as long as that helps.
         """
         if self.options.hold != "auto" or not self.physics.inputs:
-            return self._passed()
+            return self.passed()
         passes: dict[int, tuple[Regression, Regression, dict[int, StateFit]]] = {}
 
         def evidence(place: int) -> float:
             if not 0 <= place < len(HOLDS):
                 return -np.inf
             if place not in passes:
-                passes[place] = (self if HOLDS[place] == Hold() else self._with_hold(HOLDS[place]))._passed()
+                passes[place] = (self if HOLDS[place] == Hold() else self._with_hold(HOLDS[place])).passed()
             return evidence_of(passes[place][2])
 
         held = best = HOLDS.index(Hold())
@@ -133,7 +133,8 @@ class Regression:
             best += step
         return passes[best if evidence(best) > evidence(held) + CLEARLY_LIKELIER else held]
 
-    def _passed(self) -> tuple[Regression, Regression, dict[int, StateFit]]:
+    def passed(self) -> tuple[Regression, Regression, dict[int, StateFit]]:
+        """These targets, those along the known field, and their rough fits."""
         work = self.corrected()
         return self, work, work.rough()
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
 from tinyude.training.batch.library import Entry, with_shape
-from tinyude.training.batch.problem import Problem
+from tinyude.training.batch.problem import WhiteRows
 
 Array = NDArray[Any]
 Free = Sequence[tuple[int, tuple[int, int]]]  # (entry, (factor, parameter)) of every freed shape
@@ -26,7 +26,7 @@ SLOPE_STEP = 1e-5  # of a shape parameter in its own unit, for its slope
 DEPENDENT = 1e-10  # of the largest singular value of unit columns: below that a direction is rounding
 
 
-def search_shapes(problem: Problem, entries: Sequence[Entry], fixed: Array, free: Free) -> list[Entry]:
+def search_shapes(problem: WhiteRows, entries: Sequence[Entry], fixed: Array, free: Free) -> list[Entry]:
     """The entries with their freed shapes fitted, beside columns that always stay (rows, columns)."""
     search = _Search(problem, entries, fixed, free)
     solved = lru_cache(maxsize=1)(lambda steps: search.solved(np.array(steps)))  # rows and slopes of the same place
@@ -50,7 +50,7 @@ class _Solved(NamedTuple):
 class _Search:
     """Columns of the shaped entries at any values of their parameters, without what the other columns span."""
 
-    def __init__(self, problem: Problem, entries: Sequence[Entry], fixed: Array, free: Free) -> None:
+    def __init__(self, problem: WhiteRows, entries: Sequence[Entry], fixed: Array, free: Free) -> None:
         self.problem, self.entries, self.free = problem, entries, free
         self.shaped = sorted({k for k, _ in free})
         self.owner = [self.shaped.index(k) for k, _ in free]

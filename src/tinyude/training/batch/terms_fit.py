@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tinyude.training.batch.evidence import posterior
 from tinyude.training.batch.library import Entry, free_shapes, with_shape
-from tinyude.training.batch.problem import Problem
+from tinyude.training.batch.problem import WhiteRows
 from tinyude.training.batch.selection import (
     OVERFULL,
     Gram,
@@ -80,7 +80,7 @@ class Columns:
         return [self.entries[k - self.parameters] for k in chosen[self.parameters :]]
 
 
-def make_columns(problem: Problem, entries: Sequence[Entry], sensitivity: Array) -> Columns:
+def make_columns(problem: WhiteRows, entries: Sequence[Entry], sensitivity: Array) -> Columns:
     """Columns of the learned parameters (nodes, parameters) and of the entries that are finite and not all 0."""
     with np.errstate(all="ignore"):
         seen = problem.filtered(entries)
@@ -91,14 +91,14 @@ def make_columns(problem: Problem, entries: Sequence[Entry], sensitivity: Array)
     return Columns(kept, design, make_gram(design, problem.y), sensitivity.shape[1])
 
 
-def noise_scale(problem: Problem, columns: Columns) -> float:
+def noise_scale(problem: WhiteRows, columns: Columns) -> float:
     """s^2: the residual variance of a large set, at least that of noise alone."""
     full = grow(columns.gram, list(range(columns.parameters)), 0.0, columns.parameters + OVERFULL)
     left = criterion(columns.gram, full, 0.0) / max(len(problem.y) - len(full), 1)
     return max(left, problem.whitener.expected)
 
 
-def choose_terms(problem: Problem, columns: Columns, s2: float, start: Sequence[Entry] = ()) -> TermsFit:
+def choose_terms(problem: WhiteRows, columns: Columns, s2: float, start: Sequence[Entry] = ()) -> TermsFit:
     """The terms worth their price, in the offered shapes; `start`: entries to grow from."""
     price = s2 * limit(len(columns.entries), problem.rows)
     first = [columns.parameters + columns.entries.index(e) for e in start if e in columns.entries]
@@ -107,14 +107,14 @@ def choose_terms(problem: Problem, columns: Columns, s2: float, start: Sequence[
     return solve_terms(problem, columns.named(chosen), fixed, [], len(columns.entries))
 
 
-def all_terms(problem: Problem, columns: Columns) -> TermsFit:
+def all_terms(problem: WhiteRows, columns: Columns) -> TermsFit:
     """All terms, without selection."""
     fixed = columns.design[:, : columns.parameters]
     return solve_terms(problem, columns.entries, fixed, [], len(columns.entries))
 
 
 def fit_terms(
-    problem: Problem, columns: Columns, s2: float, angles: Sequence[int] = (), start: Sequence[Entry] | None = None
+    problem: WhiteRows, columns: Columns, s2: float, angles: Sequence[int] = (), start: Sequence[Entry] | None = None
 ) -> TermsFit:
     """Choose terms and fit their shapes; start: entries to grow from; if given, shapes of small sets are fitted too."""
     found = choose_terms(problem, columns, s2, start or ())
@@ -185,14 +185,14 @@ def _without_weak(
     return best
 
 
-def _redundant(problem: Problem, entries: Sequence[Entry], fixed: Array) -> bool:
+def _redundant(problem: WhiteRows, entries: Sequence[Entry], fixed: Array) -> bool:
     """Whether some column is nearly a combination of the others."""
     gram = make_gram(np.concatenate([fixed, problem.columns(entries)], axis=1), problem.y)
     inverse = np.diag(np.linalg.pinv(gram.columns, hermitian=True))
     return bool(np.max(inverse, initial=0.0) > 1.0 / SAME**2)
 
 
-def _hardly_seen(problem: Problem, fit: TermsFit) -> bool:
+def _hardly_seen(problem: WhiteRows, fit: TermsFit) -> bool:
     """Whether some fitted shape differs from 0 in a few windows only: the tail of a bump or of an exponential."""
     columns = problem.columns([fit.entries[k] for k in sorted({k for k, _ in fit.free})])
     power = (columns / np.max(np.abs(columns), axis=0)) ** 2
@@ -200,7 +200,7 @@ def _hardly_seen(problem: Problem, fit: TermsFit) -> bool:
 
 
 def fit_shapes(
-    problem: Problem, entries: Sequence[Entry], fixed: Array, angles: Sequence[int], offered: int
+    problem: WhiteRows, entries: Sequence[Entry], fixed: Array, angles: Sequence[int], offered: int
 ) -> TermsFit:
     """The terms with their shape parameters fitted."""
     free = [(k, where) for k, entry in enumerate(entries) for where in free_shapes(entry, angles)]
@@ -210,7 +210,7 @@ def fit_shapes(
 
 
 def solve_terms(
-    problem: Problem, entries: Sequence[Entry], fixed: Array, free: list[tuple[int, tuple[int, int]]], offered: int
+    problem: WhiteRows, entries: Sequence[Entry], fixed: Array, free: list[tuple[int, tuple[int, int]]], offered: int
 ) -> TermsFit:
     """Coefficients, covariance with freed shapes, and log evidence with broad priors."""
     design = np.concatenate([fixed, problem.columns(entries)], axis=1)
@@ -230,18 +230,18 @@ def solve_terms(
     return TermsFit(list(entries), coefficients, free, covariance * noise, chi2, float(np.sqrt(noise)), evidence)
 
 
-def term_prior(problem: Problem, entries: Sequence[Entry]) -> Array:
+def term_prior(problem: WhiteRows, entries: Sequence[Entry]) -> Array:
     """Prior spread of every coefficient: a contribution of a few times the residual."""
     return BROAD * problem.size / problem.rms(entries)
 
 
-def _parameter_prior(fixed: Array, problem: Problem) -> Array:
+def _parameter_prior(fixed: Array, problem: WhiteRows) -> Array:
     size = np.linalg.norm(fixed, axis=0)
     return np.linalg.norm(problem.y) / np.where(size > 0.0, size, 1.0)
 
 
 def _with_shapes(
-    problem: Problem,
+    problem: WhiteRows,
     entries: Sequence[Entry],
     free: list[tuple[int, tuple[int, int]]],
     coefficients: Array,
