@@ -1,5 +1,7 @@
 """Many short experiments, and one short record: as few as 12 samples a run."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -52,6 +54,21 @@ def test_fit_of_one_short_record_learns_parameters_with_a_caution() -> None:
     _, value, low, high = ude.parameters_[0]
     assert low < value < high and value == pytest.approx(1.0, abs=0.1)
     assert ude.verdict_.status == "caution"
+
+
+@pytest.mark.parametrize(("seconds", "noise", "status"), [(6.0, 0.01, "good"), (1.5, 0.05, "caution")])
+def test_one_short_transient_is_judged_by_what_its_first_part_predicts(
+    seconds: float, noise: float, status: str
+) -> None:
+    t = np.linspace(0.0, seconds, 400 if seconds > 2.0 else 60)
+    n = 2.0 / (1.0 + (2.0 / 0.05 - 1.0) * np.exp(-0.9 * t))  # logistic growth; the limit is not known
+    Y = (n + noise * n.std() * np.random.default_rng(1).standard_normal(len(t)))[:, None]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ude = tu.UDE(tu.Physics(["n"], ["0.9*n"])).fit(Y, t=t)
+    assert ude.verdict_.status == status
+    told = [str(reason) for reason in ude.verdict_.reasons if reason.kind == "short"]
+    assert "A fit to its first two thirds predicts the rest to" in told[0]
 
 
 def test_fit_rejects_fewer_samples_with_a_remedy() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from tinyude.data.streams import Stream
 from tinyude.data.whole_file import write_whole
 from tinyude.errors import TinyUDEError, TinyUDEWarning
+from tinyude.estimator.continuation import continuation
 from tinyude.estimator.options import FitOptions
 from tinyude.estimator.streaming import record_windows
 from tinyude.model.candidate import Candidate
@@ -22,6 +24,7 @@ from tinyude.model.collect_evidence import collect_evidence, hidden_evidence
 from tinyude.model.collinear import collinear_terms
 from tinyude.model.diagnostics import adopt_verdict, record_excerpt, term_shares
 from tinyude.model.evidence import Evidence
+from tinyude.model.findings import short_for
 from tinyude.model.model import Model
 from tinyude.model.reason import GOOD
 from tinyude.model.result import FitResult
@@ -337,7 +340,11 @@ class Fitted:
             result.diagnostics["collinear"] = collinear_terms(result.model, seen)
             if result.record is not None:
                 result.record = record_excerpt(seen, stream, result.model)
-        return collect_evidence(result, seen, stream, given=self.physics, **options)
+        evidence = collect_evidence(result, seen, stream, given=self.physics, **options)
+        if observed is None or not short_for(evidence):
+            return evidence
+        found = continuation(self._options, stream, result.model, seen, self.diagnostics_.get("holds"))
+        return replace(evidence, continuation=found)
 
     @property
     def _period(self) -> float | None:

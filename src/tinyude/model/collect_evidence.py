@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from tinyude.data.streams import Stream
 from tinyude.model import jackknife
+from tinyude.model.delays import delays
 from tinyude.model.evidence import Driver, Evidence, Innovations, Lag, Sensor, Unexplained
-from tinyude.model.input_delay import NOTICEABLE, input_delay
 from tinyude.model.input_effects import input_effects
 from tinyude.model.jump import jumps
 from tinyude.model.model import Model
@@ -71,7 +71,6 @@ def collect_evidence(
     return Evidence(
         **common,
         **rates,
-        input_delays=_input_delays(result.model, seen, common["innovations"], rates["drivers"]),
         runs=runs,
         cycles=common["seconds"] / (TWO_PI * max(characteristic_seconds(seen, derived=True), 1e-12)),
         apart=stream.count / (2.0 * seen.usual + 1.0),
@@ -140,9 +139,10 @@ def _of_the_rates(result: FitResult, seen: Windows, unused: Mapping[str, tuple[A
 def _of_the_physics(result: FitResult, seen: Windows) -> dict[str, Any]:
     """What contradicts the known part: its values, signs, units and the effects of its inputs."""
     model = result.model
-    alike = similar_terms(model, seen)
+    alike, changed = similar_terms(model, seen), changes(model, seen)
     return {
-        "changes": changes(model, seen),
+        "changes": changed,
+        "delays": [] if changed else delays(model, seen),
         "addends": addends(model, seen),
         "nets": net_values(model, result.diagnostics.get("term_shares"), alike),
         "values": wrong_values(model, seen, alike),
@@ -259,17 +259,6 @@ def _drivers(
     return sorted(found, key=lambda driver: -abs(driver.correlation))
 
 
-def _input_delays(
-    model: Model, seen: Windows, innovations: Innovations | None, drivers: Sequence[Driver]
-) -> dict[str, int]:
-    """Of the inputs that innovations, or what is left, tell of."""
-    names = {d.name for d in drivers if d.kind == "slope of input" and abs(d.correlation) > NOTICEABLE}
-    if innovations is not None and innovations.cross[0] > NOTICEABLE:
-        names.add(innovations.cross[2])
-    delays = {name: input_delay(model.physics, seen, name, model.on) for name in sorted(names)}
-    return {name: samples for name, samples in delays.items() if samples}
-
-
 def _correlation(a: Array, b: Array) -> float:
     if len(a) < FEWEST:
         return 0.0
@@ -287,7 +276,8 @@ def _tied(model: Model, seen: Windows) -> list[str]:
         return []
     values, vectors = np.linalg.eigh(np.corrcoef(columns[:, moving].T))
     noise = np.concatenate([np.median(seen.x_error, axis=0), np.zeros(seen.u.shape[1])])[moving]
-    if values[0] > TOGETHER + 2.0 * np.max((noise / columns[:, moving].std(axis=0)) ** 2):
+    noise = vectors[:, 0] ** 2 @ (noise / columns[:, moving].std(axis=0)) ** 2  # of that combination
+    if values[0] > TOGETHER + 2.0 * noise:
         return []
     used = [name for name, m in zip(names, moving, strict=True) if m]
     return [name for name, load in zip(used, vectors[:, 0], strict=True) if abs(load) > 0.3]

@@ -8,6 +8,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from tinyude.model.delays import Delay
 from tinyude.model.input_effects import InputEffect
 from tinyude.model.jump import Jump
 from tinyude.model.other_values import OtherValue
@@ -17,6 +18,7 @@ from tinyude.model.wrong_values import Addend, Net
 
 Array = NDArray[Any]
 
+LEFT_LOST, LEFT_LARGE = 0.15, 0.02  # unexplained share of a rate
 NEAR_NOISE = 2.0  # times the noise: a remainder below this counts as explained
 
 
@@ -39,6 +41,24 @@ class Unexplained:
     @property
     def over_noise(self) -> float:
         return self.share / max(self.floor, 1e-12)
+
+
+@dataclass(frozen=True)
+class Continuation:
+    """Free-run errors over the last part of a short record, over the spread of the signals.
+
+    Attributes
+    ----------
+    part, whole : float
+        Of the model fitted to the part before, and of the model fitted to the whole record.
+    known, hold : float
+        Of the known physics alone, and of holding the first value.
+    """
+
+    part: float
+    whole: float
+    known: float
+    hold: float
 
 
 @dataclass(frozen=True)
@@ -104,11 +124,12 @@ class Evidence:
     shortest: bool = False  # the shortest windows were needed
     unexplained: Mapping[str, Unexplained] = field(default_factory=dict)
     runs: RunErrors | None = None
+    continuation: Continuation | None = None  # of a short record
     held_back: Mapping[str, float] = field(default_factory=dict)  # mean free-run error of candidates; "" for the best
     held_back_count: int = 0  # free runs
     innovations: Innovations | None = None
     input_shifts: Mapping[str, int] = field(default_factory=dict)  # samples by which inputs are logged late
-    input_delays: Mapping[str, int] = field(default_factory=dict)  # samples by which inputs act later than logged
+    delays: Sequence[Delay] = ()
     drivers: Sequence[Driver] = ()
     changes: Sequence[Change] = ()
     addends: Sequence[Addend] = ()

@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from tinyude.model.evidence import Evidence
+from tinyude.model.evidence import LEFT_LARGE, LEFT_LOST, Evidence
 from tinyude.model.physics_findings import (
     SURE,
     changed_physics,
     jumped_dynamics,
+    late_signals,
     wrong_inputs,
     wrong_rates,
     wrong_sizes,
@@ -29,14 +30,15 @@ HELD_BACK_LARGE = 0.2
 DIVERGED = 0.25  # share of the free runs
 RUN_UNEXPECTED = 4.0  # times the error that noise and the uncertain start explain
 PREDICTABLE = 0.25  # expected error up to which a horizon is judged
+ACCURATE = 1.2  # times the expected error of free runs
 WORSE = 1.3  # times the error of the known physics alone
-LEFT_LOST, LEFT_LARGE = 0.15, 0.02  # unexplained share of a rate
 LEFT_OVER_NOISE = 2.0  # sound rigs leave 0.85 to 1.25 times the noise
 DRIVEN = 0.35  # correlation of the remainder with a signal
 CROSSED, COLOURED = 0.2, 0.4  # correlations of innovations; 12 sound rigs stay below 0.08 (seeds 0 and 7)
 PASSED = 0.5
 FEW_CYCLES, FEW_WINDOWS = 0.75, 40  # a step response of three time constants has 0.76, a ramp 0.55
 FEW_APART = 10.0  # non-overlapping windows: overlapping ones are not independent
+FORESEEN, BETTER = 1.5, 2.0  # times the error of the whole fit, at most; times smaller than the other errors, at least
 OUTSIDE = 0.01
 NETWORK = 0.2
 
@@ -50,17 +52,41 @@ def judged_horizon(evidence: Evidence) -> int | None:
     return int(able[-1]) if len(able) else 0
 
 
-def _room(evidence: Evidence) -> Iterator[Reason]:
+def short_for(evidence: Evidence) -> str:
+    """How the record is short, in words; "" if it is not."""
+    if 0.0 < evidence.cycles < FEW_CYCLES:
+        return "; less than three time constants, or three quarters of a period, of the motion"
     few = evidence.windows < FEW_WINDOWS or 0.0 < evidence.apart < FEW_APART
-    brief = 0.0 < evidence.cycles < FEW_CYCLES
-    if few or brief:
-        length = f"{evidence.samples} samples, {seconds(evidence.seconds)}"
-        motion = "; less than three time constants, or three quarters of a period, of the motion" if brief else ""
-        yield Reason(
-            CAUTION, f"The record is too short to judge a model ({length}{motion}).",
-            "Record longer, or more runs from other starts, with at least 20 samples in a time constant or period.",
-            "short",
+    return "; few windows that do not overlap" if few else ""
+
+
+def _foreseen(evidence: Evidence) -> bool:
+    """Whether a fit to the first part of a short record predicts the rest as well as the whole fit does.
+
+    And clearly better than holding the last value, and than the known physics alone if anything was learned.
+    """
+    found = evidence.continuation
+    if found is None or evidence.runs is None:  # too few windows to test anything else
+        return False
+    others = min(found.hold, np.inf if found.known == found.whole else found.known)
+    return found.part < FORESEEN * found.whole and found.part < others / BETTER
+
+
+def _room(evidence: Evidence) -> Iterator[Reason]:
+    if how := short_for(evidence):
+        length, found = f"{evidence.samples} samples, {seconds(evidence.seconds)}{how}", evidence.continuation
+        compared = "" if found is None else (
+            f" A fit to its first two thirds predicts the rest to {percent(found.part)} of the signals' spread, the "
+            f"whole fit to {percent(found.whole)}, known physics alone to {percent(found.known)}."
         )  # fmt: skip
+        if _foreseen(evidence):
+            yield Reason(NOTE, f"The record is short ({length}).{compared}", "", "short")
+        else:
+            yield Reason(
+                CAUTION, f"The record is too short to judge a model ({length}).{compared}",
+                "Record longer, or more runs from other starts, with at least 20 samples in a time constant or period.",
+                "short",
+            )  # fmt: skip
     elif evidence.runs is None and not evidence.held_back:
         yield Reason(
             CAUTION, "No stretch of the record is long enough for a free run.",
@@ -151,6 +177,19 @@ def held_back_runs(evidence: Evidence) -> str:
     return f"{runs}{f' over {evidence.where}' if evidence.held_out else ''} {'is' if count == 1 else 'are'}"
 
 
+def _predicts(evidence: Evidence) -> bool:
+    """Whether free runs over the longest horizon and one-step predictions leave nothing but noise.
+
+    Then what the windows leave is their own error: they cannot follow a rate that changes within a few samples.
+    """
+    runs, index, found = evidence.runs, judged_horizon(evidence), evidence.innovations
+    if runs is None or index != len(runs.horizons) - 1 or found is None:
+        return False
+    error, expected = (float(np.median(e[-1])) for e in (runs.model, runs.expected))
+    white = found.cross[0] < max(CROSSED, 2.0 * found.bound) and found.auto[0] < max(COLOURED, 3.0 * found.bound)
+    return white and error < ACCURATE * expected < RUN_LARGE
+
+
 def _unexplained(evidence: Evidence) -> Iterator[Reason]:
     for state, left in evidence.unexplained.items():
         if left.over_noise > 1.5 and left.share > WORSE * left.known:
@@ -163,10 +202,18 @@ def _unexplained(evidence: Evidence) -> Iterator[Reason]:
             continue
         if left.over_noise < LEFT_OVER_NOISE or left.share < LEFT_LARGE:
             continue
-        yield Reason(
-            BAD if left.share > LEFT_LOST else CAUTION,
+        told = (
             f"{percent(left.share)} of d({state})/dt stays unexplained, {times(left.over_noise)} times what sensor "
-            "noise accounts for.",
+            "noise accounts for"
+        )
+        if _predicts(evidence):
+            yield Reason(
+                NOTE, f"{told}, although free runs and one-step predictions are as accurate as noise allows.",
+                "The rate changes faster than the samples show: sample faster to see it.", "unexplained",
+            )  # fmt: skip
+            continue
+        yield Reason(
+            BAD if left.share > LEFT_LOST else CAUTION, f"{told}.",
             "Look for a forgotten input, an unmeasured state, or offer terms of your own with library=[...].",
             "unexplained",
         )  # fmt: skip
@@ -175,7 +222,7 @@ def _unexplained(evidence: Evidence) -> Iterator[Reason]:
 def _inputs(evidence: Evidence) -> Iterator[Reason]:
     for driver in evidence.drivers:
         left = evidence.unexplained.get(driver.state)
-        matters = left is not None and left.over_noise > 2.0 and left.share > 0.02
+        matters = left is not None and left.over_noise > 2.0 and left.share > 0.02 and not _predicts(evidence)
         if not matters or abs(driver.correlation) < DRIVEN or driver.strength < SURE:
             continue
         told = f"What stays unexplained of d({driver.state})/dt follows"
@@ -193,23 +240,10 @@ def _inputs(evidence: Evidence) -> Iterator[Reason]:
         else:
             yield Reason(
                 CAUTION, f"{told} the slope of the input {driver.name} (r = {driver.correlation:.2f}).",
-                _delay(evidence, driver.name) or f"{driver.name} acts later or earlier than logged, or is not held "
+                f"{driver.name} acts later or earlier than logged, or is not held "
                 "between samples: shift it by a sample, or try hold = \"linear\".", "input",
             )  # fmt: skip
         return
-
-
-def _delay(evidence: Evidence, name: str) -> str:
-    """What to do about an input that acts some samples later or earlier; "" where that is not known."""
-    late = evidence.input_delays.get(name, 0)
-    late -= evidence.input_shifts.get(name, 0) if late else 0  # which the fit has allowed for
-    if not late:
-        return ""
-    count, when = abs(late), "later" if late > 0 else "earlier"
-    return (
-        f"{name} seems to act about {count} sample{'' if count == 1 else 's'} ({seconds(count * evidence.period)}) "
-        f"{when} than logged: shift its column by that and fit again."
-    )
 
 
 def _innovations(evidence: Evidence) -> Iterator[Reason]:
@@ -220,7 +254,7 @@ def _innovations(evidence: Evidence) -> Iterator[Reason]:
     if crossed > max(CROSSED, 2.0 * found.bound):
         yield Reason(
             CAUTION, f"The one-step prediction error of {channel} correlates with the input {name} (r = {crossed:.2f}; "
-            f"white noise stays below {found.bound:.2f}).", _delay(evidence, name) or f"{name} acts later or earlier "
+            f"white noise stays below {found.bound:.2f}).", f"{name} acts later or earlier "
             "than logged, through something that is missing, or differently between samples than hold says.", "input",
         )  # fmt: skip
     elif coloured > max(COLOURED, 3.0 * found.bound):
@@ -321,9 +355,10 @@ def _notes(evidence: Evidence) -> Iterator[Reason]:
         )  # fmt: skip
 
 
+# Causes before symptoms: of several findings that are equally serious, the first is the verdict's sentence.
 RULES: tuple[Callable[[Evidence], Iterator[Reason]], ...] = (
-    _room, changed_physics, jumped_dynamics, wrong_rates, wrong_terms, wrong_inputs, _inputs,
-    _free_runs, _unexplained, _innovations, wrong_sizes, _parameters, _excitation, sensor_findings, _coverage, _notes,
+    _room, changed_physics, late_signals, wrong_rates, sensor_findings, jumped_dynamics, wrong_terms, wrong_inputs,
+    wrong_sizes, _inputs, _parameters, _excitation, _coverage, _free_runs, _unexplained, _innovations, _notes,
 )  # fmt: skip
 
 

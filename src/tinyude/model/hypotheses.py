@@ -1,10 +1,10 @@
-"""Hypotheses about errors in the known part: units, signs, zeros, exponents, columns, lags."""
+"""Hypotheses about errors in the known part: units, signs, zeros, exponents, columns."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, permutations
 from typing import Any
 
 import numpy as np
@@ -22,10 +22,10 @@ Array = NDArray[Any]
 
 FACTORS = np.geomspace(0.2, 5.0, 13)  # of a value: grid for the best one
 VALUE_LOW, VALUE_HIGH = 0.6, 1.7  # times yours: values beyond these count as wrong
-LATE = np.concatenate([np.arange(0.5, 5.0, 0.5), np.geomspace(5.0, 40.0, 9)])  # lags of a channel to try, samples
 SCANNED = 400  # windows used to search for values
 MOST_SWAPPED = 8  # channels or inputs up to which all swaps of two are tried
 EXPONENTS = (sp.Rational(1, 2), sp.Integer(1), sp.Integer(2), sp.Integer(3))  # those that are often confused
+SAME = 1e-6  # relative: two coefficients
 DEGREES = 180.0 / np.pi
 WAVES = (sp.sin, sp.cos, sp.tan)
 
@@ -42,8 +42,6 @@ class Hypothesis:
         The logged state, or input, that each one really is; None: as logged.
     added : tuple of (int, ndarray) or None
         A state, and an addition to its known rate at the nodes; None: nothing.
-    late : tuple of (int, float, ndarray) or None
-        A channel, the seconds that it lags behind the others, and the rates at the nodes; None: no lag.
     free : bool
         Whether it is the best of many values: such hypotheses fit by chance more easily.
     """
@@ -58,7 +56,6 @@ class Hypothesis:
     states: Sequence[int] | None = None
     inputs: Sequence[int] | None = None
     added: tuple[int, Array] | None = None
-    late: tuple[int, float, Array] | None = None
     free: bool = False
 
     def left(self, seen: Windows) -> Array:
@@ -66,21 +63,9 @@ class Hypothesis:
         x, u = _read(seen.node_x, self.x, self.states), _read(seen.node_u, self.u, self.inputs)
         with np.errstate(all="ignore"):
             rates = _read(known_rates(self.physics, x, u), None, self.states)  # a swap is its own inverse
-            if self.late is not None:
-                rates = self._in_time(seen, *self.late)
             if self.added is not None:
                 rates[:, self.added[0]] += self.added[1]
             return np.asarray(seen.dx - seen.view(rates) / (1.0 if self.dx is None else self.dx))
-
-    def _in_time(self, seen: Windows, channel: int, seconds: float, rates: Array) -> Array:
-        """The known rates of all states, each at the time of its own channel, if one lags behind the others.
-
-        Its own rate is that of an earlier time, when the others were smaller by `seconds` times their rates.
-        """
-        own = np.array([c == channel for c in seen.channel])
-        moved = seconds * rates
-        earlier, later = (seen.node_x - np.where(own, 0.0, moved), seen.node_x + np.where(own, moved, 0.0))
-        return np.where(own, *(known_rates(self.physics, x, seen.node_u) for x in (earlier, later)))
 
 
 def _read(columns: Array, factors: Array | None, which: Sequence[int] | None) -> Array:
@@ -103,8 +88,8 @@ def known_rates(physics: Physics, x: Array, u: Array) -> Array:
     return numpy_function(physics.rhs, [sp.Symbol(name) for name in names])(columns)
 
 
-def hypotheses(physics: Physics, seen: Windows, rates: Array) -> Iterator[Hypothesis]:
-    """All hypotheses to try; rates: of the fitted model at the nodes."""
+def hypotheses(physics: Physics, seen: Windows) -> Iterator[Hypothesis]:
+    """All hypotheses to try."""
     orders = np.array(seen.order, dtype=np.float64)
     for names, mask, unit, factor in _other_units(physics, seen):
         scale = np.where(mask > 0.0, factor, 1.0)
@@ -115,7 +100,12 @@ def hypotheses(physics: Physics, seen: Windows, rates: Array) -> Iterator[Hypoth
             "the samples before fit().",
             physics, x=scale, dx=scale,
         )  # fmt: skip
-    for factor, unit in ((1e3, "milliseconds"), (1e-3, "thousands of seconds"), (60.0, "minutes")):
+    for factor, unit in (
+        (1e3, "milliseconds"),
+        (1e6, "microseconds"),
+        (1.0 / 60.0, "minutes"),
+        (1.0 / 3600.0, "hours"),
+    ):
         yield Hypothesis(
             f"the time seems to be in {unit}",
             f"give t in seconds; in the physics file [time] scale = {1.0 / factor:g}.",
@@ -134,7 +124,6 @@ def hypotheses(physics: Physics, seen: Windows, rates: Array) -> Iterator[Hypoth
     yield from _exponents(physics, seen)
     yield from _swaps(physics, seen)
     yield from _parameter_hypotheses(physics, seen)
-    yield from _late_channels(physics, seen, rates)
 
 
 def _inside_waves(physics: Physics, name: str) -> bool:
@@ -157,7 +146,7 @@ def _other_zeros(physics: Physics) -> Iterator[Hypothesis]:
 
 
 def _exponents(physics: Physics, seen: Windows) -> Iterator[Hypothesis]:
-    """A signal in a summand with another exponent and an unchanged coefficient."""
+    """A signal, or a sum such as a - b, with another exponent and everything else unchanged."""
     values = {sp.Symbol(name): sp.Float(p.value) for name, p in physics.parameters.items()}
     signals = [sp.Symbol(name) for name in (*physics.states, *physics.inputs)]
     rows = np.concatenate([seen.node_x, seen.node_u[:, : physics.n_inputs]], axis=-1)
@@ -165,21 +154,39 @@ def _exponents(physics: Physics, seen: Windows) -> Iterator[Hypothesis]:
         if physics.kinematic[i] is not None:
             continue
         tried = [
-            (part, signal, own, other)
-            for part in sp.Add.make_args(sp.expand(rate.xreplace(values)))
-            for signal, own in part.as_powers_dict().items()
+            (outer * part, base, own, other)
+            for outer, part in _products(rate)
+            for base, own in (factor.as_base_exp() for factor in sp.Mul.make_args(part))
             for other in EXPONENTS
-            if signal in signals and own in EXPONENTS and own != other
+            if (base in signals or base.is_Add) and base.has(*signals) and own in EXPONENTS and own != other
         ]
         with np.errstate(all="ignore"):
-            changed = [part * signal ** (other - own) - part for part, signal, own, other in tried]
+            changed = [(part * base ** (other - own) - part).xreplace(values) for part, base, own, other in tried]
             columns = numpy_function(changed, signals)(rows) if changed else np.zeros((len(rows), 0))
-        for (part, signal, own, other), column in zip(tried, columns.T, strict=True):
+        for (part, base, own, other), column in zip(tried, columns.T, strict=True):
+            signal, part = (rounded_text(e.xreplace(values)) for e in (base, part))
+            power = f"({signal})**{other}" if base.is_Add else f"{signal}**{other}"
             yield Hypothesis(
-                f"the exponent of {signal} in {rounded_text(part)} of d({physics.states[i]})/dt seems to be "
+                f"the exponent of {signal} in {part} of d({physics.states[i]})/dt seems to be "
                 f"{other}, not {own}",
-                f"the data fit {signal}**{other} there.", physics, "value", added=(i, column),
+                f"the data fit {power} there.", physics, "value", added=(i, column),
             )  # fmt: skip
+
+
+def _products(rate: sp.Expr, outer: sp.Expr = sp.S.One) -> Iterator[tuple[sp.Expr, sp.Expr]]:
+    """The summands of a rate, also of sums within a product, each with what multiplies that sum.
+
+    And differences of two summands, c*(a - b), which are not written as one where c is a number.
+    """
+    parts = sp.Add.make_args(rate)
+    for part in parts:
+        yield outer, part
+        for factor in sp.Mul.make_args(part) if part.is_Mul else ():
+            if factor.is_Add:
+                yield from _products(factor, outer * part / factor)
+    for (c, a), (d, b) in permutations((part.as_coeff_Mul() for part in parts), 2):
+        if a.is_Symbol and b.is_Symbol and abs(c + d) < SAME * abs(c):
+            yield outer * c, a - b
 
 
 def _swaps(physics: Physics, seen: Windows) -> Iterator[Hypothesis]:
@@ -241,26 +248,6 @@ def _parameter_hypotheses(physics: Physics, seen: Windows) -> Iterator[Hypothesi
                 f"the data fit {name} = {factor * parameter.value:.4g}.",
                 changed, kind, free=factor == best,
             )  # fmt: skip
-
-
-def _late_channels(physics: Physics, seen: Windows, rates: Array) -> Iterator[Hypothesis]:
-    """A channel that lags behind the others; a lag between a position and its rate is found by their equation."""
-    pairs = [(s, r) for s, r in enumerate(physics.kinematic) if r is not None]
-    paired = {seen.channel[i] for s, r in pairs if seen.channel[s] != seen.channel[r] for i in (s, r)}
-    channels = sorted(set(seen.channel))
-    chosen = np.arange(len(seen)) % -(-len(seen) // SCANNED) == 0
-    few, own = seen.where(chosen), rates[chosen[seen.owner]]
-    for channel in [c for c in channels if c not in paired] if len(channels) > 1 else []:
-        tries = [Hypothesis("", "", physics, late=(channel, seen.period * n, own)) for n in (*-LATE[::-1], *LATE)]
-        left = [float(np.nan_to_num(squares(few, h.left(few)), nan=np.inf).sum()) for h in tries]
-        late = tries[int(np.argmin(left))].late
-        assert late is not None
-        seconds, name = late[1], physics.states[seen.channel.index(channel)]
-        yield Hypothesis(
-            f"{name} seems to be logged about {abs(seconds):.2g} s too {'late' if seconds > 0.0 else 'early'}",
-            "shift that column by that much before fitting.",
-            physics, "late", late=(channel, seconds, rates), free=True,
-        )  # fmt: skip
 
 
 def _best_factor(physics: Physics, name: str, seen: Windows) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tinyude.model.evidence import NEAR_NOISE, Evidence
+from tinyude.model.evidence import LEFT_LOST, NEAR_NOISE, Evidence
 from tinyude.model.hypotheses import VALUE_HIGH, VALUE_LOW
 from tinyude.model.other_values import OtherValue
 from tinyude.model.quantities import percent, seconds, times
@@ -38,7 +38,7 @@ def changed_physics(evidence: Evidence) -> Iterator[Reason]:
     remedy = " Or ".join(dict.fromkeys(change.remedy for change in changes))
     balanced = all(left.over_noise < NEAR_NOISE for left in evidence.unexplained.values())
     yield Reason(
-        CAUTION if best.kind in ("value", "late") and balanced else BAD,
+        CAUTION if best.kind == "value" and balanced else BAD,
         f"{text}: as given, the known physics leaves {percent(best.share_as_given)} of the rates unexplained, "
         f"with that changed {percent(best.share)}.",
         f"{remedy[0].upper()}{remedy[1:]}", best.kind,
@@ -50,6 +50,32 @@ def _named_changes(evidence: Evidence) -> Sequence[Change]:
     rough = bool(evidence.changes) and evidence.changes[0].free and evidence.changes[0].kind == "value"
     precise = rough and any(True for rule in (_wrong_terms, _wrong_values) for _ in rule(evidence))
     return () if precise else evidence.changes
+
+
+def late_signals(evidence: Evidence) -> Iterator[Reason]:
+    """Signals whose times do not agree with those of the others."""
+    if not evidence.delays:
+        return
+    best, told = evidence.delays[0], []
+    for delay in evidence.delays:
+        late = delay.seconds - (evidence.input_shifts.get(delay.name, 0) * evidence.period if delay.input else 0.0)
+        size, samples = seconds(abs(late)), abs(late) / evidence.period
+        count = f"{samples:.2g} sample{'' if f'{samples:.2g}' == '1' else 's'}"
+        told.append(
+            f"{delay.name} seems to act about {count} ({size}) {'later' if late > 0.0 else 'earlier'} than logged"
+            if delay.input
+            else f"{delay.name} seems to be logged about {size} ({count}) too {'late' if late > 0.0 else 'early'}"
+        )
+    yield Reason(
+        BAD if _lost(evidence) else CAUTION,
+        f"{', or '.join(told)}: as logged, {percent(best.before)} of the rates stay unexplained, shifted "
+        f"{percent(best.after)}.",
+        f"Shift {'that column' if len(told) == 1 else 'one of these columns'} by that and fit again.", "late",
+    )  # fmt: skip
+
+
+def _lost(evidence: Evidence) -> bool:
+    return any(left.share > LEFT_LOST and left.over_noise > NEAR_NOISE for left in evidence.unexplained.values())
 
 
 def jumped_dynamics(evidence: Evidence) -> Iterator[Reason]:
@@ -83,8 +109,8 @@ def wrong_rates(evidence: Evidence) -> Iterator[Reason]:
 
 
 def wrong_terms(evidence: Evidence) -> Iterator[Reason]:
-    """Values of yours that learned terms contradict, if no single change explains everything."""
-    if not _named_changes(evidence):
+    """Values of yours that learned terms contradict, if no single change or shift explains everything."""
+    if not _named_changes(evidence) and not evidence.delays:
         yield from _wrong_values(evidence)
         yield from _wrong_terms(evidence)
 
@@ -146,7 +172,7 @@ def _wrong_values(evidence: Evidence) -> Iterator[Reason]:
 
 def wrong_inputs(evidence: Evidence) -> Iterator[Reason]:
     """Inputs that act differently than stated; a slightly smaller effect is saturation."""
-    if _named_changes(evidence):
+    if _named_changes(evidence) or evidence.delays:
         return
     said = {net.state for net in evidence.nets if _sign_flipped(net)}
     for effect in evidence.effects:
@@ -212,7 +238,7 @@ def _wrong_value(net: Net) -> bool:
 
 
 def wrong_sizes(evidence: Evidence) -> Iterator[Reason]:
-    if _named_changes(evidence):
+    if _named_changes(evidence) or evidence.delays:
         return
     for state, (known, rate) in evidence.sizes.items():
         own = [addend.needed for addend in evidence.addends if addend.state == state]

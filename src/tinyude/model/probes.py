@@ -92,7 +92,7 @@ def run_errors(
     rows = int(horizons[-1] / stream.period) + 1
     able = np.flatnonzero(seen.room >= rows - 1)
     picked = able[np.unique(np.linspace(0, len(able) - 1, STARTS).astype(int))]
-    sensed = [_sensed_state(seen, c) for c in range(len(seen.sigma))]
+    sensed = [sensed_state(seen, c) for c in range(len(seen.sigma))]
     measured = np.stack([runs[seen.run[k]].samples[seen.centre[k] : seen.centre[k] + rows] for k in picked])
     inputs = np.stack([runs[seen.run[k]].inputs[seen.centre[k] : seen.centre[k] + rows] for k in picked])
     spread = np.nanstd(np.concatenate([run.samples for run in runs]), axis=0)
@@ -131,7 +131,8 @@ def _lost(states: Array) -> float:
     return float(np.mean(~np.isfinite(states[:, -1]).all(axis=-1)))
 
 
-def _sensed_state(seen: Windows, channel: int) -> int:
+def sensed_state(seen: Windows, channel: int) -> int:
+    """The state that a channel measures."""
     return next(s for s, (c, d) in enumerate(zip(seen.channel, seen.order, strict=True)) if c == channel and d == 0)
 
 

@@ -33,21 +33,23 @@ def sensor_findings(evidence: Evidence) -> Iterator[Reason]:
 
 
 def _sensor(sensor: Sensor) -> Iterator[Reason]:
-    if sensor.stuck > STUCK and sensor.stuck_at is not None:
-        begin, end = sensor.stuck_at
-        yield Reason(
-            CAUTION, f"{sensor.name} stands still for {percent(sensor.stuck)} of the record, longest from {begin:.4g} "
-            f"to {end:.4g} s.", "Check the sensor and its cable; those stretches are not used.", "stuck",
-        )  # fmt: skip
+    clipped = sensor.clipped > CLIPPED
     if sensor.step > QUANTISED * sensor.sigma and sensor.step > COARSE * sensor.spread:
+        clipped = False  # the highest step
         yield Reason(
             CAUTION, f"{sensor.name} moves in steps of {sensor.step:.3g}, {percent(sensor.step / sensor.spread)} of "
             "its spread.", "A finer sensor would help most.", "quantised",
         )  # fmt: skip
-    if sensor.clipped > CLIPPED:
+    if clipped:
         yield Reason(
             CAUTION, f"{sensor.name} stays at its extreme value for {percent(sensor.clipped)} of the record.",
             "It seems to saturate: widen the sensor's range.", "clipped",
+        )  # fmt: skip
+    if sensor.stuck_at is not None and sensor.stuck - sensor.clipped * clipped > STUCK:
+        begin, end = sensor.stuck_at
+        yield Reason(
+            CAUTION, f"{sensor.name} stands still for {percent(sensor.stuck)} of the record, longest from {begin:.4g} "
+            f"to {end:.4g} s.", "Check the sensor and its cable; those stretches are not used.", "stuck",
         )  # fmt: skip
     if sensor.revolution:
         yield Reason(

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from tinyude.model.evidence import NEAR_NOISE, Evidence
-from tinyude.model.findings import LEFT_LOST, held_back_runs, judged_horizon, reasons
+from tinyude.model.evidence import LEFT_LOST, NEAR_NOISE, Evidence
+from tinyude.model.findings import held_back_runs, judged_horizon, reasons
 from tinyude.model.quantities import percent, seconds
 from tinyude.model.reason import BAD, CAUTION, GOOD, NOTE, Reason
 

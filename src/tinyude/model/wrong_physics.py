@@ -17,7 +17,7 @@ Array = NDArray[Any]
 
 AS_WELL = 1.2  # times the remainder with learned terms: below, another value or exponent explains as much
 CHANGE_HELPS, CHANGE_NEEDED = 3.0, 0.5  # times less unexplained; share unexplained as given
-VALUE_HELPS, VALUE_NEEDED = 2.5, 0.2  # the same for the best value, or lag, of many
+VALUE_HELPS, VALUE_NEEDED = 2.5, 0.2  # the same for the best value of many
 NO_WORSE = 1.2  # times the mean square as given
 SPARED, GONE = 2, 0.1  # learned terms that a change makes unnecessary, and the share of a coefficient that may remain
 EQUALLY = 1.02  # times the least share unexplained: two changes that explain the same
@@ -79,7 +79,7 @@ def changes(model: Model, seen: Windows) -> list[Change]:
         return []
     vanishing = [_spared(model, seen, i, rest, seen.dx) for i in on]  # terms that only cancel the known part
     tried = []
-    for tries in hypotheses(model.physics, seen, model.field(seen.node_x, seen.inputs)):
+    for tries in hypotheses(model.physics, seen):
         other = tries.left(seen)
         left = squares(seen, other)[on]
         changed = np.flatnonzero(np.abs(left - given) > 1e-9 * given)

@@ -21,6 +21,8 @@ Array = NDArray[Any]
 Data = dict[str, Any]
 SHOWN = 2  # channels and inputs whose correlations are drawn
 DRAWS = 60  # models drawn for the spread of the poles
+RAYS = (0.2, 0.4, 0.7)  # damping
+MOST_SQUARE = 10_000.0
 FEWEST_A_STATE = 5  # windows for each number of a linear fit
 WHITE_WORDS = {"good": "✓ white", "caution": "nearly white", "bad": "✕ not white"}
 CROSSED_WORDS = {"good": "✓ nothing left", "caution": "little left", "bad": "✕ left over"}
@@ -104,10 +106,14 @@ def _correlation_panel(
     rows_told = []
     for k, (who, value) in enumerate(zip(("model", "known alone"), largest, strict=False)):
         status = "good" if value <= WHITE * bound else "caution" if value <= far else "bad"
-        cells = [f"{value:.2f}", *[times(square) for square in squares[k : k + 1]]]
+        cells = [f"{value:.2f}", *[_square(square) for square in squares[k : k + 1]]]
         rows_told.append({"who": who, "cells": cells, "status": status, "word": words[status]})
     table = {"head": ["largest", *["square / expected" for _ in squares[:1]]], "rows": rows_told}
     return {"title": title, "note": f"{note}; shaded: 99 % of white noise", "draw": draw, "table": table}
+
+
+def _square(value: float) -> str:
+    return times(value) if value <= MOST_SQUARE else f"over {MOST_SQUARE:,.0f}"
 
 
 def poles_panel(ude: Any) -> Data | None:
@@ -131,6 +137,7 @@ def poles_panel(ude: Any) -> Data | None:
                 rows.append({
                     "who": name, "real": float(pole.real), "imag": float(pole.imag),
                     "hertz": _with_spread(_hertz, pole, spread), "damping": _with_spread(_damping, pole, spread),
+                    "decay": -1.0 / float(pole.real) if pole.real < 0.0 else None,
                 })  # fmt: skip
     if not rows:
         return None
@@ -140,12 +147,24 @@ def poles_panel(ude: Any) -> Data | None:
     chart = Chart((low[0] - margin[0], high[0] + margin[0]), (low[1] - margin[1] - 1e-9, high[1] + margin[1] + 1e-9),
                   x_label="real, 1/s", y_label="imaginary, rad/s", alt="Poles: " + "; ".join(
                       f"{r['who']} {r['real']:.3g} ± {r['imag']:.3g}i" for r in rows))  # fmt: skip
+    chart.box((0.0, high[0] + margin[0]), (low[1] - margin[1], high[1] + margin[1]), "unstable")
     chart.line([0.0, 0.0], [low[1] - margin[1], high[1] + margin[1]], "axis")
+    _damping_rays(chart, low[0] - margin[0], high[1] + margin[1])
     for row in rows:
         for sign in (1.0, -1.0):
             chart.crosses([row["real"]], [sign * row["imag"]], f"{row['who']} cross")
     where = ", ".join(f"{n} {v:.3g} ± {w:.2g}" for n, v, w in zip(physics.states, x.mean(0), x.std(0), strict=True))
     return {"svg": chart.draw(), "rows": rows, "at": where}
+
+
+def _damping_rays(chart: Chart, left: float, top: float) -> None:
+    """Lines of equal damping from the origin to the edge of the chart."""
+    for damping in RAYS:
+        slope = np.sqrt(1.0 / damping**2 - 1.0)
+        reach = min(-left, top / slope)
+        for sign in (1.0, -1.0):
+            chart.line([0.0, -reach], [0.0, sign * slope * reach], "ray")
+        chart.text(-0.97 * reach, 0.97 * slope * reach, f"ζ {damping:g}", "", "start")
 
 
 def _elsewhere(x: Array) -> Array:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from tinyude.model.evidence import NEAR_NOISE
-from tinyude.model.findings import LEFT_LARGE
+from tinyude.model.evidence import LEFT_LARGE, NEAR_NOISE
 from tinyude.report.slices import inputs_at_windows, slice_of
 from tinyude.report.svg import Chart
 
@@ -51,7 +51,7 @@ def _learned_svg(part: Data, units: Mapping[str, str], size: tuple[float, float]
     chart = Chart(
         (float(part["axis"][0]), float(part["axis"][-1])), (low - margin, high + margin),
         x_label=label(part["against"], units), size=size,
-        y_label=f"added to d({part['state']})/dt" + (f", {unit}/s" if unit else ""),
+        y_label=f"added to d({part['state']})/dt" + (f", {rate_unit(unit)}" if unit else ""),
         alt=f"What was learned in d({part['state']})/dt against {part['against']}: from {part['learned'][0]:.3g} at "
         f"{part['axis'][0]:.3g} to {part['learned'][-1]:.3g} at {part['axis'][-1]:.3g}.",
     )  # fmt: skip
@@ -79,7 +79,7 @@ def _unexplained_slices(
         unit = units.get(state)
         chart = Chart(
             (float(t[0]), float(t[-1])), (-high, high), x_label="t, s", size=size,
-            y_label=f"unexplained of d({state})/dt" + (f", {unit}/s" if unit else ""),
+            y_label=f"unexplained of d({state})/dt" + (f", {rate_unit(unit)}" if unit else ""),
             alt=f"What stays unexplained of d({state})/dt over time: to {high / 1.08:.3g}; noise {noise / BAND:.2g}.",
         )  # fmt: skip
         chart.box((float(t[0]), float(t[-1])), (-noise, noise), "interval")
@@ -87,6 +87,11 @@ def _unexplained_slices(
         chart.line(t, left, "model")
         found.append({"state": state, "against": "t", "svg": chart.draw(), "learned": False})
     return found
+
+
+def rate_unit(unit: str) -> str:
+    """The unit of a rate: rad/s for rad, rad/s² for rad/s."""
+    return re.sub(r"/s$", "/s²", unit) if unit.endswith("/s") else f"{unit}/s"
 
 
 def label(name: str, units: Mapping[str, str]) -> str:

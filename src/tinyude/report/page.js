@@ -7,7 +7,7 @@
 
   function axes(log, gutter) {
     const one = { stroke: () => colour("--soft"), grid: { stroke: () => colour("--grid"), width: 1 }, ticks: { show: false }, font: "11px system-ui" };
-    return [{ ...one, size: 28 }, { ...one, size: gutter || 52, ...(log ? { splits: (u, i, low, high) => decades(low, high), values: (u, v) => v.map((x) => x === null ? "" : Number(x.toPrecision(2)) + " %") } : {}) }];
+    return [{ ...one, size: 28, values: (u, v) => v.map((x) => x === null ? "" : x + " s") }, { ...one, size: gutter || 52, ...(log ? { splits: (u, i, low, high) => decades(low, high), values: (u, v) => v.map((x) => x === null ? "" : Number(x.toPrecision(2)) + " %") } : {}) }];
   }
   function decades(low, high) {
     const found = [];

@@ -24,6 +24,7 @@ PIXELS_PER_INCH, MOST_PIXELS = 110, 1_000_000
 NO_PANELS: dict[str, Any] = {
     "verdict": None, "cards": [], "slices": [], "free_run": None, "equations": [], "terms": [], "network": {},
     "analysis": [], "poles": None, "coverage": None, "record": None, "candidates": [], "next": "",
+    "next_command": "",
 }  # fmt: skip
 
 NO_TEXTS: dict[str, Any] = {"command": "", "sources": {}, "subtitle": "", "headline": [], "found": [], "windows": ""}

@@ -23,6 +23,7 @@ from tinyude.report.svg import Chart, interval_mark, scale_bar
 Array = NDArray[Any]
 Data = dict[str, Any]
 POINTS, NUMBERS = 1200, 12_000  # of a time plot, and of all its lines: a page stays below 1.5 MB
+BESIDE = 1.2  # times the measured range, around its mean: where the known physics alone is still drawn
 MOST_MISS = 100.0  # spreads: a run that is gone
 ROLLING = 40  # stretches that a rolling error is made of
 BINS = 28
@@ -48,19 +49,18 @@ def page_panels(ude: Any, run: Data | None, units: Mapping[str, str]) -> Data:
         "coverage": coverage_panel(ude, run, units) if recorded else None,
         "record": record_panel(ude, units) if recorded else None,
         "candidates": ude.diagnostics_.get("refinement", {}).get("candidates", []),
-        "next": _next_step(verdict),
+        "next": _next_step(verdict)[0],
+        "next_command": _next_step(verdict)[1],
     }
 
 
-def _next_step(verdict: Mapping[str, Any] | None) -> str:
-    """The first remedy, or how to judge, or what a good model is for."""
-    if verdict is None:
-        return "Judge it on another record: tinyude fit ... --validate LOG."
-    if remedy := Verdict.from_dict(verdict).next_step:
-        return remedy
-    if "fitted" not in verdict["figures"]:
-        return "Judge it on a record that the fit has not seen: tinyude fit ... --validate LOG."
-    return "Put it on a board with tinyude export, or use it for a controller with UDE.linearize."
+def _next_step(verdict: Mapping[str, Any] | None) -> tuple[str, str]:
+    """The first remedy, or how to judge, or what a good model is for, with the command that does it."""
+    if verdict is not None and (remedy := Verdict.from_dict(verdict).next_step):
+        return remedy, ""
+    if verdict is None or "fitted" not in verdict["figures"]:
+        return "Judge it on a record that the fit has not seen:", "tinyude fit ... --validate LOG"
+    return "Put it on a board, or use it for a controller (UDE.linearize):", "tinyude export MODEL --target arduino"
 
 
 def _terms(ude: Any) -> list[Data]:
@@ -75,7 +75,9 @@ def _terms(ude: Any) -> list[Data]:
 
 def free_run_panel(ude: Any, run: Data | None, units: Mapping[str, str]) -> Data | None:
     """Series of the free run for uPlot: every signal measured, by the model, and by the known physics alone."""
+    where = "the unseen record"
     if run is None:
+        where = "the fitted record"
         try:
             run = record_run(ude)
         except TinyUDEError:
@@ -87,7 +89,7 @@ def free_run_panel(ude: Any, run: Data | None, units: Mapping[str, str]) -> Data
     signals = []
     for column, name in enumerate(run["names"]):
         reference, model, known = (values[:, column] for values in (run["reference"], run["model"], alone))
-        span = 3.0 * (np.nanmax(reference) - np.nanmin(reference) or 1.0)
+        span = BESIDE * (np.nanmax(reference) - np.nanmin(reference) or 1.0)
         known = np.where(np.abs(known - np.nanmean(reference)) < span, known, np.nan)
         signals.append({
             "name": label(name, units),
@@ -105,6 +107,7 @@ def free_run_panel(ude: Any, run: Data | None, units: Mapping[str, str]) -> Data
         "outside": _outside_spans(ude, run),
         "total_error": float(run["total_error"]) if np.isfinite(run["total_error"]) else None,
         "reference_name": str(run["reference_name"]),
+        "where": where if run["reference_name"] == "measured" else "",
         "warnings": list(run.get("warnings", ())),
     }
 

@@ -10,8 +10,7 @@ import numpy as np
 from tinyude.model.collinear import is_collinear
 from tinyude.model.diagnostics import REASON_WORDS
 from tinyude.model.equations import short_numbers
-from tinyude.model.evidence import NEAR_NOISE
-from tinyude.model.findings import LEFT_LARGE
+from tinyude.model.evidence import LEFT_LARGE, NEAR_NOISE
 from tinyude.model.quantities import percent
 
 INTERVAL = "90 % interval"  # the level of the intervals in the diagnostics

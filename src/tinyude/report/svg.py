@@ -134,6 +134,9 @@ def ticks(low: float, high: float, log: bool, most: int) -> list[float]:
     if log:
         powers = np.arange(np.ceil(np.log10(low) - 1e-9), np.floor(np.log10(high) + 1e-9) + 1)
         stride = max(1, int(np.ceil(len(powers) / most)))
+        if len(powers) < 3:  # about a decade: 1, 2 and 5 of it
+            every = np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
+            return [float(m * 10.0**p) for p in every for m in (1.0, 2.0, 5.0) if low <= m * 10.0**p <= high]
         return [float(10.0**p) for p in powers[::stride]]
     raw = (high - low) / most
     base = 10.0 ** np.floor(np.log10(raw))

@@ -1,5 +1,6 @@
 """One change of the known part that explains what was learned is named: a value, swapped inputs, a late channel."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -73,6 +74,31 @@ def test_a_late_channel_is_named_that_is_no_rate_of_another(late: int) -> None:
     named = [reason for reason in ude.verdict_.reasons if reason.kind == "late"]
     assert bool(named) == bool(late) and (ude.verdict_.status == "good") != bool(late)
     assert not late or ("b seems to be logged about 2" in named[0].text and "late" in named[0].text)
+
+
+@pytest.mark.parametrize("late", [0, 9])
+def test_a_late_channel_is_named_although_a_term_is_missing(late: int) -> None:
+    t = np.arange(0.0, 80.0, 0.05)
+    u = held(t, 3.0, 0.1, 1.1, 7)[:, None]
+    truth = Physics(["a", "b"], ["-0.6*a + 0.35*b - 0.8*a/(1.5 + a) + u", "0.6*a - 0.35*b"], ["u"])
+    Y = record(truth, [1.0, 0.5], t, u)
+    Y[late:, 1] = Y[: len(Y) - late, 1]
+    known = Physics(["a", "b"], ["-0.6*a + 0.35*b + u", "0.6*a - 0.35*b"], ["u"])
+    verdict = tu.UDE(known).fit(Y[late:], t=0.05, u=u[late:]).verdict_
+    assert (verdict.status == "good") != bool(late)
+    found = re.match(r"b seems to be logged about ([\d.]+) s .* too late", verdict.summary)
+    assert bool(found) == bool(late) and (not found or float(found[1]) == pytest.approx(0.05 * late, rel=0.2))
+
+
+@pytest.mark.parametrize(("power", "said"), [("sqrt(a - b)", False), ("(a - b)", True)])
+def test_the_exponent_of_a_difference_is_named(power: str, said: bool) -> None:
+    t = np.arange(0.0, 60.0, 0.05)
+    u = held(t, 2.0, 0.4, 1.2, 8)[:, None]
+    truth = Physics(["a", "b"], ["u - sqrt(a - b)", "sqrt(a - b) - 0.5*b - 0.1*b**2"], ["u"])
+    Y = record(truth, [2.5, 1.0], t, u)
+    verdict = tu.UDE(Physics(["a", "b"], [f"u - {power}", f"{power} - 0.5*b"], ["u"])).fit(Y, t=0.05, u=u).verdict_
+    assert (verdict.status == "good") != said
+    assert ("exponent of a - b in" in verdict.summary and "seems to be 1/2, not 1" in verdict.summary) == said
 
 
 def test_known_physics_alone_runs_with_the_values_that_were_given() -> None:
