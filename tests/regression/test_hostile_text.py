@@ -24,6 +24,7 @@ from tinyude.model.file import checksum
 from tinyude.physics.file import load_physics_file
 from tinyude.physics.parsing import parse_expression
 from tinyude.physics.syntax import canonical_text
+from tinyude.physics.template import physics_template
 from tinyude.physics.typeset import shape
 from tinyude.report import collect, render
 
@@ -227,3 +228,28 @@ def test_main_prints_no_escape_sequence_of_a_file(
 def test_one_line_keeps_the_remedy_of_a_long_message() -> None:
     message = one_line("value " + "x\n" * 5_000 + "; the remedy.")
     assert len(message) <= LONGEST_MESSAGE and message.endswith("; the remedy.") and "\n" not in message
+
+
+COLUMNS = [
+    "time, s", "lambda", "in", "x\n[fit]\nlibrary = 'none'\n#", "a\\", 'q"q', "[m\\]", 'x [m"]', f"x [{'m' * 60}]",
+    "y" * 70, "\u00b5", "\ufb01", "\u00c9", "x\x1b[2J", "x\u2028y", "x\ty", "x\u202e", "", " ", "sin", "1x", "_", "#x",
+    "a" * 2_000,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+def test_physics_template_is_a_physics_file_whatever_the_columns_are_called(column: str, tmp_path: Path) -> None:
+    """Columns called in or with a letter beyond ASCII gave a file that nothing could read; a file name became keys."""
+    t = np.arange(50) * 0.01
+    table = {"time": t, column: np.sin(t), "v": np.cos(t)}
+    for order in (table, dict(reversed(table.items())), {column: t, "v": np.cos(t)}):
+        path = tmp_path / "rig.toml"
+        path.write_text(physics_template(order, "a\n[fit]\nlibrary = 'none'\n#.csv"), encoding="utf-8")
+        made = load_physics_file(path)
+        named = column.strip() and column.isprintable() and len(column) < 2_000
+        assert not made.fit and "v" in made.columns and (column in made.columns) == bool(named)
+
+
+def test_physics_template_refuses_a_log_without_signals() -> None:
+    with pytest.raises(TinyUDEError, match="no column of a signal"):
+        physics_template({"time": np.arange(5.0), "": np.ones(5)}, "log.csv")

@@ -8,7 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from tinyude.errors import TinyUDEError, printable
+from tinyude.physics.file import MAX_COLUMN, MAX_UNIT
 from tinyude.physics.parsing import RESERVED_NAMES
+from tinyude.physics.syntax import check_name
 
 TIMES = ("time", "t", "timestamp", "stamp", "seconds", "sec", "time_s", "t_s", "time_ms", "t_ms", "ms")
 INPUTS = (
@@ -36,9 +39,13 @@ def physics_template(table: Mapping[str, Any], log: str, time: str | None = None
     others : sequence of str
         Further columns of the log, listed in comments.
     """
+    unnamable = [n for n in table if not _nameable(n)]
+    table, others = {n: table[n] for n in table if _nameable(n)}, [*others, *unnamable]
     names, stamped = list(table), time is not None
     time = time or next((n for n in names if re.sub(r"[^a-z_]", "", _bare(n).lower()) in TIMES), None) or _steady(table)
     signals = [n for n in names if n != time]
+    if not signals:
+        raise TinyUDEError(f"{log} has no column of a signal that a physics file can name; rename its columns.")
     named = [n for n in signals if any(word in re.split(r"[^a-z]+", n.lower()) for word in INPUTS)]
     stepped = [n for n in signals if n not in named and _stepped(table[n])]
     inputs = [n for n in signals if n in named or n in stepped]
@@ -47,7 +54,7 @@ def physics_template(table: Mapping[str, Any], log: str, time: str | None = None
     called = _identifiers(signals)
     rates = _rate_pairs(table, time, states)
     lines = [
-        f"# Physics of {log}: write what you know; TinyUDE learns what is missing.",
+        f"# Physics of {printable(log)}: write what you know; TinyUDE learns what is missing.",
         "",
         "[states]  # dx/dt of each",
     ]
@@ -55,13 +62,13 @@ def physics_template(table: Mapping[str, Any], log: str, time: str | None = None
         rate = rates.get(n)
         known = f'"{called[rate]}"' if rate else '"0"'
         note = f"# guess: {rate} is the rate of {n}" if rate else "# nothing known yet: write what you know"
-        lines.append(f"{called[n]} = {known}  {note}")
+        lines.append(f"{_key(called[n])} = {known}  {note}")
     lines += ["", "[measured]  # the column of each state"]
-    lines += [f"{called[n]} = {_column(n)}" for n in states]
+    lines += [f"{_key(called[n])} = {_column(n)}" for n in states]
     if inputs:
         lines += ["", "[inputs]  # what drives the system; where you know how, use it in an equation above"]
         note = "  # guess: it holds its value and jumps, as a command does"
-        lines += [f"{called[n]} = {_column(n)}{note if n in stepped else ''}" for n in inputs]
+        lines += [f"{_key(called[n])} = {_column(n)}{note if n in stepped else ''}" for n in inputs]
     lines += [
         "",
         "[parameters]  # constants of the equations",
@@ -76,7 +83,7 @@ def physics_template(table: Mapping[str, Any], log: str, time: str | None = None
         '# network = "auto"  # "kernel", "mlp", "none"',
     ]
     if others:
-        lines += ["", "# Further columns of the log:", *(f"#   {name}" for name in others)]
+        lines += ["", "# Further columns of the log:", *(f"#   {printable(name)}" for name in others)]
     return "\n".join(lines) + "\n"
 
 
@@ -119,12 +126,29 @@ def _identifiers(names: Sequence[str]) -> dict[str, str]:
 
 def _identifier(name: str) -> str:
     word = re.sub(r"\W+", "_", name).strip("_")
-    return word if word.isidentifier() and word not in RESERVED_NAMES else ""
+    try:
+        return check_name(word, "state", RESERVED_NAMES)
+    except TinyUDEError:
+        return ""
+
+
+def _nameable(column: str) -> bool:
+    """Whether a physics file accepts it as the name of a column."""
+    return bool(column.strip()) and column.isprintable() and len(column) <= MAX_COLUMN
+
+
+def _key(name: str) -> str:
+    """A name as a key of TOML, whose bare keys have plain letters only."""
+    return name if name.isascii() else f'"{name}"'
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def _column(name: str) -> str:
     """The column, with the scale that its unit asks for."""
-    quoted = '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    quoted = _quoted(name)
     unit = re.search(r"[\[(]\s*(?!\d+\])([^\])]+)\s*[\])]|_(deg|mm|ms|rpm|mV|mA)$", name)
     found = (unit[1] or unit[2]) if unit else ""
     scale = {
@@ -139,7 +163,7 @@ def _column(name: str) -> str:
     }.get(found)
     if scale:
         return f"{{ column = {quoted}, scale = {scale} }}  # guess: {found} to SI"
-    return f'{{ column = {quoted}, unit = "{found}" }}' if found and '"' not in found else quoted
+    return f"{{ column = {quoted}, unit = {_quoted(found)} }}" if 0 < len(found) <= MAX_UNIT else quoted
 
 
 def _time_lines(table: Mapping[str, Any], time: str | None, stamped: bool) -> list[str]:
@@ -149,7 +173,7 @@ def _time_lines(table: Mapping[str, Any], time: str | None, stamped: bool) -> li
     steps = np.diff(np.asarray(table[time], dtype=np.float64)[:ROWS_USED])
     steps = steps[np.isfinite(steps) & (steps > 0.0)]
     usual = float(np.median(steps)) if len(steps) else 0.01
-    lines = [f"column = {_column(time).split(',')[0].removeprefix('{ column = ').rstrip(' }')}"]
+    lines = [f"column = {_quoted(time)}"]
     unit = re.search(r"(?:[\[(]\s*|_)([a-zµ]+)\s*[\])]?$", time.lower())
     scale = CLOCKS.get(unit[1]) if unit else None
     if scale is None and usual > 1.0 and usual == round(usual):
