@@ -16,7 +16,7 @@ from tinyude.physics.holds import Hold, interval_means
 from tinyude.physics.programs import program_numpy
 from tinyude.reference.signal.gates import REASONS
 from tinyude.reference.signal.window import legendre
-from tinyude.training.batch.covariance import noise_rows
+from tinyude.training.batch.covariance import noise_variance
 from tinyude.training.batch.observe import Observed
 from tinyude.training.batch.targets import Targets, corrected, make_targets
 from tinyude.training.batch.windows import JUMPY, STEP, Batch, chosen_windows
@@ -130,8 +130,7 @@ def _floor(observed: Observed, targets: Targets, model: Model) -> Array:
     with np.errstate(all="ignore"):
         slopes = program_numpy(program_derivative(model_program(model), range(states)), point)
     slopes = np.nan_to_num(slopes.reshape(len(point), states, states))[targets.owner]
-    rows = noise_rows(targets, observed.lengths, observed.noise.sigma, {i: slopes[:, i] for i in range(states)})
-    return np.sqrt(rows.variance()).reshape(-1, states)
+    return np.sqrt(noise_variance(targets, observed.noise.sigma, {i: slopes[:, i] for i in range(states)}))
 
 
 def _room(observed: Observed, run: Array, centre: Array, half: Array, excess: Array) -> Array:

@@ -41,13 +41,6 @@ class NoiseRows:
     length: Array  # (rows,)
     weights: Array
 
-    def variance(self) -> Array:
-        """Variance of each row."""
-        order = np.argsort(self.begin)
-        answer = np.empty(len(order))
-        answer[order] = np.add.reduceat(self.weights**2, self.begin[order])
-        return answer
-
     def covariance(self) -> Array:
         """The lower band: the covariance of rows j + d and j at [d, j]."""
         earliest = np.minimum.accumulate(self.first[::-1])[::-1]  # of this row and all after it
@@ -92,6 +85,19 @@ def noise_rows(targets: Targets, lengths: Sequence[int], sigma: Array, slopes: M
             filled += len(place) * size
     first = (starts[targets.run] + targets.centre - targets.half) * channels
     return NoiseRows(np.repeat(first, states), begin.ravel(), np.repeat(length, states), weights)
+
+
+def noise_variance(targets: Targets, sigma: Array, slopes: Mapping[int, Array]) -> Array:
+    """Variance of the targets of these states (windows, states), without their weights of single samples."""
+    answer = np.empty((targets.count, len(slopes)))
+    for batch, place in zip(targets.batches, targets.place, strict=True):
+        first = targets.first_nodes[place]
+        nodes = first[:, None] + np.arange(targets.first_nodes[place[0] + 1] - first[0])
+        products = batch.window.rows @ batch.window.rows.T
+        for k, (state, slope) in enumerate(slopes.items()):
+            effect = _effects(targets, batch, nodes, state, slope)
+            answer[place, k] = np.sum((effect @ products) * effect * (sigma**2 * batch.excess)[:, :, None], axis=(1, 2))
+    return answer
 
 
 def _effects(targets: Targets, batch: Batch, nodes: Array, state: int, slopes: Array) -> Array:

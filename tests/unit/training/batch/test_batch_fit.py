@@ -8,7 +8,7 @@ from tinyude.experiments.zoo import plant_named
 from tinyude.physics import Parameter, Physics
 from tinyude.systems import pendulum
 from tinyude.systems.zoo import Plant
-from tinyude.training.batch.covariance import NoiseRows, Whitener, band_covariance, noise_rows
+from tinyude.training.batch.covariance import NoiseRows, Whitener, band_covariance, noise_rows, noise_variance
 from tinyude.training.batch.evidence import posterior
 from tinyude.training.batch.fit import BatchResult, batch_fit
 from tinyude.training.batch.kernel_fit import _missing, _Search, make_inputs, wide_covariance
@@ -93,7 +93,17 @@ def test_whitener_makes_noise_white() -> None:
     assert np.mean(problem.y**2) == pytest.approx(problem.whitener.expected, rel=0.15)
     squares = [np.sum(rows.weights[b : b + n] ** 2) for b, n in zip(rows.begin, rows.length, strict=True)]
     assert np.allclose(problem.whitener.variance[:, 0], squares)
-    assert np.allclose(rows.variance(), squares)
+
+
+def test_noise_variance_is_the_sum_of_squared_weights() -> None:
+    """Of windows whose noise is raised by the soft gate too."""
+    problem, _ = targets_of_noise(1)
+    targets, sigma = problem.targets, np.array([0.01, 0.03])
+    slopes = {1: np.random.default_rng(0).standard_normal((len(targets.owner), 2))}
+    targets.batches[0].excess[:] = [2.0, 5.0]
+    rows = noise_rows(targets, [3000], sigma, slopes)
+    squares = [np.sum(rows.weights[b : b + n] ** 2) for b, n in zip(rows.begin, rows.length, strict=True)]
+    assert np.allclose(noise_variance(targets, sigma, slopes)[:, 0], squares, rtol=1e-10)
 
 
 def test_problem_columns_are_designs_of_their_values() -> None:
