@@ -74,6 +74,8 @@ def contradicting(header: dict, arrays: dict) -> None:
 
 
 ABSURD = {
+    "a library that is no text": argument("library", [1e308]),
+    "no word on its engine": lambda header, arrays: header["diagnostics"].pop("engine"),
     "memory is no table": figure(np.inf, "memory"),
     "memory of text": figure("*/", "memory", "network"),
     "infinite count": figure(np.inf, "rejected", "gap"),

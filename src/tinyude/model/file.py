@@ -156,6 +156,9 @@ def _restore(header: dict[str, Any], arrays: dict[str, Any]) -> tuple[FitResult,
     if config is not None:
         _check_config(config, physics)
     _check(model, mlp_count(config.sizes) if config is not None and config.hidden else 0)
+    library = header["estimator"].get("library")
+    if isinstance(library, list) and not all(isinstance(term, str) for term in library):
+        raise TinyUDEError(f"its library is {library!r:.60}, not a list of text")
     diagnostics = header["diagnostics"]
     check_kinds(diagnostics, physics.n_states)
     describe(model, diagnostics)  # raises if something is missing

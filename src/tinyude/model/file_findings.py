@@ -66,7 +66,10 @@ _FINDINGS: dict[Any, Any] = {
     },
     "innovations": {"lags": [float], "bound": float, "shifts": {...: [float]}, "known": _WHITE, **_WHITE},
 }
-_NEEDED = ("noise", "noise_relative", "window", "windows", "accepted", "rejected", "samples", "updates", "visited")
+_NEEDED = (
+    "preset", "engine", "precision", "noise", "noise_relative", "window", "windows", "accepted", "rejected", "samples",
+    "updates", "visited",
+)  # fmt: skip
 _LARGEST = 2**63  # of whole numbers
 
 
