@@ -122,7 +122,7 @@ def _of_the_rates(result: FitResult, seen: Windows, unused: Mapping[str, tuple[A
     model, found = result.model, result.diagnostics
     field = model.field(seen.node_x, seen.inputs)
     left = seen.dx - seen.view(field)
-    alone = seen.view(np.asarray(model.physics.field(seen.node_x, seen.inputs)))
+    alone = seen.view(np.asarray(model.physics.stated.field(seen.node_x, seen.inputs)))
     states = {model.physics.states[i]: i for i in model.on}
     known, rates = seen.rms(alone), seen.rms(seen.dx)
     return {

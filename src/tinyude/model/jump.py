@@ -66,7 +66,7 @@ def _jump(model: Model, seen: Windows, state: int) -> Jump | None:
     signals = signals[:, size > 0.0] / size[size > 0.0]
     basis, values, _ = np.linalg.svd(signals, full_matrices=False)
     basis = basis[:, values > DEPENDENT * values[0]]
-    known = seen.view(np.asarray(model.physics.field(seen.node_x, seen.inputs)))[:, state]
+    known = seen.view(np.asarray(model.physics.stated.field(seen.node_x, seen.inputs)))[:, state]
     rest = _beside(basis, (seen.dx[:, state] - known) / floor)
     places = np.linspace(0, len(seen), BLOCKS + 1).astype(int)[:-1]
     best: tuple[float, Jump | None] = (0.0, None)
@@ -91,7 +91,7 @@ def _jump(model: Model, seen: Windows, state: int) -> Jump | None:
 def _signals(model: Model, seen: Windows, state: int) -> Array:
     """Signals that a rate may depend on (windows, signals)."""
     x, inputs = seen.node_x, seen.inputs
-    rates = [f(x, inputs)[:, [state]] for f in (model.residual, model.physics.field)]
+    rates = [f(x, inputs)[:, [state]] for f in (model.residual, model.physics.stated.field)]
     constant = np.ones((len(x), 1))
     return seen.seen(np.concatenate([constant, *map(np.asarray, rates), x, np.sign(x), seen.node_u], axis=1), state)
 

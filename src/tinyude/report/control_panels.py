@@ -59,7 +59,7 @@ def _innovation_panels(found: Mapping[str, Any]) -> list[Data]:
 def _remainder_panels(ude: Any) -> list[Data]:
     record = ude.record_
     inputs = inputs_at_windows(ude.record_, ude.model_.physics.n_inputs)
-    physics, index = ude.model_.physics, ude.model_.on[0]
+    physics, index = ude.model_.physics.stated, ude.model_.on[0]
     if len(record["x"]) < 40 or "dx" not in record:
         return []
     left = (record["dx"] - ude.predict(record["x"], inputs))[:, index]

@@ -22,7 +22,9 @@ Diagnostics = Mapping[str, Any]
 
 def found_sentences(diagnostics: Diagnostics, states: Sequence[str]) -> list[str]:
     """What the fit found, most important first."""
-    told = [_missing_part(state, diagnostics) for state in states]
+    inputs = {term["state"] for term in diagnostics.get("terms", ())} - set(states)
+    places = {state: f"d({state})/dt" for state in states} | {name: f"the input {name}" for name in sorted(inputs)}
+    told = [_missing_part(name, place, diagnostics) for name, place in places.items()]
     told = [sentence for sentence in told if sentence] or [_nothing_learned(diagnostics)]
     return [*told, *_parameter_sentences(diagnostics), *_change_sentence(diagnostics)]
 
@@ -34,23 +36,23 @@ def _nothing_learned(diagnostics: Diagnostics) -> str:
     return "Something is missing, but no term explains it." if missing else "No missing term was found."
 
 
-def _missing_part(state: str, diagnostics: Diagnostics) -> str:
-    """What the known physics left out of one state's rate, or nothing."""
+def _missing_part(state: str, place: str, diagnostics: Diagnostics) -> str:
+    """What the known physics left out of one state's rate, or of an input through which it acts; or nothing."""
     terms = [term for term in diagnostics.get("terms", ()) if term["state"] == state]
     share = float(diagnostics.get("network", {}).get(state, 0.0))
     network = share >= SHARE_WORTH_TELLING
     if not terms:
-        return f"A network represents what the known physics lacks in d({state})/dt." if network else ""
+        return f"A network represents what the known physics lacks in {place}." if network else ""
     more = len(terms) - TERMS_TOLD
     told = [_term(term, not is_collinear(diagnostics, term)) for term in terms[:TERMS_TOLD]]
     parts = joined([*told, *([f"{more} further terms"] if more > 0 else [])])
     if diagnostics.get("verdict", {}).get("status") == "bad":
-        return f"Learned in d({state})/dt, but not reliable: {parts}."
+        return f"Learned in {place}, but not reliable: {parts}."
     explained = diagnostics.get("verdict", {}).get("figures", {}).get("explained", {}).get(state, False)
     rest = (
         f"; a network accounts for {share:.0%} of it" if network else ", and nothing else above the noise" * explained
     )
-    return f"The known physics lacks {parts} in d({state})/dt{rest}."
+    return f"The known physics lacks {parts} in {place}{rest}."
 
 
 def _term(term: Mapping[str, Any], alone: bool) -> str:
