@@ -161,8 +161,9 @@ def scale_bar(marks: Sequence[tuple[str, float, str]], alt: str) -> str:
         return 8.0 + 304.0 * float(np.log10(min(max(value, low), high) / low) / np.log10(high / low))
 
     drawn = ['<line class="grid" x1="8" x2="312" y1="24" y2="24"/>']
-    for power in range(round(np.log10(low)), round(np.log10(high)) + 1):
-        x = min(max(place(10.0**power), 18.0), 298.0)
+    first, last = round(np.log10(low)), round(np.log10(high))
+    for power in range(last, first - 1, -1 if last - first < 6 else -2):  # labels are up to a sixth of the strip wide
+        x = min(max(place(10.0**power), 24.0), 292.0)
         drawn.append(f'<text x="{x:.1f}" y="54" text-anchor="middle">{100.0 * 10.0**power:g} %</text>')
     above = -1e9  # where the last label above the line ends
     for label, value, kind in sorted((m for m in marks if np.isfinite(m[1])), key=lambda m: m[1]):
