@@ -3,8 +3,8 @@ A cart with a pole: four states, two of them measured
 =====================================================
 
 Known: the frictionless equations of motion. Measured: the cart's position and the pole's angle, 200 Hz, and the force.
-Missing: friction of the wheels and of the pivot, which acts on both accelerations through the mass matrix. The possible
-terms follow from physics, so they are given as the library; which of them act, and their coefficients, are learned.
+Missing: friction of the wheels and of the pivot, which acts on both accelerations through the mass matrix. It is found
+as a force and as a torque. The pivot has no motor: its torque T is stated all the same, as an input that is 0.
 
 .. code-block:: sh
 
@@ -34,6 +34,10 @@ def plant(x, force):
     return [v, omega, acceleration, (twist / (POLE * LENGTH) - cosine * acceleration - GRAVITY * sine) / LENGTH]
 
 
+def without_motor(force):
+    return np.stack([force, np.zeros(len(force))], axis=1)
+
+
 def push(t, *tones):
     held = t - t % (8 * PERIOD)
     return sum(newtons * np.sin(rate * held + rate) for newtons, rate in tones)
@@ -43,30 +47,28 @@ t = PERIOD * np.arange(4000)
 force = push(t, (3.0, 2.2), (1.5, 6.3))
 samples = sensors(run(plant, [0.0, 2.0, 0.0, 0.0], t, force)[:, :2], noise=0.001)
 
-mass = "(M + m*sin(theta)**2)"
-acceleration = f"(F + m*sin(theta)*(l*omega**2 + g*cos(theta)))/{mass}"
+acceleration = "(F + m*sin(theta)*(l*omega**2 + g*cos(theta)) - cos(theta)*T/l)/(M + m*sin(theta)**2)"
 physics = tu.Physics(
     states=["x", "theta", "v", "omega"],
-    rhs=["v", "omega", acceleration, f"-(cos(theta)*{acceleration} + g*sin(theta))/l"],
-    inputs=["F"],
+    rhs=["v", "omega", acceleration, f"(T/(m*l) - cos(theta)*{acceleration} - g*sin(theta))/l"],
+    inputs=["F", "T"],
     parameters={"M": CART, "m": POLE, "l": LENGTH, "g": GRAVITY},
 )
-shapes = [f"{what}/({CART} + {POLE}*sin(theta)**2)" for what in ("v", "v*cos(theta)", "omega", "omega*cos(theta)")]
-ude = tu.UDE(physics, measured=["x", "theta"], library=shapes).fit(samples, t=PERIOD, u=force)
+ude = tu.UDE(physics, measured=["x", "theta"]).fit(samples, t=PERIOD, u=without_motor(force))
 print(ude)
 
 t = PERIOD * np.arange(1600)
 force = push(t, (2.0, 3.4), (1.2, 5.3))
 fresh = run(plant, [0.0, -0.5, 0.0, 0.0], t, force)
-model = ude.simulate(fresh[0], t, force)
+model = ude.simulate(fresh[0], t, without_motor(force))
 print(f"free run of 8 s: RMSE / std = {free_run_error(model, fresh):.4f}")
 
 v, omega = np.linspace(-2.0, 2.0, 101), np.linspace(-7.0, 7.0, 101)
 at_rest = 0.0 * v
-wheels = CART * ude.residual(np.column_stack([at_rest, at_rest, v, at_rest]), u=at_rest)[:, 2]
-pivot = ude.residual(np.column_stack([at_rest, at_rest, at_rest, omega]), u=at_rest)[:, 3]
+wheels = CART * ude.residual(np.column_stack([at_rest, at_rest, v, at_rest]), u=without_motor(at_rest))[:, 2]
+pivot = ude.residual(np.column_stack([at_rest, at_rest, at_rest, omega]), u=without_motor(at_rest))[:, 3]
 truth = -PIVOT * omega * (1.0 / POLE + 1.0 / CART) / LENGTH**2
-known = run(lambda x, held: physics.field(x, [held]), fresh[0], t, force)
+known = run(lambda x, held: physics.field(x, [held, 0.0]), fresh[0], t, force)
 picture(
     "cart_pole",
     ("friction of the wheels", "v [m/s]", "force on the cart [N]", v, -WHEELS * v, at_rest, wheels),
