@@ -32,7 +32,8 @@ static int is_stuck(tu_learner *l)
         int same = l->row[c] == tu_ring_at(&l->ring, c, 0);
         l->run[c] = !same ? 0 : l->run[c] < TU_STUCK_RUN ? l->run[c] + 1 : TU_STUCK_RUN;
         if (l->run[c] == TU_STUCK_RUN) {
-            stuck |= l->noise.smallest[c] < l->noise.sigma[c];
+            tu_real step = l->noise.step[c];
+            stuck |= !tu_finite(step) || step < l->noise.sigma[c];
         }
     }
     return stuck;
@@ -179,7 +180,7 @@ static void sample_slice(tu_learner *l)
         fit_slice(l);
     } else if (l->job.sample == TU_FILTERING) {
         if (!tu_targets_filter_slice(l)) {
-            end_window(l, tu_targets_add(l));
+            end_window(l, tu_targets_add(l) ? TU_ACCEPTED : TU_NONFINITE);
         }
     } else if (!tu_calibrate_window_slice(&l->calibration, l->config, &l->ring, &l->noise, &l->median_gate,
                                           targets->candidate, &targets->fit, targets->jets)) {

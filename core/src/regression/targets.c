@@ -266,16 +266,9 @@ int tu_targets_add(tu_learner *l)
     const tu_targets *targets = &l->targets;
     int length = write_entry(l);
     int width = config->on_count * (config->parameters + config->library_terms);
-    tu_real outside = 0;
     if (!all_usable(targets->design, width) || !all_usable(targets->target, config->on_count) ||
         !all_usable(targets->entry, length)) {
-        return TU_NONFINITE;
-    }
-    if (l->known.outside) {
-        l->known.outside(l->known.context, targets->node, targets->node + config->states, &outside);
-    }
-    if (outside > 0) {
-        return TU_OUTSIDE;
+        return 0;
     }
     if (l->known.network) {
         l->known.network->leave(l);
@@ -288,7 +281,7 @@ int tu_targets_add(tu_learner *l)
         store(l);
         add_to_library(l);
     }
-    return TU_ACCEPTED;
+    return 1;
 }
 
 int tu_targets_compare_slice(tu_learner *l)

@@ -18,7 +18,7 @@ from tinyude.physics.kinematics import measured_map, wrapped_channels
 from tinyude.physics.library import default_terms, following_terms, given_terms
 from tinyude.reference.config import Config
 from tinyude.reference.start import StartModel
-from tinyude.training.known import KnownPrograms, Ranges, known_programs
+from tinyude.training.known import KnownPrograms, known_programs
 from tinyude.training.presets import PRESETS, chip_config
 from tinyude.training.resume import start_model, with_terms
 
@@ -45,13 +45,11 @@ class Chip:
     terms: tuple[sp.Expr, ...]
     config: Config
     start: StartModel | None = None  # None: it starts from nothing
-    kernel: KernelNetwork | None = None  # of the fitted model: stays as it is, and counts as known,
-    visited: Ranges | None = None  # in the ranges of its record
+    kernel: KernelNetwork | None = None  # of the fitted model: stays as it is, and counts as known
 
     @property
     def programs(self) -> KnownPrograms:
-        frozen = () if self.kernel is None else (self.kernel,)
-        return known_programs(self.physics, self.terms, self.config.on, frozen, self.visited)
+        return known_programs(self.physics, self.terms, self.config.on, () if self.kernel is None else (self.kernel,))
 
     def resized(self, reservoir: int | None = None, compact: bool = False) -> Chip:
         """With so many reservoir entries, and with entries in int16 if `compact`."""
@@ -134,9 +132,7 @@ def chip_of_model(ude: UDE, weights: bool = True) -> Chip:
     if config.dense:
         config = replace(config, wrap=_wrapped(model.physics, ude, config, start))
     measured, _, _ = measured_map(model.physics, ude.measured)
-    kernel = model.kernel if weights else None
-    visited = None if kernel is None else result.diagnostics.get("visited")
-    return Chip(model.physics.spelled_out, measured, model.terms, config, start, kernel, visited)
+    return Chip(model.physics.spelled_out, measured, model.terms, config, start, model.kernel if weights else None)
 
 
 def _following(ude: UDE) -> list[sp.Expr]:

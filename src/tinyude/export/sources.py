@@ -83,7 +83,7 @@ def predictor_files(chip: Chip, prefix: str) -> dict[str, str]:
         "terms_count": len(chip.terms),
         "coefficients": chip.start.coefficients[config.parameters :].reshape(len(config.on), len(chip.terms)),
     }
-    programs = replace(chip.programs, jacobian=nothing, sensitivity=nothing, outside=nothing)
+    programs = replace(chip.programs, jacobian=nothing, sensitivity=nothing)
     files = {
         f"src/{prefix}.h": _render("predictor.h.jinja", facts),
         f"src/{prefix}.c": _render("predictor.c.jinja", facts),

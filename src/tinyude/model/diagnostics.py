@@ -22,16 +22,7 @@ PICTURED_WINDOWS = 400
 REASON_WORDS = dict(
     zip(
         REASONS,
-        (
-            "across a gap",
-            "not a number",
-            "stuck",
-            "misfit",
-            "jump",
-            "angle against rate",
-            "without motion",
-            "outside the range",
-        ),
+        ("across a gap", "not a number", "stuck", "misfit", "jump", "angle against rate", "without motion"),
         strict=True,
     )
 )

@@ -105,12 +105,6 @@ class KernelNetwork:
             place += width
         return tuple(found)
 
-    def curved_in(self) -> tuple[int, ...]:
-        """The columns that its radial units see; it is linear in all others."""
-        wide = [2 if column in self.angles else 1 for column in self.sees]
-        active = np.split(self.inverse_lengths.any(axis=0), np.cumsum(wide)[:-1])
-        return tuple(column for column, parts in zip(self.sees, active, strict=True) if parts.any())
-
     def emit(self, emitter: Emitter, columns: Sequence[int], unknowns: Sequence[int] | None = None) -> list[int]:
         """Instructions of the curve; see Part.emit."""
         registers = list(unknowns) if unknowns is not None else [emitter.constant(v) for v in self.unknowns.tolist()]

@@ -50,9 +50,7 @@ def resumed_session(result: FitResult, engine: str, precision: str, offered: Seq
         reservoir=min(config.reservoir, LIVE_RESERVOIR) if config.hidden else config.reservoir,
     )
     frozen = () if model.kernel is None else (model.kernel,)
-    made, name = make_engine(
-        engine, precision, live, model.physics, list(model.terms), frozen, result.diagnostics.get("visited")
-    )
+    made, name = make_engine(engine, precision, live, model.physics, list(model.terms), frozen)
     made.start(start_model(result))
     return Session(made, name, live, list(model.terms), model.physics, time.perf_counter(), [], kernel=model.kernel)
 

@@ -1,14 +1,11 @@
 """Frames over a clean line and over a damaged one."""
 
-import struct
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tinyude.link.frames import LONGEST, Frame, FrameReader, cobs_decode, cobs_encode, decode_frame, encode_frame
-from tinyude.link.messages import COUNTERS, REASONS, Counters, Type, decode_message
 
 
 @given(st.binary(max_size=700))
@@ -99,13 +96,3 @@ def test_reader_does_not_count_a_frame_that_it_joined_in_the_middle_of() -> None
     assert reader.damaged == 0
     reader.feed(whole[4:])
     assert reader.damaged == 1
-
-
-@pytest.mark.parametrize("reasons", [7, 8])
-def test_decode_message_reads_counters_of_a_board_with_fewer_reasons(reasons: int) -> None:
-    numbers = list(range(len(COUNTERS) + reasons))
-    found = decode_message(Frame(Type.COUNTERS, 0, struct.pack(f"<Q{len(numbers)}I", 9, *numbers)), None)
-    assert isinstance(found, Counters) and (found.tick, list(found.values)) == (9, list(COUNTERS))
-    assert found.rejected == dict(zip(REASONS[:reasons], numbers[len(COUNTERS) :], strict=True))
-    short = struct.pack(f"<Q{len(COUNTERS) - 1}I", 9, *numbers[: len(COUNTERS) - 1])
-    assert decode_message(Frame(Type.COUNTERS, 0, short), None) is None
