@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tinyude.experiments import withstand
+from tinyude.experiments.studies import withstand
 from tinyude.export import Chip
 from tinyude.export.core_files import core_folder
 from tinyude.export.packages import export_files

@@ -14,9 +14,9 @@ from board_lives import figures as board
 from constant_studies import STUDIES
 
 import tinyude as tu
-from tinyude.experiments import choice
-from tinyude.experiments.choice_plants import TUNING
-from tinyude.experiments.zoo import plant_named
+from tinyude.experiments.studies import choice
+from tinyude.experiments.studies.choice_plants import TUNING
+from tinyude.experiments.studies.zoo import plant_named
 
 # From the zoo's tuning half: plant, noise, settings.
 PLANTS: tuple[tuple[str, float, dict[str, Any]], ...] = (

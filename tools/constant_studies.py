@@ -24,9 +24,9 @@ from scipy.integrate import solve_ivp
 
 import tinyude as tu
 from tinyude import native
-from tinyude.experiments import choice
-from tinyude.experiments.choice_plants import TUNING
-from tinyude.experiments.zoo import plant_named
+from tinyude.experiments.studies import choice
+from tinyude.experiments.studies.choice_plants import TUNING
+from tinyude.experiments.studies.zoo import plant_named
 from tinyude.export import chip_of_model
 from tinyude.model.dynamics import known_dynamics
 from tinyude.model.simulation import free_run

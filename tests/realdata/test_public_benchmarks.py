@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tinyude as tu
-from tinyude.experiments import benchmarks
+from tinyude.experiments.studies import benchmarks
 
 pytestmark = pytest.mark.filterwarnings("ignore::tinyude.TinyUDEWarning")  # the tanks' innovations are not white
 

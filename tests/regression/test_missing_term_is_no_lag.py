@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tinyude as tu
-from tinyude.experiments.zoo import plant_named
+from tinyude.experiments.studies.zoo import plant_named
 from tinyude.model.dynamics import known_dynamics
 from tinyude.model.simulation import free_run
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tinyude.estimator.ude import UDE
-from tinyude.experiments.rigs import make_rig
+from tinyude.experiments.studies.rigs import make_rig
 
 
 @pytest.mark.filterwarnings("ignore::tinyude.TinyUDEWarning")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tinyude.experiments import emulator
+from tinyude.experiments.board import emulator
 
 
 @pytest.fixture(scope="session")

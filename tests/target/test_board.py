@@ -16,8 +16,8 @@ import sympy as sp
 import tinyude as tu
 from tinyude import native
 from tinyude.errors import TinyUDEError
-from tinyude.experiments import emulator
-from tinyude.experiments.emulator import BoardRun, CoreLibrary
+from tinyude.experiments.board import emulator
+from tinyude.experiments.board.emulator import BoardRun, CoreLibrary
 from tinyude.export.boards.memory_presets import board_config
 from tinyude.export.boards.toolchains import compile_objects
 from tinyude.export.codegen import config_header

@@ -14,7 +14,7 @@ from tool_calls import call
 
 import tinyude as tu
 from tinyude import native
-from tinyude.experiments import emulator
+from tinyude.experiments.board import emulator
 from tinyude.export import TARGETS, Chip, chip_of_model, export_files, write_folder
 from tinyude.export.boards import toolchains as boards
 from tinyude.export.estimate import PROCESSORS, estimates

@@ -10,7 +10,7 @@ import pytest
 
 import tinyude as tu
 from tinyude import native
-from tinyude.experiments.board_life import PLANTS, Paced, apart, changing_life, paced_chip, run_paced
+from tinyude.experiments.board.board_life import PLANTS, Paced, apart, changing_life, paced_chip, run_paced
 from tinyude.export import Chip, chip_of_model
 from tinyude.export.footprint import footprint
 from tinyude.export.life import build_life, count_life, missing_for_life, resume_life, saved_images

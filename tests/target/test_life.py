@@ -11,7 +11,7 @@ import pytest
 import tinyude as tu
 from tinyude import native
 from tinyude.errors import TinyUDEError
-from tinyude.experiments import mechanisms
+from tinyude.experiments.studies import mechanisms
 from tinyude.export import Chip, chip_of_model
 from tinyude.model.dynamics import known_dynamics
 from tinyude.model.simulation import free_run

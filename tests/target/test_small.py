@@ -12,8 +12,8 @@ import sympy as sp
 import tinyude as tu
 from tinyude import native
 from tinyude.errors import TinyUDEError
-from tinyude.experiments import board_run, emulator
-from tinyude.experiments.device import device_unit
+from tinyude.experiments.board import board_run, emulator
+from tinyude.experiments.board.device import device_unit
 from tinyude.export.boards.memory_presets import SMALL, SMALL_STACK_BYTES, board_config
 from tinyude.physics.library import linear_terms
 from tinyude.reference.config import Config

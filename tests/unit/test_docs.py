@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 from tinyude import native
 from tinyude.cli import app as app_module
 from tinyude.cli.app import app, load_command
-from tinyude.experiments.simulated_fleet import SimulatedFleet
+from tinyude.experiments.costs.simulated_fleet import SimulatedFleet
 from tinyude.physics.file import load_physics_file
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -42,9 +42,9 @@ def bench(
     if life is not None:
         return _life(life, json)
     from tinyude.baselines import diffrax_shooting
-    from tinyude.experiments import emulator
-    from tinyude.experiments.benchmark import measure, over_budget
-    from tinyude.experiments.cost_curve import plot_cost_curve
+    from tinyude.experiments.board import emulator
+    from tinyude.experiments.costs.benchmark import measure, over_budget
+    from tinyude.experiments.costs.cost_curve import plot_cost_curve
 
     if not budgets.is_file():
         raise TinyUDEError(
@@ -75,8 +75,8 @@ def bench(
 
 
 def _fleet(document: Path, json: Path | None) -> None:
+    from tinyude.experiments.costs.fleet_scale import measure, table
     from tinyude.experiments.documents import fill_block
-    from tinyude.experiments.fleet_scale import measure, table
 
     with progress_bar("measuring fleets") as moved:
         figures = measure(moved)
@@ -86,10 +86,10 @@ def _fleet(document: Path, json: Path | None) -> None:
 
 
 def _life(document: Path, json: Path | None) -> None:
-    from tinyude.experiments.board_life import measure, tables
+    from tinyude.experiments.board.board_life import measure, tables
+    from tinyude.experiments.board.export_session import sessions
+    from tinyude.experiments.board.optimisation import by_options
     from tinyude.experiments.documents import fill_block
-    from tinyude.experiments.export_session import sessions
-    from tinyude.experiments.optimisation import by_options
     from tinyude.export.life import missing_for_life
 
     if lacking := missing_for_life():

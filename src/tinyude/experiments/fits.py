@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 import tinyude as tu
 from tinyude.errors import TinyUDEError
 from tinyude.experiments.experiment import Config, Result, Unit, plain
-from tinyude.experiments.weak_sindy import WeakSindy
+from tinyude.experiments.studies.weak_sindy import WeakSindy
 from tinyude.systems import System, signals
 
 Array = NDArray[np.float64]
@@ -45,7 +45,7 @@ _JET: dict[str, Config] = {
 PLANTS = ("tinyude.systems", "tinyude.systems.signals")
 _THROUGH = {  # methods that do not use our learner
     "adjoint": ("tinyude.baselines", *PLANTS),
-    "sindy": ("tinyude.experiments.weak_sindy", *PLANTS),
+    "sindy": ("tinyude.experiments.studies.weak_sindy", *PLANTS),
 }
 
 

@@ -5,7 +5,7 @@ from sklearn.base import clone
 from tinyude.baselines import MultipleShooting, adjoint
 from tinyude.baselines.shooting_record import Record, find_jumps, make_windows
 from tinyude.errors import TinyUDEError
-from tinyude.experiments import adjoint_gradients
+from tinyude.experiments.paper import adjoint_gradients
 from tinyude.physics import Physics
 from tinyude.reference.network.mlp import mlp_backward, mlp_forward, mlp_init
 from tinyude.reference.numeric.rng import rng_seed

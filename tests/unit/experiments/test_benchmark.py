@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 from tinyude import native
 from tinyude.cli.app import app
 from tinyude.errors import TinyUDEError
-from tinyude.experiments import benchmark, cost_curve
+from tinyude.experiments.costs import benchmark, cost_curve
 
 BUDGETS = Path(__file__).parents[3] / "benchmarks" / "budgets.json"
 CHIP = {"update": 234_000, "sample": 1500.0}

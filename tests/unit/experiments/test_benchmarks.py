@@ -1,6 +1,6 @@
 import pytest
 
-from tinyude.experiments import benchmarks
+from tinyude.experiments.studies import benchmarks
 
 
 def test_summarise_tells_errors_and_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:

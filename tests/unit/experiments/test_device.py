@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tinyude.experiments import cycles, device, emulator
+from tinyude.experiments.board import cycles, device, emulator
 from tinyude.experiments.experiment import Config, Result, plain
 
 TRACE = """\

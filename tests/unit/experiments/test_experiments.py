@@ -13,12 +13,13 @@ from typer.testing import CliRunner
 
 from tinyude import native
 from tinyude.errors import TinyUDEError
-from tinyude.experiments import NAMES, fits, gradients, load, runner, sources
+from tinyude.experiments import NAMES, fits, load, runner, sources
 from tinyude.experiments.documents import table_header
 from tinyude.experiments.experiment import Config, Result, Table, Unit, plain, select, stats
-from tinyude.experiments.floor import run_floor
 from tinyude.experiments.page import with_other_parts, write_pages
-from tinyude.experiments.targets import centres, corrected_targets, plain_targets
+from tinyude.experiments.paper import gradients
+from tinyude.experiments.paper.targets import centres, corrected_targets, plain_targets
+from tinyude.experiments.studies.floor import run_floor
 from tinyude.reference.paper import second_order
 from tinyude.reference.signal.window import window_make
 from tinyude.systems import pendulum

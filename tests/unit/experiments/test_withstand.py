@@ -3,7 +3,7 @@
 import pytest
 
 from tinyude import native
-from tinyude.experiments import withstand
+from tinyude.experiments.studies import withstand
 
 pytestmark = pytest.mark.skipif(not native.available(), reason="the core is not compiled")
 

@@ -2,8 +2,8 @@ import pytest
 
 pytest.importorskip("pysindy", reason="pysindy is not installed")
 
-from tinyude.experiments.zoo import plant_named
-from tinyude.experiments.zoo_peer import TunedWeakSindy
+from tinyude.experiments.studies.zoo import plant_named
+from tinyude.experiments.studies.zoo_peer import TunedWeakSindy
 
 
 def test_tuned_weak_sindy_finds_a_polynomial() -> None:

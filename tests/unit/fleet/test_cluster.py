@@ -23,7 +23,7 @@ from typer.testing import CliRunner
 import tinyude as tu
 from tinyude.cli.app import app
 from tinyude.data.logs import Columns, log_stream
-from tinyude.experiments.simulated_fleet import SimulatedFleet
+from tinyude.experiments.costs.simulated_fleet import SimulatedFleet
 from tinyude.fleet.choice import pilots, survey
 from tinyude.fleet.paths import find_units
 from tinyude.fleet.pooled import single_files

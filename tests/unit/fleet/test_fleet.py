@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 import tinyude as tu
-from tinyude.experiments.simulated_fleet import SimulatedFleet
+from tinyude.experiments.costs.simulated_fleet import SimulatedFleet
 from tinyude.fleet.evidence import coefficient_rows, unit_figures
 from tinyude.fleet.paths import find_units, frame_units, units_of
 from tinyude.fleet.periods import ordered, period_days

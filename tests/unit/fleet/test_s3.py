@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 
 import tinyude as tu
-from tinyude.experiments.simulated_fleet import SimulatedFleet
+from tinyude.experiments.costs.simulated_fleet import SimulatedFleet
 from tinyude.fleet.run import open_fleet
 
 TERMS = ["omega", "tanh(20*omega)"]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tinyude as tu
-from tinyude.experiments.simulated_fleet import SHARP, SimulatedFleet
+from tinyude.experiments.costs.simulated_fleet import SHARP, SimulatedFleet
 from tinyude.fleet import shapes
 from tinyude.fleet.paths import find_units
 from tinyude.fleet.shapes import fitted_numbers, form_text, freed, term_form, with_fitted_numbers

@@ -10,7 +10,7 @@ import pytest
 
 import tinyude as tu
 from tinyude.data.logs import Columns, log_stream
-from tinyude.experiments.simulated_fleet import SimulatedFleet
+from tinyude.experiments.costs.simulated_fleet import SimulatedFleet
 from tinyude.fleet.choice import Survey, candidates
 from tinyude.fleet.selection import choose
 from tinyude.fleet.sums import Sums, WindowPlan, pooled_sums, stream_sums

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tinyude as tu
-from tinyude.experiments.zoo import plant_named
+from tinyude.experiments.studies.zoo import plant_named
 from tinyude.model.collinear import collinear_terms
 
 

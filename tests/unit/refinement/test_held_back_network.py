@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import tinyude as tu
-from tinyude.experiments import choice
-from tinyude.experiments.choice_plants import TUNING
+from tinyude.experiments.studies import choice
+from tinyude.experiments.studies.choice_plants import TUNING
 from tinyude.model.parts import MLP
 from tinyude.refinement.hybrid import fixed_field, hybrid, without_parts
 

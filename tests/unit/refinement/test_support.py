@@ -5,7 +5,7 @@ import pytest
 import sympy as sp
 
 import tinyude as tu
-from tinyude.experiments.zoo import plant_named
+from tinyude.experiments.studies.zoo import plant_named
 from tinyude.model.model import Model
 from tinyude.refinement.search import offered
 

@@ -1,4 +1,4 @@
 """Boards: tool chains, chipsets and their memory, learner settings for small memories.
 
-`footprint`, `stack` and `life` build and size exports with these; experiments/emulator.py runs firmware.
+`footprint`, `stack` and `life` build and size exports with these; experiments/board/emulator.py runs firmware.
 """

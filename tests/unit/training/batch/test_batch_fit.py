@@ -4,7 +4,7 @@ import sympy as sp
 
 import tinyude as tu
 from tinyude.data.streams import as_stream
-from tinyude.experiments.zoo import plant_named
+from tinyude.experiments.studies.zoo import plant_named
 from tinyude.physics import Parameter, Physics
 from tinyude.systems import pendulum
 from tinyude.systems.zoo import Plant

@@ -5,8 +5,8 @@ import pytest
 import sympy as sp
 
 import tinyude as tu
-from tinyude.experiments.choice import record, told
-from tinyude.experiments.choice_plants import TUNING, Plant
+from tinyude.experiments.studies.choice import record, told
+from tinyude.experiments.studies.choice_plants import TUNING, Plant
 from tinyude.physics.holds import Hold
 from tinyude.refinement.records import Record
 from tinyude.training.batch.feedback import followed_states

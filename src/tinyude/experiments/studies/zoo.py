@@ -12,8 +12,8 @@ import tinyude as tu
 from tinyude.errors import TinyUDEError
 from tinyude.experiments.drawing import panels
 from tinyude.experiments.experiment import Config, Outcome, Result, Summary, Table, Unit, number, percent, select
-from tinyude.experiments.weak_sindy import available
-from tinyude.experiments.zoo_peer import TunedWeakSindy
+from tinyude.experiments.studies.weak_sindy import available
+from tinyude.experiments.studies.zoo_peer import TunedWeakSindy
 from tinyude.report.figures import styled
 from tinyude.systems.zoo import Plant
 from tinyude.systems.zoo_plants import PLANTS, REPORTING

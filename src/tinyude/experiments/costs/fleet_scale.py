@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from tinyude.experiments.simulated_fleet import SimulatedFleet
+from tinyude.experiments.costs.simulated_fleet import SimulatedFleet
 from tinyude.fleet.cluster import connected, one_thread_each, results
 from tinyude.fleet.paths import Unit, find_units
 from tinyude.fleet.store import Store

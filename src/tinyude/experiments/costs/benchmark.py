@@ -20,8 +20,8 @@ from tinyude.baselines import MultipleShooting
 from tinyude.baselines.diffrax_shooting import DiffraxShooting
 from tinyude.baselines.diffrax_shooting import missing as missing_for_diffrax
 from tinyude.estimator.ude import UDE
-from tinyude.experiments import emulator
-from tinyude.experiments.cost_curve import cost_curve
+from tinyude.experiments.board import emulator
+from tinyude.experiments.costs.cost_curve import cost_curve
 from tinyude.export.boards.memory_presets import board_config
 from tinyude.physics.library import default_terms
 from tinyude.reference.config import Config

@@ -47,7 +47,7 @@ __all__ = [
     "symbols",
 ]  # fmt: skip
 
-ROOT = Path(__file__).parents[3]  # in a source tree only: an installed package has no firmware
+ROOT = Path(__file__).parents[4]  # in a source tree only: an installed package has no firmware
 STACK_BYTES = 4096
 _COUNTED = ("_instructions", "_push", "_slice")  # figures that come from the instruction counter
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from tinyude.experiments import double_pendulum, headline
 from tinyude.experiments.drawing import LOOKS
 from tinyude.experiments.experiment import Outcome, Summary, Table, Unit, mean_text, number, percent, select
 from tinyude.experiments.fits import NOISES
+from tinyude.experiments.paper import double_pendulum, headline
 
 NAME = "per-seed"
 TITLE = "Results of single seeds"

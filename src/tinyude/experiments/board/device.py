@@ -11,9 +11,9 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tinyude.experiments import emulator
-from tinyude.experiments.board_run import CORE, run_device, size_bytes
-from tinyude.experiments.cycles import MICROAMPERE_A_MEGAHERTZ, MICROJOULE_A_CYCLE, VOLT, run_cycles
+from tinyude.experiments.board import emulator
+from tinyude.experiments.board.board_run import CORE, run_device, size_bytes
+from tinyude.experiments.board.cycles import MICROAMPERE_A_MEGAHERTZ, MICROJOULE_A_CYCLE, VOLT, run_cycles
 from tinyude.experiments.drawing import LOOKS, bars, curve, noise_ticks, panels
 from tinyude.experiments.experiment import (
     Outcome,

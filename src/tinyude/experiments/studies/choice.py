@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from tinyude.baselines import GreyBox
 from tinyude.errors import TinyUDEError
 from tinyude.estimator.ude import UDE
-from tinyude.experiments.choice_plants import REPORTING, TUNING, Motion, Plant
 from tinyude.experiments.experiment import Config, Outcome, Result, Summary, Table, Unit, number
+from tinyude.experiments.studies.choice_plants import REPORTING, TUNING, Motion, Plant
 from tinyude.model.dynamics import known_dynamics
 from tinyude.model.simulation import free_run
 from tinyude.physics import Parameter, Physics

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tinyude.experiments.rig_plants import PLANTS, UNSEEN, Plant
-from tinyude.experiments.rig_trials import BLIND, TUNING
+from tinyude.experiments.studies.rig_plants import PLANTS, UNSEEN, Plant
+from tinyude.experiments.studies.rig_trials import BLIND, TUNING
 from tinyude.model.dynamics import known_dynamics
 from tinyude.model.simulation import free_run
 from tinyude.physics import Parameter, Physics

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tinyude.baselines import adjoint
-from tinyude.experiments import gradients
 from tinyude.experiments.experiment import Config, Outcome, Result, Summary, Unit
+from tinyude.experiments.paper import gradients
 from tinyude.physics import Physics
 from tinyude.reference.network.mlp import mlp_init
 from tinyude.reference.numeric.rng import rng_seed

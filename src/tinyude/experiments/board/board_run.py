@@ -11,7 +11,7 @@ import numpy as np
 import sympy as sp
 
 from tinyude import native
-from tinyude.experiments import emulator
+from tinyude.experiments.board import emulator
 from tinyude.experiments.experiment import Config, Result
 from tinyude.experiments.fits import make_system
 from tinyude.export.boards.memory_presets import SMALL_STACK_BYTES, board_config

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
-from tinyude.experiments import adjoint_gradients, double_pendulum, gradients, headline, resources
 from tinyude.experiments.experiment import Outcome, Summary, Table, Unit, damping_stats, number, select, stats
+from tinyude.experiments.paper import adjoint_gradients, double_pendulum, gradients, headline, resources
 
 NAME = "head-to-head"
 TITLE = "Head to head"

@@ -6,7 +6,6 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from tinyude.experiments import headline
 from tinyude.experiments.drawing import curve, noise_ticks, panels, paper_marks
 from tinyude.experiments.experiment import (
     Outcome,
@@ -21,6 +20,7 @@ from tinyude.experiments.experiment import (
     stats,
 )
 from tinyude.experiments.fits import NOISES, QUICK_ITERATIONS, solver_unit
+from tinyude.experiments.paper import headline
 from tinyude.report.figures import BLUE, ORANGE, styled
 
 NAME = "shooting"

@@ -26,9 +26,9 @@ from tinyude.experiments.experiment import (
 )
 from tinyude.experiments.fits import NOISES as PAPER_NOISES
 from tinyude.experiments.fits import PLANTS, QUICK_ITERATIONS, SENSORS, jet_unit, solver_unit
-from tinyude.experiments.floor import run_floor
-from tinyude.experiments.headline import solver_caution
-from tinyude.experiments.weak_sindy import available
+from tinyude.experiments.paper.headline import solver_caution
+from tinyude.experiments.studies.floor import run_floor
+from tinyude.experiments.studies.weak_sindy import available
 from tinyude.report.figures import styled
 
 NAME = "robustness"

@@ -10,9 +10,9 @@ import numpy as np
 from tinyude.errors import TinyUDEError
 from tinyude.estimator.ude import UDE
 from tinyude.experiments.experiment import Config, Outcome, Result, Summary, Table, Unit
-from tinyude.experiments.rig_plants import PLANTS, UNSEEN
-from tinyude.experiments.rig_trials import BLIND
-from tinyude.experiments.rigs import ALL, FAULTS, able, make_rig
+from tinyude.experiments.studies.rig_plants import PLANTS, UNSEEN
+from tinyude.experiments.studies.rig_trials import BLIND
+from tinyude.experiments.studies.rigs import ALL, FAULTS, able, make_rig
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tinyude.experiments.rig_plants import Plant, steps, waves
+from tinyude.experiments.studies.rig_plants import Plant, steps, waves
 
 SURE = (0.001, 0.03)  # noise of the signals' spread, from and to
 

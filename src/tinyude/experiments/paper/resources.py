@@ -7,10 +7,10 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from tinyude import native
-from tinyude.experiments.accounting import paper_arrays, projected_ms, work
 from tinyude.experiments.drawing import PINK, SKY, YELLOW, bars, panels
 from tinyude.experiments.experiment import Config, Outcome, Result, Summary, Table, Unit, select
 from tinyude.experiments.fits import QUICK_ITERATIONS, jet_unit, solver_unit, train
+from tinyude.experiments.paper.accounting import paper_arrays, projected_ms, work
 from tinyude.report.figures import BLUE, GREEN, GREY, INK, ORANGE, styled
 from tinyude.training.presets import chip_config
 

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from tinyude.experiments.drawing import panels
 from tinyude.experiments.experiment import Outcome, Summary, Table, Unit, against_paper, number, select, spread, stats
 from tinyude.experiments.fits import QUICK_ITERATIONS, solver_unit
-from tinyude.experiments.headline import solver_caution
+from tinyude.experiments.paper.headline import solver_caution
 from tinyude.report.figures import BLUE, INK, ORANGE, styled
 
 NAME = "step-size"

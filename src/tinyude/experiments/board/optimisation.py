@@ -6,9 +6,9 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from tinyude.experiments import emulator
+from tinyude.experiments.board import emulator
+from tinyude.experiments.board.export_session import MOTOR, motor_log
 from tinyude.experiments.experiment import Table
-from tinyude.experiments.export_session import MOTOR, motor_log
 from tinyude.export import chip_of_physics
 from tinyude.physics.file import load_physics_file
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
-from tinyude.experiments import resources
 from tinyude.experiments.experiment import Outcome, Summary, Table, Unit, select
+from tinyude.experiments.paper import resources
 
 NAME = "taxonomy"
 TITLE = "Where the method stands"

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tinyude.experiments.drawing import panels
 from tinyude.experiments.experiment import Config, Outcome, Result, Summary, Table, Unit, number, percent, select
 from tinyude.experiments.fits import jet_unit, make_system
-from tinyude.experiments.targets import centres, corrected_targets, plain_targets
+from tinyude.experiments.paper.targets import centres, corrected_targets, plain_targets
 from tinyude.reference.signal.window import Window, window_make
 from tinyude.report.figures import styled
 

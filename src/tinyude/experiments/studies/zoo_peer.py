@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.signal import savgol_filter
 
 from tinyude.errors import TinyUDEError
-from tinyude.experiments.weak_sindy import available, domains
+from tinyude.experiments.studies.weak_sindy import available, domains
 from tinyude.physics import Physics
 from tinyude.physics.kinematics import measured_map, residual_states
 

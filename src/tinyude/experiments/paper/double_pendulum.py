@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from tinyude.experiments.drawing import LOOKS, panels
 from tinyude.experiments.experiment import Outcome, Summary, Table, Unit, against_paper, mean_text, number, select
 from tinyude.experiments.fits import QUICK_ITERATIONS, jet_unit, solver_unit
-from tinyude.experiments.headline import solver_caution
+from tinyude.experiments.paper.headline import solver_caution
 from tinyude.report.figures import styled
 
 NAME = "double-pendulum"

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from tinyude.experiments import emulator
-from tinyude.experiments.board_run import core_library
+from tinyude.experiments.board import emulator
+from tinyude.experiments.board.board_run import core_library
 from tinyude.experiments.experiment import Config, Result
 from tinyude.export.boards.memory_presets import board_config
 from tinyude.systems import pendulum

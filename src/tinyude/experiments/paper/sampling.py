@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from tinyude.experiments.drawing import LOOKS, panels
 from tinyude.experiments.experiment import Config, Outcome, Result, Summary, Table, Unit, number
 from tinyude.experiments.fits import make_system
-from tinyude.experiments.targets import plain_targets
+from tinyude.experiments.paper.targets import plain_targets
 from tinyude.reference.signal.window import Window, window_make
 from tinyude.report.figures import styled
 
