@@ -63,13 +63,13 @@ def short_for(evidence: Evidence) -> str:
 def _foreseen(evidence: Evidence) -> bool:
     """Whether a fit to the first part of a short record predicts the rest as well as the whole fit does.
 
-    And clearly better than holding the last value, and than the known physics alone if anything was learned.
+    And clearly better than holding the last value, and than the known physics alone. If nothing was learned, that
+    cannot be shown: a short record hides what is missing.
     """
     found = evidence.continuation
     if found is None or evidence.runs is None:  # too few windows to test anything else
         return False
-    others = min(found.hold, np.inf if found.known == found.whole else found.known)
-    return found.part < FORESEEN * found.whole and found.part < others / BETTER
+    return found.part < FORESEEN * found.whole and found.part < min(found.hold, found.known) / BETTER
 
 
 def _room(evidence: Evidence) -> Iterator[Reason]:

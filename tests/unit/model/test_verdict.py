@@ -10,7 +10,7 @@ import pytest
 
 import tinyude as tu
 from tinyude.model.dynamics import known_dynamics
-from tinyude.model.evidence import Evidence, Innovations, Unexplained
+from tinyude.model.evidence import Continuation, Evidence, Innovations, Unexplained
 from tinyude.model.input_effects import InputEffect
 from tinyude.model.other_values import OtherValue
 from tinyude.model.probes import RunErrors
@@ -183,6 +183,12 @@ COLOURED = Innovations((0.6, "x"), (0.0, "", ""), 0.04)
         ),  # balanced
         ({"apart": 6.0}, "caution", "too short"),
         ({"cycles": 0.6}, "caution", "less than three time constants, or three quarters of a period"),
+        ({"cycles": 0.6, "continuation": Continuation(0.012, 0.01, 0.3, 0.8)}, "good", "The record is short"),
+        (
+            {"cycles": 0.6, "continuation": Continuation(0.01, 0.01, 0.01, 0.8)},
+            "caution",
+            "The record is too short",
+        ),  # nothing was learned: a short record hides what is missing
         ({"innovations": Innovations((0.05, "x"), (0.04, "x", "u"), 0.04)}, "good", ""),
         (
             {"innovations": Innovations((0.05, "x"), (0.3, "x", "u"), 0.04)},

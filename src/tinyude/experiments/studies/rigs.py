@@ -61,7 +61,7 @@ def make_rig(name: str, fault: str, seed: int) -> Rig:
     plant = ALL[name]
     values = {p: v * float(rng.uniform(0.85, 1.2)) for p, v in plant.parameters.items()}
     if fault == "too short":
-        plant = replace(plant, seconds=max(0.015 * plant.seconds, 80.0 * plant.period))
+        plant = replace(plant, seconds=max(0.004 * plant.seconds, 24.0 * plant.period))  # 80 samples may suffice
     if fault == "wrong hold":
         plant = replace(plant, period=8.0 * plant.period)
     t = np.arange(0.0, plant.seconds, plant.period)
