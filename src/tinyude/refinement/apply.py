@@ -23,11 +23,12 @@ from tinyude.refinement.estimate import Setup
 from tinyude.refinement.gating import rejected_rows
 from tinyude.refinement.hybrid import fixed_field, without_parts
 from tinyude.refinement.likeliest_holds import likeliest_holds
-from tinyude.refinement.prepare import Sensors, make_setup
+from tinyude.refinement.prepare import make_setup
 from tinyude.refinement.records import Record, records_of, without_saturation
 from tinyude.refinement.refine import Refined, refine
 from tinyude.refinement.residual_analysis import residual_analysis
 from tinyude.refinement.several_starts import likeliest_start
+from tinyude.refinement.starts import Sensors
 from tinyude.refinement.support import Rates
 
 Array = NDArray[Any]

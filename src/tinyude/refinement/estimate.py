@@ -14,7 +14,7 @@ from tinyude.refinement.filter import Noise, Passed, Plan
 from tinyude.refinement.gating import GATE, MOST_REJECTED, cut_at_jumps, rejected_rows
 from tinyude.refinement.gauss_newton import Filter, Solution, gauss_newton
 from tinyude.refinement.noise import GRID, fit_noise, mean_squares, robust_log_likelihood
-from tinyude.refinement.starts import Sensing, with_starts
+from tinyude.refinement.starts import MeasurementModel, with_starts
 from tinyude.refinement.stretches import Batch, Stretch, batch_of
 from tinyude.refinement.thinning import reduced
 from tinyude.refinement.unknowns import Unknowns
@@ -36,7 +36,7 @@ class Setup:
 
     Attributes
     ----------
-    sensing : Sensing
+    measurement : MeasurementModel
     plan : Plan
     rate : array (states,)
         Typical rate of the states whose equation may be incomplete; 0 for the others.
@@ -50,7 +50,7 @@ class Setup:
         Count to a callable: whether the first of `count` equal parts of the remaining work is done.
     """
 
-    sensing: Sensing
+    measurement: MeasurementModel
     plan: Plan
     rate: Array
     floor: Array
@@ -99,7 +99,7 @@ def estimate(
     it first, so that a model far from the truth converges; then jumps are cut out and the process noise is lowered
     as far as the likelihood allows. At 0 every row has its full weight.
     """
-    whole = batch_of(with_starts(stretches, setup.sensing))
+    whole = batch_of(with_starts(stretches, setup.measurement))
     now = _exact(setup, field, unknowns, whole)
     if now is None and whole.rows > 2 * COARSE_ROWS:
         few = reduced(stretches, COARSE_ROWS, setup.plan.longest_step, 3)
@@ -167,14 +167,14 @@ def continuation(setup: Setup, found: Estimate) -> list[Estimate]:
 
 def polished(setup: Setup, found: Estimate, stretches: Sequence[Stretch], rounds: int = 8) -> Estimate:
     """The same fit over these stretches, with its process noise, until it converges or the work is spent."""
-    more = solve_with_noise(setup, replace(found, batch=batch_of(with_starts(stretches, setup.sensing))), rounds)
+    more = solve_with_noise(setup, replace(found, batch=batch_of(with_starts(stretches, setup.measurement))), rounds)
     solved = more.solution is not found.solution  # otherwise its rows are those of other stretches
     return more if solved and np.isfinite(more.solution.passed.cost) else found
 
 
 def simulation_fit(setup: Setup, field: Field, unknowns: Unknowns, stretches: Sequence[Stretch]) -> Estimate:
     """Without process noise, from the given values, without jump detection: least squares of simulated stretches."""
-    whole = batch_of(with_starts(stretches, setup.sensing))
+    whole = batch_of(with_starts(stretches, setup.measurement))
     spread = np.nanvar(whole.samples, axis=0) + setup.floor
     start = replace(_begin(setup, field, unknowns, whole), noise=Noise(spread, np.zeros(field.states)))
     return solve_with_noise(setup, start, CONTINUED)
@@ -216,7 +216,7 @@ def _solve(setup: Setup, now: Estimate, begun: Passed | None = None) -> Solution
 
 def _begin(setup: Setup, field: Field, unknowns: Unknowns, whole: Batch) -> Estimate:
     """The initial state: the sensors' noise, every row used."""
-    noise = Noise(setup.sensing.sigma**2, np.zeros(field.states))
+    noise = Noise(setup.measurement.sigma**2, np.zeros(field.states))
     nothing = Passed(*([np.zeros(0)] * 10))
     return Estimate(field, Solution(unknowns, nothing, 0, False), whole, noise, 0.0, 0.0, -np.inf)
 
@@ -258,7 +258,7 @@ def _some_rows(batch: Batch) -> Batch:
 def _cut_anew(setup: Setup, now: Estimate, whole: Batch) -> Estimate:
     """Cut the whole record where the state jumps under the current unknowns, if that raises the likelihood."""
     best, best_score = now, None
-    measurement = np.maximum(now.noise.measurement, 0.25 * setup.sensing.sigma**2)
+    measurement = np.maximum(now.noise.measurement, 0.25 * setup.measurement.sigma**2)
     for kappa in sorted({0.0, 0.01 * now.kappa}, reverse=True):
         noise = Noise(measurement, kappa * setup.rate**2)
         cut = _cut(setup, replace(now, batch=whole, noise=noise, kappa=kappa, gate=GATE))
@@ -282,7 +282,7 @@ def _cut(setup: Setup, now: Estimate) -> Estimate | None:
     parts = cut_at_jumps(now.batch, passed)
     if not parts:
         return None
-    return replace(now, batch=batch_of(with_starts(parts, setup.sensing)))
+    return replace(now, batch=batch_of(with_starts(parts, setup.measurement)))
 
 
 def record_score(setup: Setup, now: Estimate) -> float:

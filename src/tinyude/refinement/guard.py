@@ -79,18 +79,18 @@ def held_back(setup: Setup, batch: Batch, noise: Noise) -> HeldBack:
     """
     longest = max(SHORTEST, batch.rows // BLOCKS)
     parts = [part for stretch in batch.stretches for part in pieces([stretch], _block_rows(len(stretch), longest))]
-    parts = with_starts([part for part in parts if len(part) >= SHORTEST], setup.sensing)
+    parts = with_starts([part for part in parts if len(part) >= SHORTEST], setup.measurement)
     runs = np.array([part.run for part in parts], dtype=int)
     if len(np.unique(runs)) >= MOTIONS:
         fold = np.searchsorted(np.unique(runs), runs) % FOLDS
     else:
         fold = np.arange(len(parts)) * FOLDS // max(len(parts), 1)
     free = [
-        _free_run(batch, part, int(start * len(part)), block, bool(setup.sensing.guess))
+        _free_run(batch, part, int(start * len(part)), block, bool(setup.measurement.sensors.guess))
         for block, part in enumerate(parts)
         for start in STARTS
     ]
-    placed = with_starts([run.stretch for run in free], setup.sensing)
+    placed = with_starts([run.stretch for run in free], setup.measurement)
     free = [replace(run, stretch=stretch) for run, stretch in zip(free, placed, strict=True)]
     warm = Noise(noise.measurement, np.maximum(noise.process, 1e-4 * setup.rate**2))
     return HeldBack(tuple(parts), fold, tuple(free), np.nanstd(batch.samples, axis=0), warm)

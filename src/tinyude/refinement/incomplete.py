@@ -108,7 +108,7 @@ class Incomplete:
         if not self.parts.enough:
             return [likeliest]
         if not len(own.unknowns):  # process noise of an unmeasured state would replace a term
-            hidden = bool(self.setup.sensing.guess)
+            hidden = bool(self.setup.measurement.sensors.guess)
             return [likeliest, *([simulation_fit(self.setup, own.field, own.unknowns, self.whole)] if hidden else [])]
         fits = [simulation_fit(self.setup, own.field, start, self.whole) for start in self._starts(own)]
         fits.sort(key=_misfit, reverse=True)

@@ -15,9 +15,9 @@ from tinyude.physics.kinematics import measured_map
 from tinyude.refinement.filter import Noise
 from tinyude.refinement.gating import GATE
 from tinyude.refinement.hybrid import fixed_field
-from tinyude.refinement.prepare import Sensors, make_setup
+from tinyude.refinement.prepare import make_setup
 from tinyude.refinement.records import Record, stretches_of
-from tinyude.refinement.starts import with_starts
+from tinyude.refinement.starts import Sensors, with_starts
 from tinyude.refinement.stretches import batch_of
 
 Array = NDArray[Any]
@@ -84,8 +84,8 @@ def innovations(
     used = tuple(holds) or tuple(Hold() for _ in model.physics.inputs)
     setup = make_setup(model, runs, Sensors(channel, order, used))
     stretches = stretches_of(runs, used, model.physics.n_states)
-    batch = batch_of(with_starts(stretches, setup.sensing))
-    deviation = setup.sensing.sigma if sigma is None else np.asarray(sigma, dtype=np.float64)
+    batch = batch_of(with_starts(stretches, setup.measurement))
+    deviation = setup.measurement.sigma if sigma is None else np.asarray(sigma, dtype=np.float64)
     noise = Noise(deviation**2, process_noise * setup.rate**2)
     passed = setup.make(fixed_field(model), batch, setup.plan).run(np.zeros(0), noise, gate, False)
     run = np.concatenate([np.full(len(s), s.run) for s in stretches])

@@ -38,11 +38,11 @@ def likeliest_holds(model: Model, records: Sequence[Record], setup: Setup, secon
     own = hybrid(model)
     count, states = model.physics.n_inputs, model.physics.n_states
     rows = min(ROWS, affordable_rows(setup, own.field, records, seconds, PASSES))
-    start = Noise(setup.sensing.sigma**2, np.zeros(states))
+    start = Noise(setup.measurement.sigma**2, np.zeros(states))
     fits: list[_Fit] = []
     for hold in TRIED:
         stretches = spread_over(stretches_of(records, (hold,) * count, states), rows, 4)
-        filter_ = setup.make(own.field, batch_of(with_starts(stretches, setup.sensing)), setup.plan)
+        filter_ = setup.make(own.field, batch_of(with_starts(stretches, setup.measurement)), setup.plan)
         grid, start = ((fits[0].kappa,), fits[0].noise) if fits else (GRID, start)
         fits.append(_Fit(filter_, *_likeliest_noise(setup, filter_, own.unknowns.values, start, grid)))
     likely = sorted(range(1, len(TRIED)), key=lambda k: -fits[k].score)[:REFITTED]

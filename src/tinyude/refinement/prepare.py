@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tinyude.model.model import Model
-from tinyude.physics.holds import Hold
 from tinyude.refinement.budget import Budget, CountedFilter, row_seconds
 from tinyude.refinement.compiled import make_filter
 from tinyude.refinement.estimate import Setup
@@ -19,7 +17,7 @@ from tinyude.refinement.filter import Plan
 from tinyude.refinement.gauss_newton import Filter
 from tinyude.refinement.hybrid import fixed_field
 from tinyude.refinement.records import Record, rough_states, sensor_noise
-from tinyude.refinement.starts import Sensing
+from tinyude.refinement.starts import MeasurementModel, Sensors
 from tinyude.refinement.stretches import Batch
 
 Array = NDArray[Any]
@@ -29,54 +27,33 @@ LEAST_ROWS = 600
 MOST_EVALUATED, MOST_LINEARISED = 2000, 200  # rows for the size of rates, and for time scales
 
 
-@dataclass(frozen=True)
-class Sensors:
-    """Which states are measured, and what is known about the others.
-
-    Attributes
-    ----------
-    channel, order : tuple of int
-        For each state its channel and the order of the derivative; channel -1: not measured.
-    holds : tuple of Hold
-        What each input does between samples.
-    guess : mapping
-        State number to (guess, spread), for unmeasured states.
-    """
-
-    channel: tuple[int, ...]
-    order: tuple[int, ...]
-    holds: tuple[Hold, ...] = ()
-    guess: Mapping[int, tuple[float, float]] | None = None
-
-
 def make_setup(model: Model, records: Sequence[Record], sensors: Sensors, budget: Budget | None = None) -> Setup:
     """Noise, scales and step lengths of the records; passes are charged to the budget."""
     sigma, floor = sensor_noise(records)
     states, inputs = _some_states(records, sensors)
     spread = np.where(model.x_scale > 0.0, model.x_scale, np.std(states, axis=0) + 1e-12)
-    guess = dict(sensors.guess or {})
-    for state, (_, width) in guess.items():
+    for state, (_, width) in sensors.guess.items():
         spread[state] = width
     states = np.clip(states, states.mean(axis=0) - 5.0 * spread, states.mean(axis=0) + 5.0 * spread)
     size, fastest = _rates(fixed_field(model), states, inputs, spread)
     rate = np.zeros(len(spread))
     rate[list(model.on)] = np.maximum(size, 1e-3 * spread)[list(model.on)]
-    sensing = Sensing(sensors.channel, sensors.order, sigma, spread, guess)
+    measurement = MeasurementModel(sensors, sigma, spread)
     shortest = min(float(np.median(np.diff(r.times))) for r in records) / MOST_STEPS
-    plan = Plan(sensing.measured, max(STEP / max(fastest, 1e-12), shortest), 4.0 * spread**2)
+    plan = Plan(sensors.measured, max(STEP / max(fastest, 1e-12), shortest), 4.0 * spread**2)
     if budget is None:
-        return Setup(sensing, plan, rate, floor**2, make_filter)
+        return Setup(measurement, plan, rate, floor**2, make_filter)
     allowed = budget
 
     def make(field: Field, batch: Batch, plan: Plan) -> Filter:
         return CountedFilter(make_filter(field, batch, plan), field, batch, plan, allowed)
 
-    return Setup(sensing, plan, rate, floor**2, make, lambda: allowed.over, allowed.part)
+    return Setup(measurement, plan, rate, floor**2, make, lambda: allowed.over, allowed.part)
 
 
 def _some_states(records: Sequence[Record], sensors: Sensors) -> tuple[Array, Array]:
     """States and inputs spread over the records."""
-    centres = {state: value for state, (value, _) in (sensors.guess or {}).items()}
+    centres = {state: value for state, (value, _) in sensors.guess.items()}
     rough = [rough_states(r, sensors.channel, sensors.order, centres) for r in records]
     states, inputs = np.concatenate(rough), np.concatenate([r.inputs for r in records])
     thin = slice(None, None, max(1, len(states) // MOST_EVALUATED))

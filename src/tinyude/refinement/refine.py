@@ -22,9 +22,9 @@ from tinyude.refinement.hybrid import Hybrid, hybrid
 from tinyude.refinement.identified import identified
 from tinyude.refinement.incomplete import Incomplete
 from tinyude.refinement.noise import robust_log_likelihood
-from tinyude.refinement.prepare import Sensors, affordable_rows
+from tinyude.refinement.prepare import affordable_rows
 from tinyude.refinement.records import Record, stretches_of
-from tinyude.refinement.starts import with_starts
+from tinyude.refinement.starts import Sensors, with_starts
 from tinyude.refinement.stretches import Batch, Stretch, batch_of
 from tinyude.refinement.structures import FIXED, as_it_is, hybrids_of
 from tinyude.refinement.support import Rates, with_notes
@@ -211,7 +211,7 @@ def _searched(
 ) -> Structures:  # fmt: skip
     """Every structure fitted in several ways, and further ones with offered terms, if none explains the rows."""
     cut = rows.everything if uncut else rows.cut_like(first)
-    batch = batch_of(with_starts(reduced(cut, rows.few, rows.longest), setup.sensing))
+    batch = batch_of(with_starts(reduced(cut, rows.few, rows.longest), setup.measurement))
     parts = held_back(setup, rows.judged(cut, rows.few), first.noise)
     whole = reduced(rows.everything, rows.few, rows.longest)
     search = Incomplete(setup, given, parts, whole, replace(first, batch=batch), tuple(following))

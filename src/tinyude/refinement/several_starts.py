@@ -15,8 +15,9 @@ from tinyude.model.model import Model
 from tinyude.refinement.budget import Budget
 from tinyude.refinement.estimate import Setup, estimate, explained, record_score
 from tinyude.refinement.hybrid import hybrid
-from tinyude.refinement.prepare import Sensors, affordable_rows
+from tinyude.refinement.prepare import affordable_rows
 from tinyude.refinement.records import Record, stretches_of
+from tinyude.refinement.starts import Sensors
 from tinyude.refinement.thinning import reduced
 from tinyude.refinement.unknowns import Unknowns
 

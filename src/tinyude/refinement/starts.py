@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tinyude.physics.holds import Hold
 from tinyude.refinement.stretches import Stretch
 
 Array = NDArray[Any]
@@ -17,32 +18,47 @@ ORDER = 3  # of polynomials over at least 7 rows; 2 over fewer
 
 
 @dataclass(frozen=True)
-class Sensing:
-    """How states are measured.
+class Sensors:
+    """Which states are measured, and what is known about the others and the inputs.
 
     Attributes
     ----------
     channel, order : tuple of int
         For each state its channel and the order of the derivative; channel -1: not measured.
-    sigma : array (channels,)
-        Standard deviation of the noise.
-    spread : array (states,)
-        Typical size of each state's motion.
+    holds : tuple of Hold
+        What each input does between samples.
     guess : mapping
-        State number to (guess, spread), for states that no channel measures.
+        State number to (guess, spread), for unmeasured states.
     """
 
     channel: tuple[int, ...]
     order: tuple[int, ...]
-    sigma: Array
-    spread: Array
-    guess: Mapping[int, tuple[float, float]]
+    holds: tuple[Hold, ...] = ()
+    guess: Mapping[int, tuple[float, float]] = field(default_factory=dict)
 
     @property
     def measured(self) -> tuple[int, ...]:
         """The state that each channel measures."""
         found = {c: s for s, (c, k) in enumerate(zip(self.channel, self.order, strict=True)) if k == 0 and c >= 0}
-        return tuple(found[c] for c in range(len(self.sigma)))
+        return tuple(found[c] for c in sorted(found))
+
+
+@dataclass(frozen=True)
+class MeasurementModel:
+    """The sensors with their noise, and the scale of the states.
+
+    Attributes
+    ----------
+    sensors : Sensors
+    sigma : array (channels,)
+        Standard deviation of the noise.
+    spread : array (states,)
+        Typical size of each state's motion.
+    """
+
+    sensors: Sensors
+    sigma: Array
+    spread: Array
 
 
 class _Fit(NamedTuple):
@@ -56,35 +72,35 @@ class _Fit(NamedTuple):
 _NOTHING = _Fit(np.zeros(1), 1.0, 1e3)  # for a column without a sample
 
 
-def with_starts(stretches: Sequence[Stretch], sensing: Sensing) -> list[Stretch]:
+def with_starts(stretches: Sequence[Stretch], measurement: MeasurementModel) -> list[Stretch]:
     """The stretches, each with a start state from its own first rows."""
-    channels = sorted(set(sensing.channel) - {-1})
-    fits = {c: _fits(stretches, c, float(sensing.sigma[c])) for c in channels}
+    channels = sorted(set(measurement.sensors.channel) - {-1})
+    fits = {c: _fits(stretches, c, float(measurement.sigma[c])) for c in channels}
     made = []
     for k, stretch in enumerate(stretches):
-        start, variance = _start_state({c: fits[c][k] for c in channels}, sensing)
+        start, variance = _start_state({c: fits[c][k] for c in channels}, measurement)
         made.append(replace(stretch, start=start, start_variance=variance))
     return made
 
 
-def _start_state(fits: Mapping[int, _Fit], sensing: Sensing) -> tuple[Array, Array]:
+def _start_state(fits: Mapping[int, _Fit], measurement: MeasurementModel) -> tuple[Array, Array]:
     """The state at the first row, and the variance of each entry."""
-    count = len(sensing.channel)
-    x, variance = np.zeros(count), np.zeros(count)
-    for state, (channel, order) in enumerate(zip(sensing.channel, sensing.order, strict=True)):
+    sensors = measurement.sensors
+    x, variance = np.zeros(len(sensors.channel)), np.zeros(len(sensors.channel))
+    for state, (channel, order) in enumerate(zip(sensors.channel, sensors.order, strict=True)):
         if channel < 0:
-            x[state], spread = sensing.guess[state]
+            x[state], spread = sensors.guess[state]
             variance[state] = spread**2
             continue
         coefficients, half, misfit = fits[channel]
-        sigma = float(sensing.sigma[channel]) * max(1.0, misfit)
+        sigma = float(measurement.sigma[channel]) * max(1.0, misfit)
         factorial = float(np.prod(np.arange(1, order + 1)))
         x[state] = coefficients[order] * factorial if order < len(coefficients) else 0.0
         if order == 0:
             variance[state] = (2.0 * sigma) ** 2
         else:
             rate = 4.0 * factorial * sigma / half**order
-            variance[state] = max(rate**2, (0.1 * sensing.spread[state]) ** 2)
+            variance[state] = max(rate**2, (0.1 * measurement.spread[state]) ** 2)
     return x, variance
 
 

@@ -77,7 +77,7 @@ def _scaled_inverse(matrix: Array) -> Array:
 def _jackknife(setup: Setup, result: Estimate, inverse: Array) -> Array:
     """For each unknown, the ratio of its jackknife error to that from the information, at least 1."""
     longest = max(12, result.batch.rows // jackknife.GROUPS)
-    parts = with_starts(pieces(result.batch.stretches, longest), setup.sensing)
+    parts = with_starts(pieces(result.batch.stretches, longest), setup.measurement)
     count = len(parts)
     if count < 4:
         return np.ones(len(inverse))

@@ -13,7 +13,7 @@ from tinyude.refinement.field import Field
 from tinyude.refinement.filter import Noise, Passed, Plan
 from tinyude.refinement.gauss_newton import Filter, Pass, Solution, gauss_newton
 from tinyude.refinement.noise import fit_noise
-from tinyude.refinement.starts import Sensing
+from tinyude.refinement.starts import MeasurementModel, Sensors
 from tinyude.refinement.stretches import Stretch
 from tinyude.refinement.uncertainty import _scaled_inverse
 from tinyude.refinement.unknowns import Unknowns
@@ -24,9 +24,9 @@ def test_polished_keeps_the_estimate_where_the_new_stretches_diverge(monkeypatch
     nothing: Any = None
     found = estimate.Estimate(nothing, Solution(nothing, Passed(*[np.zeros(1)] * 10), 1, True), *[nothing] * 5)
     monkeypatch.setattr(estimate, "batch_of", lambda stretches: "other rows")
-    monkeypatch.setattr(estimate, "with_starts", lambda stretches, sensing: stretches)
+    monkeypatch.setattr(estimate, "with_starts", lambda stretches, measurement: stretches)
     monkeypatch.setattr(estimate, "solve_with_noise", lambda setup, now, rounds: now)  # as where no step is finite
-    setup: Any = type("Setup", (), {"sensing": None})
+    setup: Any = type("Setup", (), {"measurement": None})
     assert estimate.polished(setup, found, []) is found
 
 
@@ -43,9 +43,9 @@ def test_estimate_ends_with_the_pass_under_its_own_noise() -> None:
     stretch = Stretch(times, samples, np.zeros((400, 0, 4)), np.zeros(1), np.zeros(1))
     emitter = Emitter(2)  # dx/dt = -c x
     field = Field(emitter.finish([emitter.write("neg", emitter.write("mul", 0, 1))]), 1, 0, 1)
-    sensing = Sensing((0,), (0,), np.array([0.0097]), np.ones(1), {})  # a little too small
+    measurement = MeasurementModel(Sensors((0,), (0,)), np.array([0.0097]), np.ones(1))  # a little too small
     plan = Plan((0,), 0.1, np.ones(1))
-    setup = estimate.Setup(sensing, plan, np.ones(1), np.array([1e-12]), make_filter)
+    setup = estimate.Setup(measurement, plan, np.ones(1), np.array([1e-12]), make_filter)
     found = estimate.estimate(setup, field, decay_rate(0.695), [stretch])
     again = make_filter(field, found.batch, plan).run(found.unknowns.values, found.noise, found.gate)
     assert found.unknowns.values[0] == pytest.approx(0.7, abs=0.01)
