@@ -55,7 +55,8 @@ def _weak(own: Hybrid, found: Estimate, seen: float) -> tuple[list[tuple[int, in
         gain = covariance[:, k] / max(covariance[k, k], 1e-300)
         values, covariance = values - values[k] * gain, covariance - np.outer(gain, covariance[k])
         out.append(places[k - first])
-    return out, np.where(found.unknowns.positive & (values <= 0.0), found.unknowns.values, values)
+    values = np.where(found.unknowns.positive & (values <= 0.0), found.unknowns.values, values)
+    return out, np.clip(values, found.unknowns.lower, found.unknowns.upper)  # the quadratic form knows no bounds
 
 
 def _without(model: Model, places: Sequence[tuple[int, int]]) -> Model:

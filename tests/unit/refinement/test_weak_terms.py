@@ -1,9 +1,14 @@
 """Terms that refinement finds to be 0 are left out."""
 
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 
 import tinyude as tu
+from tinyude.refinement import weak_terms
+from tinyude.refinement.hybrid import hybrid
 from tinyude.refinement.structures import hybrids_of
 from tinyude.refinement.weak_terms import _without
 
@@ -47,3 +52,17 @@ def test_without_a_term_its_shape_is_no_unknown(damped: tuple[np.ndarray, tu.Phy
     fewer = _without(model, [(0, len(model.terms) - 1)])
     assert len(fewer.unknowns) < len(model.unknowns) and set(fewer.shapes) <= set(model.shapes)
     assert hybrids_of(fewer, physics)["terms"].model.coefficients.any()
+
+
+def test_weak_terms_leave_a_parameter_within_its_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    physics = tu.Physics(["r"], ["-d*r"], [], {"d": tu.Parameter(0.64, learn=True, min=0.56, max=0.8)})
+    t = np.arange(0.0, 20.0, 0.05)
+    samples = (np.sin(t) * np.exp(-0.05 * t))[:, None]
+    ude = tu.UDE(physics, library=["r", "r**3"], keep=True, network=None, refine=False).fit(samples, t=0.05)
+    own = hybrid(ude.model_.with_unknowns(np.array([0.64, 0.3, -1.2])))
+    covariance = np.array([[1.0, 0.9, 0.0], [0.9, 1.0, 0.0], [0.0, 0.0, 1e-6]])  # without r, d would be 0.37
+    monkeypatch.setattr(weak_terms, "information_covariance", lambda found: covariance)
+    found: Any = SimpleNamespace(unknowns=own.unknowns, batch=SimpleNamespace(rows=400))
+    out, values = weak_terms._weak(own, found, 1.0)
+    assert out == [(0, 0)]
+    assert own.moved(values).physics.parameters["d"].value == 0.56
