@@ -82,3 +82,17 @@ def test_fit_without_library_and_network_learns_no_terms(record: np.ndarray) -> 
         ude = tu.UDE(PHYSICS, library=None, network=None).fit(record, t=0.01, u=F[:, None])
     assert ude.terms_ == [] and not any(ude.diagnostics_["network"].values())
     assert np.all(ude.residual(record, F[:, None]) == 0.0)
+
+
+def test_names_and_times_of_the_fit_are_remembered(ude: tu.UDE, record: np.ndarray) -> None:
+    assert list(ude.feature_names_in_) == ["x", "v"] and ude.n_features_in_ == 2
+    given = ude.validate(record, 0.01, F[:, None])
+    assert ude.validate(record, u=F[:, None]).figures == given.figures
+
+
+def test_remedies_name_what_is_there(record: np.ndarray) -> None:
+    frame = pd.DataFrame({"time": T, "f": F, "v": record[:, 1], "x": record[:, 0]})
+    with pytest.raises(tu.TinyUDEError, match="no such column; its columns are time, f, v, x; give the sample period"):
+        tu.UDE(PHYSICS).fit(frame, t="tme")
+    with pytest.raises(tu.TinyUDEError, match=r"shape \(3, 400, 2\).*Several runs are a list: give list\(Y\)\."):
+        tu.UDE(PHYSICS).fit(record.reshape(3, 400, 2), t=0.01, u=F.reshape(3, 400, 1))

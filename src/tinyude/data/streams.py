@@ -102,7 +102,8 @@ def as_stream(
             raise TinyUDEError(f"u has {len(held)} rows and Y has {len(samples)}; give one row of u for each row of Y.")
         stamps = column_named(record, time) if isinstance(time, str) else time
         if isinstance(time, str) and stamps is None:
-            raise TinyUDEError(f"t is {time!r}, and Y has no such column; give {TIMES}.")
+            named = f"; its columns are {', '.join(map(str, record.columns))}" if hasattr(record, "columns") else ""
+            raise TinyUDEError(f"t is {time!r}, and Y has no such column{named}; give {TIMES}.")
         revolutions = [(wraps or {}).get(name, 0.0) for name in channels]
         sources.append(_array_source(samples, held, stamps, revolutions, live=shortest is not None))
     return make_stream(sources, channels, inputs, live=shortest is not None, several_rates=several_rates)
@@ -309,11 +310,13 @@ def _table(values: Any, names: Sequence[str], what: str, kind: str, shortest: in
     if table.ndim == 1:
         table = table[:, None]
     if table.ndim != 2 or table.shape[1] != len(names):
-        lying = table.ndim == 2 and len(table) == len(names)
-        remedy = f" Rows are samples: give {what}.T." if lying else " Name the measured states: measured=[...]."
+        remedy = " Name the measured states: measured=[...]." if kind == "measured state" else ""
+        if table.ndim > 2:
+            remedy = f" Several runs are a list: give list({what})."
+        elif table.ndim == 2 and len(table) == len(names):
+            remedy = f" Rows are samples: give {what}.T."
         raise TinyUDEError(
-            f"{what} has shape {table.shape}; it needs one column for each {kind}: {', '.join(names)}."
-            + (remedy if lying or kind == "measured state" else "")
+            f"{what} has shape {table.shape}; it needs one column for each {kind}: {', '.join(names)}.{remedy}"
         )
     least = SHORTEST if shortest is None else shortest
     if len(table) < least:

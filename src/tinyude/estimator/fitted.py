@@ -122,8 +122,13 @@ class Fitted:
 
     @property
     def n_features_in_(self) -> int:
-        """Measured channels."""
-        return len(measured_map(self.model_.physics, self.measured, self.unmeasured or ())[0])
+        """Number of measured channels."""
+        return len(self.feature_names_in_)
+
+    @property
+    def feature_names_in_(self) -> Array:
+        """Names of the measured channels: the columns of Y."""
+        return np.array(measured_map(self.model_.physics, self.measured, self.unmeasured or ())[0], dtype=object)
 
     @property
     def verdict_(self) -> Verdict:
@@ -144,15 +149,17 @@ class Fitted:
 
         return term_rows(self._fitted(), self.diagnostics_)
 
-    def validate(self, Y: Any, t: Any, u: Any = None, *, name: str = "held-out record", unused: Any = None) -> Verdict:
+    def validate(
+        self, Y: Any, t: Any = None, u: Any = None, *, name: str = "held-out record", unused: Any = None
+    ) -> Verdict:
         """Judge the model on a record that the fit has not seen; `verdict_` is then that judgement.
 
         Parameters
         ----------
         Y : array_like of shape (samples, measured states)
             The record, as for `fit`.
-        t : float or array_like
-            Seconds between samples, or time stamps.
+        t : float, array_like, str, or list, optional
+            Seconds between samples, time stamps, or the name of their column; the fit's period by default.
         u : array_like of shape (samples, inputs), optional
             The inputs.
         name : str, optional
@@ -172,7 +179,7 @@ class Fitted:
         'Tuesday'
         """
         self._fitted()
-        stream = self._options.stream(Y, t, u)
+        stream = self._options.stream(Y, self._period if t is None else t, u)
         unseen = judge(self._evidence(stream, held_out=name, unused=unused))
         own = self.diagnostics_.get("fitted_verdict", self.diagnostics_.get("verdict"))
         if own is not None:

@@ -108,7 +108,9 @@ class UDE(Predicting, Fitted, BaseEstimator):  # type: ignore[misc]
     spread_ : Spread
         Spread of the learned values over groups of windows: the source of intervals if there is no covariance.
     n_features_in_ : int
-        Measured channels.
+        Number of measured channels.
+    feature_names_in_ : ndarray of str
+        Their names: the columns of Y.
     result_ : FitResult
         All of these in one object (tinyude.model.result), with window, sensor noise and counters of the fit.
 
