@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tinyude.data.streams import Stream
 from tinyude.model import jackknife
+from tinyude.model.collinear import replaced_parameters
 from tinyude.model.delays import delays
 from tinyude.model.evidence import Driver, Evidence, Innovations, Lag, Sensor, Unexplained
 from tinyude.model.input_effects import input_effects
@@ -144,6 +145,7 @@ def _of_the_physics(result: FitResult, seen: Windows) -> dict[str, Any]:
         "changes": changed,
         "delays": [] if changed else delays(model, seen),
         "addends": addends(model, seen),
+        "replaced": replaced_parameters(model, seen),
         "nets": net_values(model, result.diagnostics.get("term_shares"), alike),
         "values": wrong_values(model, seen, alike),
         "other_values": other_values(model, seen, alike),

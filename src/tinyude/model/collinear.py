@@ -1,4 +1,4 @@
-"""Learned terms that the record cannot distinguish (collinear): only their sum is determined."""
+"""What the record cannot distinguish: collinear learned terms, and terms that can replace a learned parameter."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import numpy as np
 
 from tinyude.model.model import Model
 from tinyude.model.windows import Windows
+from tinyude.model.wrong_physics import remainder
 
+REPLACED = 0.05  # of a rate: what a parameter adds to it that the learned terms beside it cannot replace
 INFLATED = 100.0  # variance inflation factor: a coefficient's error is ten times that without the others
 
 
@@ -29,6 +31,33 @@ def collinear_terms(model: Model, seen: Windows) -> dict[str, dict[str, Any]]:
             used = {symbol.name for term in shared for symbol in term.free_symbols}
             names = [name for name in (*model.physics.states, *model.physics.inputs) if name in used]
             found[model.physics.states[state]] = {"terms": [str(term) for term in shared], "of": names}
+    return found
+
+
+def replaced_parameters(model: Model, seen: Windows) -> dict[str, list[str]]:
+    """Learned parameters whose effect on the rates the learned terms beside them can replace, with those terms.
+
+    Another value then predicts alike with other coefficients: the interval holds for these terms only.
+    """
+    physics, found = model.physics, {}
+    added = {name for term in physics.input_terms for name in term.names}
+    if not physics.learned or not len(model.terms) or len(seen) <= len(model.terms):
+        return {}
+    slopes = physics.parameter_jacobian(seen.node_x, seen.inputs)
+    terms = model.term_values(seen.node_x, seen.inputs)
+    for place, name in enumerate(physics.learned):
+        rest, beside = 0.0, []
+        for row, state in enumerate(model.on if name not in added else ()):
+            scale = np.sqrt(seen.weight[:, state]) / max(float(seen.rms(seen.dx)[state]), 1e-300)
+            effect = scale * seen.seen(slopes[:, state, [place]], state)[:, 0]
+            if not np.any(effect):
+                continue
+            kept = np.flatnonzero(model.coefficients[row])
+            columns = scale[:, None] * seen.seen(terms[:, kept], state)
+            rest += remainder(columns, effect) ** 2 / len(seen)
+            beside += [f"{model.terms[k]} in d({physics.states[state]})/dt" for k in kept]
+        if beside and abs(physics.parameters[name].value) * np.sqrt(rest) < REPLACED:
+            found[name] = beside
     return found
 
 

@@ -139,6 +139,7 @@ class Evidence:
     other_values: Sequence[OtherValue] = ()
     apart: float = 0.0  # number of non-overlapping windows in the record
     parameters: Sequence[Mapping[str, Any]] = ()
+    replaced: Mapping[str, Sequence[str]] = field(default_factory=dict)  # learned parameters, by learned terms
     deficient: int = 0
     tied: Sequence[str] = ()  # collinear signals
     following: Sequence[str] = ()  # inputs that a controller computes from the states

@@ -37,7 +37,7 @@ DRIVEN = 0.35  # correlation of the remainder with a signal
 CROSSED, COLOURED = 0.2, 0.4  # correlations of innovations; 12 sound rigs stay below 0.08 (seeds 0 and 7)
 PASSED = 0.5
 FEW_CYCLES, FEW_WINDOWS = 0.75, 40  # a step response of three time constants has 0.76, a ramp 0.55
-FEW_APART = 10.0  # non-overlapping windows: overlapping ones are not independent
+FEW_APART = 9.0  # non-overlapping windows: overlapping ones are not independent
 FORESEEN, BETTER = 1.5, 2.0  # times the error of the whole fit, at most; times smaller than the other errors, at least
 OUTSIDE = 0.01
 NETWORK = 0.2
@@ -287,6 +287,12 @@ def _parameters(evidence: Evidence) -> Iterator[Reason]:
             yield Reason(
                 CAUTION, f"The parameter {name} is not identified: the record does not move it from "
                 f"{parameter['value']:g}.", "Excite the system so that it matters, or fix its value.", "interval",
+            )  # fmt: skip
+        elif name in evidence.replaced:
+            yield Reason(
+                CAUTION, f"The value of {name} depends on what was learned beside it: "
+                f"{', '.join(evidence.replaced[name])} can replace its effect.", f"Fix {name} to a measured value, or offer only terms of other shapes with "
+                "library=[...].", "interval",
             )  # fmt: skip
     if evidence.deficient:
         yield Reason(

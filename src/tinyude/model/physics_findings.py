@@ -237,6 +237,14 @@ def _wrong_value(net: Net) -> bool:
     return net.net / net.yours < VALUE_LOW or (mainly and net.net / net.yours > VALUE_HIGH)
 
 
+def _input_confirms(evidence: Evidence, state: str) -> bool:
+    """Whether an input that alone moves the rate more than it moves acts as stated: something lost balances it."""
+    return any(
+        effect.state == state and effect.share > 1.0 and INPUT_LOW < effect.factor < INPUT_HIGH
+        for effect in evidence.effects
+    )
+
+
 def wrong_sizes(evidence: Evidence) -> Iterator[Reason]:
     if _named_changes(evidence) or evidence.delays:
         return
@@ -246,6 +254,8 @@ def wrong_sizes(evidence: Evidence) -> Iterator[Reason]:
         if known > UNITS_OFF * rate > 0.0 and not balanced:
             left = evidence.unexplained.get(state)
             explained = left is not None and left.over_noise < NEAR_NOISE  # a gain was missing together with a loss
+            if explained and known < UNITS_FAR_OFF * rate and _input_confirms(evidence, state):
+                continue
             yield Reason(
                 CAUTION if explained else BAD,
                 f"The known physics makes d({state})/dt {times(known / rate)} times as large as in the data"

@@ -1,5 +1,7 @@
 """Terms that stand in for one another get no interval each."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -51,3 +53,25 @@ def test_collinear_terms_of_no_windows_are_none(converter: tu.UDE) -> None:
     seen = converter._windows(converter._options.stream(samples, plant.period, inputs))
     nothing = seen.where(np.zeros(len(seen), dtype=bool))
     assert collinear_terms(converter.model_, nothing) == {}
+
+
+def test_a_parameter_that_learned_terms_can_replace_is_doubted() -> None:
+    """Growth r*n*(1 - n/K) beside learned n, n**3 and a constant, in a record of small excursions."""
+    rng = np.random.default_rng(0)
+    harvest = 0.25 + 0.2 * np.repeat(rng.uniform(-1.0, 1.0, 16), 100)
+    n, rows = 0.7, []
+    for rate in harvest:
+        rows.append(n)
+        for _ in range(10):
+            n += 0.005 * (1.2 * n * (1.0 - n / 1.5) - rate * n - 0.25 * n**2 / (0.1 + n**2))
+    samples = np.array(rows)[:, None] * (1.0 + 0.001 * rng.standard_normal((len(rows), 1)))
+    growth = {"r": tu.Parameter(1.0, learn=True, min=0.2, max=5.0), "K": 1.5}
+    physics = tu.Physics(["n"], ["r*n*(1 - n/K) - u*n"], ["u"], growth)
+    told = {}
+    for library in (["1", "n", "n**2"], ["n**2/(0.1 + n**2)"]):
+        ude = tu.UDE(physics, library=library, keep=True, network=None, refine=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            reasons = ude.fit(samples, t=0.05, u=harvest).verdict_.reasons
+        told[len(library)] = any("The value of r depends on what was learned" in r.text for r in reasons)
+    assert told == {3: True, 1: False}

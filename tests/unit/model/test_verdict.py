@@ -181,6 +181,16 @@ COLOURED = Innovations((0.6, "x"), (0.0, "", ""), 0.04)
             "good",
             "",
         ),  # balanced
+        (
+            {"sizes": {"x": (50.0, 1.0)}, "effects": [InputEffect("x", "u", 1.0, 1e-4, 18.0)]},
+            "good",
+            "",
+        ),  # the input acts as stated: a loss that balances it was missing
+        (
+            {"sizes": {"x": (500.0, 1.0)}, "effects": [InputEffect("x", "u", 1.0, 1e-4, 18.0)]},
+            "caution",
+            "500 times",
+        ),
         ({"apart": 6.0}, "caution", "too short"),
         ({"cycles": 0.6}, "caution", "less than three time constants, or three quarters of a period"),
         ({"cycles": 0.6, "continuation": Continuation(0.012, 0.01, 0.3, 0.8)}, "good", "The record is short"),
@@ -255,6 +265,11 @@ COLOURED = Innovations((0.6, "x"), (0.0, "", ""), 0.04)
         ({"shortest": True, "unexplained": {"x": Unexplained(0.03, 0.9, 0.01)}}, "caution", "sample rate is low"),
         ({"parameters": [{**PARAMETER, "kept": True}]}, "good", "k stays at your value 2"),
         ({"parameters": [PARAMETER]}, "caution", "k is not identified"),
+        (
+            {"parameters": [{**PARAMETER, "high": 2.1}], "replaced": {"k": ["x in d(x)/dt"]}},
+            "caution",
+            "The value of k depends on what was learned beside it: x in d(x)/dt can replace its effect",
+        ),
         ({"deficient": 2}, "caution", "2 learned parameter(s) cannot be told apart"),
         ({"held_out": "b.csv", "outside": {"x": 0.2}, "outside_total": 0.2}, "caution", "outside the recorded range"),
         ({"uneven_noise": 3.0}, "good", "not even and white"),
