@@ -289,10 +289,10 @@ def _parameters(evidence: Evidence) -> Iterator[Reason]:
                 f"{parameter['value']:g}.", "Excite the system so that it matters, or fix its value.", "interval",
             )  # fmt: skip
         elif name in evidence.replaced:
+            beside = ", ".join(evidence.replaced[name])
             yield Reason(
-                CAUTION, f"The value of {name} depends on what was learned beside it: "
-                f"{', '.join(evidence.replaced[name])} can replace its effect.", f"Fix {name} to a measured value, or offer only terms of other shapes with "
-                "library=[...].", "interval",
+                CAUTION, f"The value of {name} depends on what was learned beside it: {beside} can replace its effect.",
+                f"Fix {name} to a measured value, or offer only terms of other shapes with library=[...].", "interval",
             )  # fmt: skip
     if evidence.deficient:
         yield Reason(
