@@ -36,7 +36,7 @@ def build_drivers(folder: Path, flags: Sequence[str]) -> list[Path]:
     call([*base, "-c", *SOURCES], folder)
     shared = [DRIVERS / "plant.c", DRIVERS / "setups.c"]
     programs = []
-    for name in ("functions", "training", "rejections", "service", "forged", "hostile"):
+    for name in ("functions", "training", "rejections", "service", "flash", "forged", "hostile"):
         program = folder / name
         call([*base, DRIVERS / f"{name}.c", *shared, *folder.glob("*.o"), "-lm", "-o", program], folder)
         programs.append(program)

@@ -106,6 +106,8 @@ def pace_life(elf: Path, period: float, clean: ArrayLike, noise: ArrayLike, fine
     shift: of QEMU's icount, see MIPS.
     """
     ticks = round(period * CLOCK_HZ / fine)
+    if abs(ticks * fine / (period * CLOCK_HZ) - 1.0) > 1e-9:  # the sensor's time would leave the board's
+        raise TinyUDEError(f"{period:g} s / {fine} is no whole number of ticks of {CLOCK_HZ:,} Hz; change either.")
     table, hiss = np.ascontiguousarray(clean, np.float32), np.ascontiguousarray(noise, np.float32)
     head = (PACED, len(hiss) - 1, 0, NEVER, fine, ticks)
     return _run(elf, head, table.tobytes() + hiss.tobytes(), shift)

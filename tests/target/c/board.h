@@ -104,6 +104,7 @@ static void push_stream(board *b, plant *p, int samples)
     }
 }
 
+#ifndef ONE_BOARD
 /* Two boards alike; the first has learned from a stream. */
 static void start_pair(board *first, board *second, const tu_config *config, plant *p, uint32_t seed, int samples)
 {
@@ -112,5 +113,6 @@ static void start_pair(board *first, board *second, const tu_config *config, pla
     plant_start(p, config->states, seed);
     push_stream(first, p, samples);
 }
+#endif
 
 #endif
