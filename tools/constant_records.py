@@ -50,7 +50,8 @@ def free_runs(refine: bool) -> Iterator[tuple[str, float]]:
         plant, rng = TUNING[name], np.random.default_rng(0)
         t, Y, u, _ = zip(*(choice.record(plant, motion, rng) for motion in plant.training), strict=True)
         held_out = [choice.record(plant, motion, rng) for motion in plant.held_out]
-        ude = tu.UDE(choice.told(plant), measured=plant.measured, refine=refine).fit(list(Y), t=list(t), u=list(u))
+        physics = choice.stated_physics(plant)
+        ude = tu.UDE(physics, measured=plant.measured, refine=refine).fit(list(Y), t=list(t), u=list(u))
         yield name, choice.error(ude.simulate, plant, held_out)
 
 

@@ -227,7 +227,8 @@ def extrapolation() -> Figures:
     for name, plant in TUNING.items():
         rng = np.random.default_rng(0)
         t, Y, u, _ = zip(*(choice.record(plant, motion, rng) for motion in plant.training), strict=True)
-        ude = tu.UDE(choice.told(plant), measured=plant.measured, refine=False).fit(list(Y), t=list(t), u=list(u))
+        physics = choice.stated_physics(plant)
+        ude = tu.UDE(physics, measured=plant.measured, refine=False).fit(list(Y), t=list(t), u=list(u))
         wrong = 0
         for motion in plant.held_out:
             held_out = choice.record(plant, motion, rng)

@@ -15,7 +15,7 @@ from safetensors.numpy import save as to_bytes
 import tinyude as tu
 from tinyude.errors import TinyUDEError
 from tinyude.model.file import checksum
-from tinyude.physics.budget import within
+from tinyude.physics.budget import with_time_limit
 from tinyude.physics.parsing import parse_expression
 
 SYMBOLS = {name: sp.Symbol(name) for name in ("x", "y", "g")}
@@ -201,18 +201,18 @@ def test_physics_rejects_parameters_that_make_it_infinite() -> None:
             tu.Physics(["x"], [text], parameters={"g": value})
 
 
-def test_within_stops_work_without_an_end_and_nests() -> None:
+def test_with_time_limit_stops_work_without_an_end_and_nests() -> None:
     def forever() -> None:
         while True:
             pass
 
     with pytest.raises(TinyUDEError, match=r"The inner takes SymPy longer than 0\.05 s"):
-        within(30.0, "The outer", lambda: within(0.05, "The inner", forever))
+        with_time_limit(30.0, "The outer", lambda: with_time_limit(0.05, "The inner", forever))
     with pytest.raises(TinyUDEError, match="The outer takes"):
-        within(0.05, "The outer", lambda: within(30.0, "The inner", forever))
-    assert within(5.0, "This", lambda: 3) == 3
+        with_time_limit(0.05, "The outer", lambda: with_time_limit(30.0, "The inner", forever))
+    assert with_time_limit(5.0, "This", lambda: 3) == 3
     with pytest.raises(TinyUDEError, match="cannot be worked out"):
-        within(5.0, "This", lambda: 1 / 0)
+        with_time_limit(5.0, "This", lambda: 1 / 0)
 
 
 def test_with_parameters_is_the_same_physics_with_other_values() -> None:

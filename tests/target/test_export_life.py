@@ -10,7 +10,7 @@ import pytest
 
 import tinyude as tu
 from tinyude import native
-from tinyude.experiments.board.board_life import PLANTS, Paced, apart, changing_life, paced_chip, run_paced
+from tinyude.experiments.board.board_life import PLANTS, Paced, changing_life, largest_difference, paced_chip, run_paced
 from tinyude.export import Chip, chip_of_model
 from tinyude.export.footprint import footprint
 from tinyude.export.life import build_life, count_life, missing_for_life, resume_life, saved_images
@@ -71,7 +71,7 @@ def test_slow_board_samples_on_time_while_it_learns(plant: Paced, samples: int, 
     assert (life.figures["samples"], life.figures["lost"]) == (samples, 0)
     assert chip.start is not None
     assert not np.array_equal(ideal["coefficients"], chip.start.coefficients.astype(np.float32))
-    assert apart(life, ideal) < 0.1
+    assert largest_difference(life, ideal) < 0.1
 
 
 def test_power_cut_at_any_write_leaves_a_whole_state(motor: Chip, image: Path) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tinyude as tu
-from tinyude.estimator.fitted import shown
+from tinyude.estimator.fitted import progress_callback
 from tinyude.systems.system import System
 
 matplotlib.use("Agg")
@@ -86,10 +86,10 @@ def test_dir_hides_internals(fitted: tu.UDE) -> None:
     assert "verdict_" in shown and "_options" not in shown and "_session_" not in shown
 
 
-def test_shown_tells_percentages_only_when_asked(capsys: pytest.CaptureFixture[str]) -> None:
-    assert shown(None) is None and shown(print) is print
-    shown(True)(5, 10)
-    shown(True)(10, 10)
+def test_progress_callback_prints_percentages_only_when_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    assert progress_callback(None) is None and progress_callback(print) is print
+    progress_callback(True)(5, 10)
+    progress_callback(True)(10, 10)
     assert capsys.readouterr().err == "\rfitting:  50 %\rfitting: 100 %\n"
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.lib import format as npy
 
-from tinyude.data.hollow import NUMBER, check_declared_size
+from tinyude.data.declared_size import NUMBER, check_declared_size
 from tinyude.data.matlab import mat_version, variables_of_4, variables_of_5
 from tinyude.errors import TinyUDEError
 

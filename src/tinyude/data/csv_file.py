@@ -20,8 +20,8 @@ from typing import IO, Any
 import polars as pl
 
 from tinyude.data.cut_row import COMPARED, is_cut
+from tinyude.data.declared_size import check_declared_size
 from tinyude.data.extras import needed
-from tinyude.data.hollow import check_declared_size
 from tinyude.errors import TinyUDEError, TinyUDEWarning
 
 MISSING = ["", "NA", "N/A", "na", "null", "None", "-"]

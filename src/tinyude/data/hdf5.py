@@ -15,8 +15,8 @@ import numpy as np
 
 from tinyude.data.columns import chosen_columns, same_length
 from tinyude.data.csv_file import MAX_COLUMNS
+from tinyude.data.declared_size import NUMBER, check_declared_size
 from tinyude.data.extras import needed
-from tinyude.data.hollow import NUMBER, check_declared_size
 from tinyude.data.matlab import MAX_DEPTH
 from tinyude.data.recordings import Table
 from tinyude.errors import TinyUDEError

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tinyude.data.hollow import NUMBER
+from tinyude.data.declared_size import NUMBER
 
 MAX_DEPTH = 20  # of cells within cells
 MAX_ITEMS = 100_000  # of cells and structs

@@ -16,8 +16,8 @@ import polars as pl
 from tinyude.data.archives import read_mat, read_npz
 from tinyude.data.columns import chosen_columns, same_length
 from tinyude.data.csv_file import MAX_COLUMNS, MISSING, iter_csv_frames
+from tinyude.data.declared_size import check_declared_size
 from tinyude.data.frames import in_months
-from tinyude.data.hollow import check_declared_size
 from tinyude.errors import TinyUDEError, no_such_file
 from tinyude.physics.expressions import Array
 

@@ -44,7 +44,7 @@ Array = NDArray[Any]
 T = TypeVar("T")
 
 
-def shown(progress: Any) -> Any:
+def progress_callback(progress: Any) -> Any:
     """The progress callback of `fit`: the given function, for True one that prints percentages to stderr, or None."""
     if progress is None or progress is False:
         return None
@@ -53,12 +53,12 @@ def shown(progress: Any) -> Any:
     if progress is not True:
         return progress
 
-    def tell(done: int, total: int) -> None:
+    def print_percentage(done: int, total: int) -> None:
         end = "\n" if done >= total else ""
         sys.stderr.write(f"\rfitting: {100.0 * min(done / max(total, 1), 1.0):3.0f} %{end}")
         sys.stderr.flush()
 
-    return tell
+    return print_percentage
 
 
 def given_times(by_position: Any, by_name: Any, period: float | None) -> Any:

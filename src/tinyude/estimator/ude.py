@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 from threadpoolctl import threadpool_limits
 
 from tinyude.errors import TinyUDEError
-from tinyude.estimator.fitted import Fitted, given_times, shown
+from tinyude.estimator.fitted import Fitted, given_times, progress_callback
 from tinyude.estimator.fitting import fit_record
 from tinyude.estimator.options import HIDDEN, FitOptions
 from tinyude.estimator.predicting import Predicting
@@ -223,7 +223,7 @@ class UDE(Predicting, Fitted, BaseEstimator):  # type: ignore[misc]
         """
         with threadpool_limits(1, user_api="blas"):  # small matrices: threads would wait for each other
             stream = self._options.stream(Y, given_times(y, t, None), u)
-            fit = fit_record(self._options, stream, shown(progress))
+            fit = fit_record(self._options, stream, progress_callback(progress))
             self.result_, self._session_ = fit.result, fit.session
             self._judge(stream, fit.observed, seen=fit.seen)
         return self

@@ -9,15 +9,14 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 import tinyude
-from tinyude.errors import printable
 from tinyude.fleet.flags import ACT, LEAST, UNEXPLAINED, WATCH, Quantity
 from tinyude.fleet.store import report_path
 from tinyude.fleet.watch import Findings
 from tinyude.fleet.work import OK
+from tinyude.report.environment import page_environment
 
 if TYPE_CHECKING:
     from tinyude.fleet.result import FleetResult
@@ -35,23 +34,24 @@ def render(found: FleetResult) -> str:
     """The page as text."""
     failed = [row for row in found.rows if row["status"] != OK]
     data = collect(found)
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, finalize=_shown, trim_blocks=True, lstrip_blocks=True
-    )
-    return environment.from_string(_read("page.html.jinja")).render(
-        title=f"{len(data['machines']):,} machines",
-        subtitle=_subtitle(found),
-        command=found.plan.get("command", ""),
-        failed=failed[:FAILURES_SHOWN],
-        failed_count=f"{len(failed):,}",
-        unit_count=f"{len(found.rows):,}",
-        false_alarms=f"{100.0 * found.false_alarms:g} %",
-        least=f"{100.0 * LEAST:g} %",
-        version=tinyude.__version__,
-        terms=", ".join(found.plan.get("terms", ())),
-        style=Markup(_theme() + _read("page.css")),
-        script=Markup(_read("page.js")),
-        data=Markup(json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")),
+    return (
+        page_environment()
+        .from_string(_read("page.html.jinja"))
+        .render(
+            title=f"{len(data['machines']):,} machines",
+            subtitle=_subtitle(found),
+            command=found.plan.get("command", ""),
+            failed=failed[:FAILURES_SHOWN],
+            failed_count=f"{len(failed):,}",
+            unit_count=f"{len(found.rows):,}",
+            false_alarms=f"{100.0 * found.false_alarms:g} %",
+            least=f"{100.0 * LEAST:g} %",
+            version=tinyude.__version__,
+            terms=", ".join(found.plan.get("terms", ())),
+            style=Markup(_theme() + _read("page.css")),
+            script=Markup(_read("page.js")),
+            data=Markup(json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")),
+        )
     )
 
 
@@ -124,7 +124,7 @@ def _machine(found: FleetResult, name: str, rank: int, reports: set[str]) -> dic
     entry["values"] = [[_number(value) for value in quantity.panel.values[i]] for quantity, _ in pairs]
     entry["levels"] = [_number(findings.level[i]) for _, findings in pairs]
     entry["drift"] = [_number(_drift(quantity, findings, i)) for quantity, findings in pairs]
-    entry["against"] = [_number(_against(findings, i)) for _, findings in pairs]
+    entry["against"] = [_number(_deviation(findings, i)) for _, findings in pairs]
     entry["health"] = _number(good[-1]["health"])
     entry["model"] = good[-1]["model"]
     report = report_path(good[-1]["model"])
@@ -141,7 +141,7 @@ def _drift(quantity: Quantity, found: Findings, i: int) -> float:
     return 100.0 * float(found.slope[i]) / scale if scale else 0.0
 
 
-def _against(found: Findings, i: int) -> float:
+def _deviation(found: Findings, i: int) -> float:
     """Deviation from the fleet's mean in units of its spread; the size counts, not the sign of the coefficient."""
     spread = max(found.fleet.spread, found.fleet.mean_error)
     sign = -1.0 if found.fleet.mean < -2.0 * found.fleet.spread else 1.0
@@ -160,11 +160,6 @@ def _subtitle(found: FleetResult) -> str:
 def _number(value: Any) -> float | None:
     number = float(value) if value is not None else math.nan
     return float(f"{number:.{DIGITS}g}") if math.isfinite(number) else None
-
-
-def _shown(value: Any) -> Any:
-    """A value as the page shows it: escaped by the template, and without control characters."""
-    return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _theme() -> str:

@@ -54,7 +54,7 @@ def population(values: Array, errors: Array) -> Population:
     if len(y) < 2:
         mean = float(y[0]) if len(y) else np.nan
         return Population(mean, np.inf, 0.0, 1.0, usable)
-    keep = _belong(y, squares)
+    keep = _members(y, squares)
     mean, variance = _moments(y[keep], squares[keep])
     inside = np.zeros(len(values), bool)
     inside[np.flatnonzero(usable)[keep]] = True
@@ -62,7 +62,7 @@ def population(values: Array, errors: Array) -> Population:
     return Population(mean, float(1.0 / np.sqrt(weights.sum())), float(np.sqrt(variance)), len(keep) - 1.0, inside)
 
 
-def _belong(y: Array, squares: Array) -> NDArray[np.intp]:
+def _members(y: Array, squares: Array) -> NDArray[np.intp]:
     """Machines that belong together: from those nearest the median outwards, until the next one is too far from these.
 
     Who lies far out is judged by a spread that it is no part of: a few of a small fleet would hide in their own. For

@@ -26,7 +26,7 @@ from tinyude.model.model import Model
 from tinyude.model.result import Calibration, FitResult
 from tinyude.model.uncertainty import Spread
 from tinyude.physics import Physics
-from tinyude.physics.budget import within
+from tinyude.physics.budget import with_time_limit
 from tinyude.physics.expressions import expression_text
 from tinyude.physics.parsing import parse_expression
 from tinyude.physics.syntax import short
@@ -115,7 +115,7 @@ def read_result(path: str | PathLike[str]) -> tuple[FitResult, dict[str, Any]]:
         header = json.loads(metadata["tinyude"])
         version = header["format"]
         if isinstance(version, int) and version <= FORMAT:
-            return within(MAX_SECONDS, "The model", lambda: _restore(header, arrays), failures=())
+            return with_time_limit(MAX_SECONDS, "The model", lambda: _restore(header, arrays), failures=())
     except DAMAGE as error:
         raise damaged(path, error) from None
     raise TinyUDEError(f"{path} has format {version}; this TinyUDE reads up to {FORMAT}: install a newer version.")

@@ -33,17 +33,17 @@ _FAILURES: Failures = (
 )
 
 
-def within(seconds: float, what: str, work: Callable[[], Result], failures: Failures = _FAILURES) -> Result:
+def with_time_limit(seconds: float, what: str, work: Callable[[], Result], failures: Failures = _FAILURES) -> Result:
     """The result of SymPy's work, which is stopped when it has taken that many seconds of this thread's time.
 
     Parameters
     ----------
     seconds : float
-        CPU time, so that a busy machine rejects nothing; wall time where the system does not tell.
+        CPU time, so that a busy machine rejects nothing; wall time where the system does not report it.
     what : str
         What the error calls the work.
     failures : exceptions
-        What SymPy may fail with, to be told in the error.
+        Exceptions of SymPy that become a TinyUDEError.
 
     Raises
     ------
@@ -57,7 +57,7 @@ def within(seconds: float, what: str, work: Callable[[], Result], failures: Fail
     clock, lock, sent, done = _thread_clock(), threading.Lock(), threading.Event(), threading.Event()
     end, worker = clock() + seconds, ctypes.c_ulong(threading.get_ident())
 
-    def unheard(ignored: Any) -> None:
+    def without_message(ignored: Any) -> None:
         """In a callback that may not fail Python drops what was sent; the next look sends it again."""
         if ignored.exc_type is not OutOfTime:
             hook(ignored)
@@ -69,7 +69,7 @@ def within(seconds: float, what: str, work: Callable[[], Result], failures: Fail
                     sent.set()
                     ctypes.pythonapi.PyThreadState_SetAsyncExc(worker, ctypes.py_object(OutOfTime))
 
-    hook, sys.unraisablehook = sys.unraisablehook, unheard
+    hook, sys.unraisablehook = sys.unraisablehook, without_message
     try:
         watcher = threading.Thread(target=watch, daemon=True)
         watcher.start()
@@ -90,7 +90,7 @@ def within(seconds: float, what: str, work: Callable[[], Result], failures: Fail
     except failures as error:
         raise TinyUDEError(f"{what} cannot be worked out ({type(error).__name__}); simplify it.") from None
     finally:
-        if sys.unraisablehook is unheard:
+        if sys.unraisablehook is without_message:
             sys.unraisablehook = hook
 
 

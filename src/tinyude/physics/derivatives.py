@@ -84,7 +84,7 @@ def bound(program: Program, values: Sequence[float]) -> Program:
     for op, a, b in program.code:
         operands = [registers[k] for k in ((a, b) if op in BINARY else (a,))]
         if all(k in numbers for k in operands):
-            value = _worked_out(op, [numbers[k] for k in operands])
+            value = _folded_constants(op, [numbers[k] for k in operands])
             if np.isfinite(value):
                 registers.append(emitter.constant(value))
                 numbers[registers[-1]] = value
@@ -93,7 +93,7 @@ def bound(program: Program, values: Sequence[float]) -> Program:
     return pruned(emitter.finish([registers[k] for k in program.outputs]))
 
 
-def _worked_out(op: str, numbers: Sequence[float]) -> float:
+def _folded_constants(op: str, numbers: Sequence[float]) -> float:
     with np.errstate(all="ignore"):
         return float((UNARY | BINARY)[op](*map(np.asarray, numbers)))
 

@@ -11,7 +11,7 @@ from typing import Any
 import sympy as sp
 
 from tinyude.errors import TinyUDEError
-from tinyude.physics.budget import check_slope_size, within
+from tinyude.physics.budget import check_slope_size, with_time_limit
 from tinyude.physics.expressions import (
     NON_SMOOTH_FUNCTIONS,
     SEVERAL_ARGUMENTS,
@@ -50,7 +50,7 @@ def parse_expression(text: str, symbols: Mapping[str, sp.Symbol], *, smooth: boo
         check_slope_size(expr, what)
         return expr
 
-    return within(MAX_SECONDS, what, read)
+    return with_time_limit(MAX_SECONDS, what, read)
 
 
 class _Reader:

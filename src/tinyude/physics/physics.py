@@ -18,7 +18,7 @@ from tinyude.physics.arguments import (
     names,
     right_hand_sides,
 )
-from tinyude.physics.budget import within
+from tinyude.physics.budget import with_time_limit
 from tinyude.physics.compiled import CompiledPhysics
 from tinyude.physics.expressions import Array, enters_as_angle
 from tinyude.physics.input_terms import ActsThroughInputs, term_of_dict
@@ -108,7 +108,9 @@ class Physics(ActsThroughInputs):
         self.learned = tuple(name for name, parameter in self.parameters.items() if parameter.learn)
         check_learned_are_used(self.rhs, self.learned)
         values = {self._symbols[name]: parameter.value for name, parameter in self.parameters.items()}
-        within(MAX_SECONDS, "The physics with its parameters' values", lambda: check_finite(self._equations, values))
+        with_time_limit(
+            MAX_SECONDS, "The physics with its parameters' values", lambda: check_finite(self._equations, values)
+        )
         self.angles = (
             tuple(name for name in self.states if enters_as_angle(self._symbols[name], self.rhs))
             if angles is None

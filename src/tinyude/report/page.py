@@ -9,14 +9,14 @@ from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined, Template
+from jinja2 import Template
 from markupsafe import Markup
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 from tinyude import __version__
-from tinyude.errors import printable
 from tinyude.report import figures
+from tinyude.report.environment import page_environment
 from tinyude.report.sentences import INTERVAL
 
 TERM_ROWS = 10  # of the table of terms; further ones are folded
@@ -71,15 +71,8 @@ def _text(name: str) -> Markup:
 
 
 def _template() -> Template:
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, finalize=_shown, trim_blocks=True, lstrip_blocks=True
-    )
-    return environment.from_string(files("tinyude.report").joinpath("page.html.jinja").read_text(encoding="utf-8"))
-
-
-def _shown(value: Any) -> Any:
-    """A value as the page shows it: escaped by the template, and without control characters."""
-    return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    text = files("tinyude.report").joinpath("page.html.jinja").read_text(encoding="utf-8")
+    return page_environment().from_string(text)
 
 
 def _pixels(figure: Figure) -> str:

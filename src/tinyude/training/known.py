@@ -10,7 +10,7 @@ import sympy as sp
 
 from tinyude.model.parts import Part
 from tinyude.physics import Physics
-from tinyude.physics.budget import within
+from tinyude.physics.budget import with_time_limit
 from tinyude.physics.derivatives import bound, program_derivative
 from tinyude.physics.expressions import derivative, numpy_function
 from tinyude.physics.programs import Emitter, Program, program, program_numpy
@@ -71,7 +71,9 @@ def known_programs(
 
     frozen: parts of a fitted model that are not changed and count as known.
     """
-    return within(MAX_SECONDS, "The derivative of this physics", lambda: _known_programs(physics, terms, on, frozen))
+    return with_time_limit(
+        MAX_SECONDS, "The derivative of this physics", lambda: _known_programs(physics, terms, on, frozen)
+    )
 
 
 def _known_programs(

@@ -105,7 +105,7 @@ def run_paced(plant: Paced, chip: Chip, elf: Path, samples: int, shift: int) -> 
     return pace_life(elf, plant.period, clean, noise, FINE, shift), ideal.state()
 
 
-def apart(life: Life, ideal: dict[str, Any]) -> float:
+def largest_difference(life: Life, ideal: dict[str, Any]) -> float:
     """The largest difference between a coefficient and that of ideal sampling, in standard errors of the latter."""
     coefficients, errors = ideal["coefficients"], ideal["errors"]
     kept = np.flatnonzero(coefficients).tolist()
@@ -143,7 +143,9 @@ def measure(moved: Moved) -> dict[str, Any]:
             elf = build_life(small, Path(folder))
             for shift in MIPS:
                 life, ideal = run_paced(plant, small, elf, plant.samples, shift)
-                found["paced"][f"{plant.name}/{MIPS[shift]:g}"] = life.figures | {"apart": apart(life, ideal)}
+                found["paced"][f"{plant.name}/{MIPS[shift]:g}"] = life.figures | {
+                    "difference": largest_difference(life, ideal)
+                }
                 done += 1
                 moved(done, total)
     return found
@@ -165,7 +167,7 @@ def tables(found: dict[str, Any]) -> dict[str, str]:
         "Sampling in true time while learning, against samples exactly on time",
         ["plant", "MIPS", "samples", "lost", "most that waited", "coefficients apart [standard errors]"],
         [
-            [*name.split("/"), *(f"{f[key]:,}" for key in ("samples", "lost", "deepest")), f"{f['apart']:.2g}"]
+            [*name.split("/"), *(f"{f[key]:,}" for key in ("samples", "lost", "deepest")), f"{f['difference']:.2g}"]
             for name, f in found["paced"].items()
         ],
     )

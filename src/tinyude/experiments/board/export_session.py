@@ -54,7 +54,9 @@ def sessions() -> dict[str, str]:
         folder = Path(temporary)
         (folder / "motor.toml").write_text(MOTOR)
         motor_log().write_csv(folder / "motor.csv")
-        return {name: f"```\n{''.join(_said(line, folder) for line in lines)}```" for name, lines in SESSIONS.items()}
+        return {
+            name: f"```\n{''.join(_with_output(line, folder) for line in lines)}```" for name, lines in SESSIONS.items()
+        }
 
 
 def motor_log(seed: int = 0) -> pl.DataFrame:
@@ -79,7 +81,7 @@ def _field(x: np.ndarray, volt: float) -> np.ndarray:
     return np.array([(volt - 1.0 * x[0] - 0.1 * x[1]) / 0.05, (0.1 * x[0] - friction) / 0.001])
 
 
-def _said(line: str, folder: Path) -> str:
+def _with_output(line: str, folder: Path) -> str:
     """The line after a prompt, and its output."""
     program, *arguments = line.split()
     command = [sys.executable, "-m", "tinyude", *arguments] if program == "tinyude" else [program, *arguments]

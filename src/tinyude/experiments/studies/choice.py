@@ -55,7 +55,7 @@ def run_plant(config: Config) -> Result:
     held_out = [record(plant, motion, rng) for motion in plant.held_out]
     Y = [samples for _, samples, _, _ in training]
     t, u = [times for times, _, _, _ in training], [inputs for _, _, inputs, _ in training]
-    physics = told(plant)
+    physics = stated_physics(plant)
     found: Result = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -72,7 +72,7 @@ def run_plant(config: Config) -> Result:
     return found
 
 
-def told(plant: Plant) -> Physics:
+def stated_physics(plant: Plant) -> Physics:
     """The physics as the user states it."""
     states = plant.states[: len(plant.known)]
     parameters = {name: Parameter(guess, learn=True) for name, guess in plant.learned.items()}

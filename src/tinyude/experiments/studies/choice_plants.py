@@ -94,7 +94,7 @@ def square(seconds: float, size: float, offset: float = 0.0) -> Drive:
     return lambda t, rng: offset + size * np.sign(np.sin(2.0 * np.pi * t / seconds) + 1e-9)
 
 
-def towards(stiffness: float, damping: float) -> Control:
+def position_controller(stiffness: float, damping: float) -> Control:
     """A position controller that takes the rate from the difference of two samples."""
 
     def control(reference: float, samples: Array, period: float) -> float:
@@ -104,7 +104,7 @@ def towards(stiffness: float, damping: float) -> Control:
     return control
 
 
-def pumped(gain: float, inertia: float, weight: float, most: float) -> Control:
+def swing_up(gain: float, inertia: float, weight: float, most: float) -> Control:
     """A swing-up: torque with the sign of the speed until the energy is that of upright rest."""
 
     def control(reference: float, samples: Array, period: float) -> float:
@@ -163,7 +163,7 @@ TUNING: dict[str, Plant] = {
     "swing-up by a controller": Plant(
         ("th", "w", "ta"), ("w", "(ta - 1.2*sin(th) - 0.08*tanh(20*w) - 0.02*w)/0.05", "(u - ta)/0.008"),
         ("w", "(u - 1.2*sin(th))/J"), {"J": 0.06}, ("th",), 0.005, 0.0005,
-        (Motion((0.1, 0.0, 0.0), 5.0, nothing, pumped(0.5, 0.05, 1.2, 0.8)),),
+        (Motion((0.1, 0.0, 0.0), 5.0, nothing, swing_up(0.5, 0.05, 1.2, 0.8)),),
         (Motion((2.6, 0.0, 0.0), 1.5, nothing), Motion((-2.0, 1.0, 0.0), 1.5, nothing),
          Motion((0.3, 0.0, 0.0), 2.5, waves(2.0, 0.4))),
         step=0.002,
@@ -171,7 +171,7 @@ TUNING: dict[str, Plant] = {
     "arm under a controller": Plant(
         ("q", "w", "ta"), ("w", "(ta - 1.5*sin(q) - 0.1*w - 0.15*tanh(30*w))/0.06", "(u - ta)/0.01"),
         ("w", "(u - G*sin(q))/J"), {"G": 1.2, "J": 0.08}, ("q",), 0.005, 0.0005,
-        (Motion((0.3, 0.0, 0.0), 6.0, square(4.8, 1.5), towards(4.0, 0.3)),),
+        (Motion((0.3, 0.0, 0.0), 6.0, square(4.8, 1.5), position_controller(4.0, 0.3)),),
         (Motion((1.8, 0.0, 0.0), 3.0, nothing), Motion((0.0, 0.0, 0.0), 3.0, square(1.7, 1.0)),
          Motion((0.0, 0.0, 0.0), 3.0, constant(1.0))),
     ),
@@ -231,14 +231,14 @@ REPORTING: dict[str, Plant] = {
     "cart under a controller": Plant(
         ("x", "v", "f"), ("v", "f - 3*x - 0.4*v - 0.5*tanh(40*v) - 2*x**3", "(u - f)/0.02"),
         ("v", "u - k*x"), {"k": 4.0}, ("x",), 0.01, 0.001,
-        (Motion((0.5, 0.0, 0.0), 10.0, square(7.0, 0.6), towards(20.0, 4.0)),),
+        (Motion((0.5, 0.0, 0.0), 10.0, square(7.0, 0.6), position_controller(20.0, 4.0)),),
         (Motion((0.9, 0.0, 0.0), 4.0, nothing), Motion((0.0, 0.0, 0.0), 4.0, constant(2.5)),
          Motion((0.0, 0.0, 0.0), 5.0, waves(1.0, 2.5))),
     ),
     "crane swung up by a controller": Plant(
         ("a", "w", "m"), ("w", "(m - 4*sin(a) - 0.05*w*Abs(w) - 0.2*tanh(15*w))/0.4", "(u - m)/0.02"),
         ("w", "(u - G*sin(a))/0.4"), {"G": 3.5}, ("a",), 0.01, 0.001,
-        (Motion((0.2, 0.0, 0.0), 12.0, nothing, pumped(0.15, 0.4, 4.0, 2.5)),),
+        (Motion((0.2, 0.0, 0.0), 12.0, nothing, swing_up(0.15, 0.4, 4.0, 2.5)),),
         (Motion((2.2, 0.0, 0.0), 4.0, nothing), Motion((0.0, 0.0, 0.0), 4.0, square(2.9, 1.5)),
          Motion((-1.0, 2.0, 0.0), 4.0, nothing)),
         step=0.004,

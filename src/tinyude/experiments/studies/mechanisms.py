@@ -75,24 +75,24 @@ def _worse(rows: Array, rng: np.random.Generator) -> Array:
     return rows
 
 
-def _as_it_is(rows: Array, rng: np.random.Generator) -> Array:
+def _unchanged(rows: Array, rng: np.random.Generator) -> Array:
     return rows
 
 
 # name: plant, seconds, decimation factor, sensor fault
 RECORDS: dict[str, tuple[Callable[[], System], float, int, Callable[[Array, np.random.Generator], Array]]] = {
-    "kicked": (lambda: pendulum("A"), 24.0, 2, _as_it_is),
-    "smooth": (lambda: pendulum("A"), 3.9, 1, _as_it_is),
-    "dry friction": (lambda: pendulum("A", residual="dry"), 24.0, 2, _as_it_is),
-    "rotating": (lambda: pendulum("A", residual="cogging"), 24.0, 2, _as_it_is),
-    "chaotic": (double_pendulum, 10.0, 1, _as_it_is),
+    "kicked": (lambda: pendulum("A"), 24.0, 2, _unchanged),
+    "smooth": (lambda: pendulum("A"), 3.9, 1, _unchanged),
+    "dry friction": (lambda: pendulum("A", residual="dry"), 24.0, 2, _unchanged),
+    "rotating": (lambda: pendulum("A", residual="cogging"), 24.0, 2, _unchanged),
+    "chaotic": (double_pendulum, 10.0, 1, _unchanged),
     "outliers": (lambda: pendulum("A"), 24.0, 2, _outliers),
     "dropouts": (lambda: pendulum("A"), 24.0, 2, _dropouts),
-    "a change": (lambda: pendulum("A", damping_change=(16.0, 1.6)), 40.0, 2, _as_it_is),
-    LIVE: (lambda: pendulum("A", damping_change=(90.0, 1.6)), 180.0, 2, _as_it_is),
+    "a change": (lambda: pendulum("A", damping_change=(16.0, 1.6)), 40.0, 2, _unchanged),
+    LIVE: (lambda: pendulum("A", damping_change=(90.0, 1.6)), 180.0, 2, _unchanged),
     "a worse sensor": (lambda: pendulum("A"), 60.0, 2, _worse),
     "a worse sensor, then a change": (lambda: pendulum("A", damping_change=(60.0, 1.6)), 90.0, 2, _worse),
-    "slow sampling": (lambda: pendulum("A"), 60.0, 20, _as_it_is),
+    "slow sampling": (lambda: pendulum("A"), 60.0, 20, _unchanged),
 }
 
 
@@ -154,7 +154,7 @@ def summarise(outcomes: list[Outcome], quick: bool) -> Summary:
     }
     overall = {name: geometric_mean(values) for name, values in means.items()}
     spreads = {name: _spread(values) for name, values in means.items()}
-    notes = [f"{name}: {_worth(overall[name], means[name], records)}" for name in OFF]
+    notes = [f"{name}: {_error_ratio(overall[name], means[name], records)}" for name in OFF]
     return {
         "records": records, "means": means, "overall": overall, "spreads": spreads, "notes": notes, "quick": quick,
         "quick_words": f"{len(QUICK)} records, one seed",
@@ -172,7 +172,7 @@ def _spread(values: list[float | None]) -> float | None:
     return float(np.exp(np.std(np.log(known)))) if len(known) > 1 else None
 
 
-def _worth(overall: float | None, means: list[float | None], records: list[str]) -> str:
+def _error_ratio(overall: float | None, means: list[float | None], records: list[str]) -> str:
     gains = [record for record, mean in zip(records, means, strict=True) if mean and mean > PAYS]
     harms = [record for record, mean in zip(records, means, strict=True) if mean and mean < HURTS]
     said = [f"without it the error is {number(overall, 3)} times as large (geometric mean over the records)"]

@@ -37,7 +37,7 @@ FAULTS = (
 )  # fmt: skip
 
 
-def able(plant: Plant, fault: str) -> bool:
+def can_occur(plant: Plant, fault: str) -> bool:
     """Whether the fault can occur in the plant."""
     needs: dict[str, Any] = {
         "missing input": plant.undriven,

@@ -12,7 +12,7 @@ from tinyude.estimator.ude import UDE
 from tinyude.experiments.experiment import Config, Outcome, Result, Summary, Table, Unit
 from tinyude.experiments.studies.rig_plants import PLANTS, UNSEEN
 from tinyude.experiments.studies.rig_trials import BLIND
-from tinyude.experiments.studies.rigs import ALL, FAULTS, able, make_rig
+from tinyude.experiments.studies.rigs import ALL, FAULTS, can_occur, make_rig
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -30,7 +30,9 @@ def units(quick: bool) -> list[Unit]:
     broken = []
     for fault in FAULTS:
         for plants in groups:
-            names = [name for name in plants if able(plants[name], fault)] or [n for n in ALL if able(ALL[n], fault)]
+            names = [name for name in plants if can_occur(plants[name], fault)] or [
+                n for n in ALL if can_occur(ALL[n], fault)
+            ]
             broken.append((str(rng.choice(names)), fault, REPORTED))
     return [Unit(run_rig, {"plant": n, "fault": f, "seed": s}, 2.0) for n, f, s in (*sound, *broken)]
 

@@ -123,7 +123,7 @@ def run_plant(config: Config) -> Result:
     """Every fault of one plant, each with a new learner that starts from the same fitted model."""
     plant = PLANTS[config["plant"]]
     chip = fitted(plant, config["network"])
-    return {fault: _meet(plant, chip, FAULTS[fault], config["minutes"]) for fault in faults_of(plant)}
+    return {fault: _run_fault(plant, chip, FAULTS[fault], config["minutes"]) for fault in faults_of(plant)}
 
 
 def faults_of(plant: Plant) -> list[str]:
@@ -172,7 +172,7 @@ def fitted(plant: Plant, network: bool) -> Chip:
     return chip if network else chip.without_network()
 
 
-def _meet(plant: Plant, chip: Chip, fault: Rows, minutes: float) -> Result:
+def _run_fault(plant: Plant, chip: Chip, fault: Rows, minutes: float) -> Result:
     learner = native.NativeLearner(chip.config, chip.programs, "float32")
     assert chip.start
     learner.start(chip.start)
@@ -204,7 +204,7 @@ def _error(plant: Plant, chip: Chip, learner: native.NativeLearner) -> float:
     return float(np.linalg.norm(learned - truth) / np.linalg.norm(truth))
 
 
-def told_by(result: Result, sound: Result) -> list[str]:
+def raised_by(result: Result, sound: Result) -> list[str]:
     """Reasons and counters that a fault raises above their values in the sound stream."""
     reasons = [r for r in REASONS if result["rejected at its end"][r] > sound["rejected at its end"][r] + NAMED]
     return [*reasons, *(name for name in COUNTERS if result["counters"][name] > sound["counters"][name])]
@@ -215,7 +215,7 @@ def summarise(outcomes: list[Outcome], quick: bool) -> Summary:
     for config, results in outcomes:
         for fault, result in results.items():
             figures = {key: result[key] for key in ("before", "at its end", "after")}
-            named = told_by(result, results["none"]) if fault != "none" else []
+            named = raised_by(result, results["none"]) if fault != "none" else []
             rows.append({**config, "fault": fault, **figures, "named": named})
     faulty = [row for row in rows if row["fault"] != "none"]
     kept = sum(row["after"] < LIMIT for row in faulty)

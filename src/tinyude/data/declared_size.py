@@ -1,4 +1,4 @@
-"""Small files that become huge: what was never written, or packs like nothing that was measured, is rejected.
+"""A file that declares far more numbers than its bytes can hold (a decompression bomb, a sparse file) is rejected.
 
 One rule for every kind of file, applied before memory is taken: the numbers as they are read, eight bytes each, against
 the bytes of the file.

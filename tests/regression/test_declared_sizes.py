@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tinyude.data import hollow
+from tinyude.data import declared_size
 from tinyude.data.tables import iter_table, read_table
 from tinyude.errors import TinyUDEError
 
@@ -154,8 +154,8 @@ def test_read_table_rejects_small_files_that_become_huge(
     path = tmp_path / name
     write(path)
     tracemalloc.start()
-    monkeypatch.setattr(hollow, "ROOM", 1_000_000)
-    monkeypatch.setattr(hollow, "MOST_PACKED", 20)
+    monkeypatch.setattr(declared_size, "ROOM", 1_000_000)
+    monkeypatch.setattr(declared_size, "MOST_PACKED", 20)
     with pytest.raises(TinyUDEError, match=r"declares 0\.0\d+ GB of numbers .*; save what was recorded") as caught:
         read_table(path)
     peak = tracemalloc.get_traced_memory()[1]
