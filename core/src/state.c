@@ -12,9 +12,9 @@
 /* Size of the learner's struct on a 32-bit chip, used on every machine, so that the arena size is the same everywhere.
  */
 #ifdef TU_REAL_DOUBLE
-enum { STATE_BYTES = 1472 };
+enum { STATE_BYTES = 1488 };
 #else
-enum { STATE_BYTES = 1184 };
+enum { STATE_BYTES = 1200 };
 #endif
 typedef char tu_state_must_fit[sizeof(tu_learner) <= STATE_BYTES || sizeof(void *) > 4 ? 1 : -1];
 
@@ -83,10 +83,12 @@ static void carve_scratch(tu_learner *l, tu_arena *arena)
 }
 
 static void carve_store(tu_reservoir *store, tu_arena *arena, const tu_config *config, int capacity, int width,
-                        int rolling, const tu_real *scale)
+                        int marked, const tu_real *scale)
 {
     size_t bytes = tu_reservoir_bytes((uint32_t)capacity, (uint32_t)width, config->compact);
-    tu_reservoir_init(store, tu_arena_take(arena, bytes), scale, (uint32_t)capacity, (uint32_t)width, rolling);
+    void *entries = tu_arena_take(arena, bytes);
+    uint8_t *fresh = marked ? tu_arena_take(arena, (size_t)(capacity + 7) / 8) : NULL;
+    tu_reservoir_init(store, entries, fresh, scale, (uint32_t)capacity, (uint32_t)width, config->rolling);
 }
 
 static void carve_network(tu_learner *l, tu_arena *arena, tu_memory *memory)
@@ -150,10 +152,10 @@ static void carve(tu_learner *l, const tu_config *config, tu_arena *arena, tu_me
     tu_calibrate_carve(&l->calibration, &l->setup, arena, config);
     memory->calibration = arena->used - start;
     start = arena->used;
-    carve_store(&l->reservoir, arena, config, config->reservoir, width, config->rolling, l->entry_scale);
+    carve_store(&l->reservoir, arena, config, config->reservoir, width, 1, l->entry_scale);
     memory->reservoir = arena->used - start;
     start = arena->used;
-    carve_store(&l->holdout, arena, config, config->holdout, width + 1, config->rolling, l->entry_scale);
+    carve_store(&l->holdout, arena, config, config->holdout, width + 1, 0, l->entry_scale);
     memory->holdout = arena->used - start;
     start = arena->used;
     carve_scratch(l, arena);

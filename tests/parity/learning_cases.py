@@ -111,7 +111,7 @@ def reference_jvp_backward() -> Outcome:
 
 def core_batch(core: Core) -> Any:
     store, random, batch = core.new("tu_reservoir"), core.new("tu_rng"), core.new("tu_batch")
-    core.lib.tu_reservoir_init(store, core.pointer(np.zeros(ENTRIES.size)), core.ffi.NULL, ROWS, 9, 0)
+    core.lib.tu_reservoir_init(store, core.pointer(np.zeros(ENTRIES.size)), core.ffi.NULL, core.ffi.NULL, ROWS, 9, 0)
     core.lib.tu_rng_seed(random, SEED, 0)
     for entry in ENTRIES:
         core.lib.tu_reservoir_offer(store, core.pointer(entry), random)

@@ -60,21 +60,29 @@ def reference_ring() -> Outcome:
 
 def core_reservoir(core: Core, rolling: int = 0) -> Outcome:
     memory, state, random = core.array(np.zeros((20, 2))), core.new("tu_reservoir"), core.new("tu_rng")
-    core.lib.tu_reservoir_init(state, core.pointer(memory), core.ffi.NULL, 20, 2, rolling)
+    fresh = core.ffi.new("uint8_t[3]")
+    core.lib.tu_reservoir_init(state, core.pointer(memory), fresh, core.ffi.NULL, 20, 2, rolling)
     core.lib.tu_rng_seed(random, SEED, 0)
-    for row in STREAM[:100]:
+    for number, row in enumerate(STREAM[:100]):
+        if number == 90:
+            core.lib.tu_reservoir_settle(state)
         core.lib.tu_reservoir_offer(state, core.pointer(row), random)
     drawn = core.ffi.new("uint32_t[30]")
     core.lib.tu_reservoir_draw(state, 30, random, drawn)
-    return {"entries": memory.copy(), "drawn": list(drawn)}
+    marks = [bool(core.lib.tu_reservoir_is_fresh(state, index)) for index in range(20)]
+    return {"entries": memory.copy(), "drawn": list(drawn), "fresh": marks}
 
 
 @case("reservoir", core_reservoir)
 def reference_reservoir(rolling: bool = False) -> Outcome:
     state, random = reservoir.reservoir_init(20, 2, rolling), rng.rng_seed(SEED)
-    for row in STREAM[:100]:
+    for number, row in enumerate(STREAM[:100]):
+        if number == 90:
+            reservoir.reservoir_settle(state)
         reservoir.reservoir_offer(state, row, random)
-    return {"entries": state.entries, "drawn": reservoir.reservoir_draw(state, 30, random)}
+    drawn = reservoir.reservoir_draw(state, 30, random)
+    marks = [reservoir.reservoir_is_fresh(state, index) for index in range(20)]
+    return {"entries": state.entries, "drawn": drawn, "fresh": marks}
 
 
 def core_rolling(core: Core) -> Outcome:

@@ -1,14 +1,17 @@
 #include "network/reservoir.h"
 
+#include <string.h>
+
 size_t tu_reservoir_bytes(uint32_t capacity, uint32_t width, int compact)
 {
     return (size_t)capacity * width * (compact ? sizeof(int16_t) : sizeof(tu_real));
 }
 
-void tu_reservoir_init(tu_reservoir *res, void *entries, const tu_real *scale, uint32_t capacity, uint32_t width,
-                       int rolling)
+void tu_reservoir_init(tu_reservoir *res, void *entries, uint8_t *fresh, const tu_real *scale, uint32_t capacity,
+                       uint32_t width, int rolling)
 {
     res->entries = entries;
+    res->fresh = fresh;
     res->scale = scale;
     res->capacity = capacity;
     res->width = width;
@@ -23,6 +26,10 @@ void tu_reservoir_clear(tu_reservoir *res)
 }
 
 uint32_t tu_reservoir_count(const tu_reservoir *res) { return res->seen < res->capacity ? res->seen : res->capacity; }
+
+void tu_reservoir_settle(tu_reservoir *res) { memset(res->fresh, 0, (res->capacity + 7) / 8); }
+
+int tu_reservoir_is_fresh(const tu_reservoir *res, uint32_t index) { return res->fresh[index / 8] >> index % 8 & 1; }
 
 /* Rounds to the nearest step, halves away from zero, clipped to +-32767. */
 static int16_t to_steps(tu_real value, tu_real scale)
@@ -57,6 +64,9 @@ void tu_reservoir_offer(tu_reservoir *res, const tu_real *entry, tu_rng *rng)
     }
     if (slot < res->capacity) {
         store(res, slot, 0, (int)res->width, entry);
+        if (res->fresh) {
+            res->fresh[slot / 8] |= (uint8_t)(1u << slot % 8);
+        }
     }
     res->next = res->next + 1 < res->capacity ? res->next + 1 : 0;
     if (res->seen < UINT32_MAX) {

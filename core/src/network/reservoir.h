@@ -6,6 +6,7 @@
 
 typedef struct {
     void *entries;        /* capacity x width, tu_real or int16_t; the caller's memory */
+    uint8_t *fresh;       /* a bit per entry: stored since tu_reservoir_settle; the caller's memory, NULL: not marked */
     const tu_real *scale; /* NULL: entries are tu_real. Else int16_t, each column in steps of its scale (> 0) */
     uint32_t capacity;    /* > 0 */
     uint32_t width;       /* columns of an entry */
@@ -17,11 +18,17 @@ typedef struct {
 /* Size of `entries` in bytes: half as many for int16_t as for float. */
 size_t tu_reservoir_bytes(uint32_t capacity, uint32_t width, int compact);
 
-void tu_reservoir_init(tu_reservoir *res, void *entries, const tu_real *scale, uint32_t capacity, uint32_t width,
-                       int rolling);
+void tu_reservoir_init(tu_reservoir *res, void *entries, uint8_t *fresh, const tu_real *scale, uint32_t capacity,
+                       uint32_t width, int rolling);
 
 /* Removes all entries. */
 void tu_reservoir_clear(tu_reservoir *res);
+
+/* From here on the entries held are old ones. */
+void tu_reservoir_settle(tu_reservoir *res);
+
+/* Whether an entry was stored since. */
+int tu_reservoir_is_fresh(const tu_reservoir *res, uint32_t index);
 
 /* Entries held: min(seen, capacity). */
 uint32_t tu_reservoir_count(const tu_reservoir *res);

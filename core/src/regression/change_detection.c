@@ -57,7 +57,7 @@ int tu_change_nearest_slice(tu_search *search, const tu_reservoir *store, const 
             int k = config->sees[i];
             distance += (there[k] - here[k]) * (there[k] - here[k]);
         }
-        if (distance < search->least) {
+        if (distance < search->least && !tu_reservoir_is_fresh(store, search->next)) {
             search->least = distance;
             search->nearest = search->next + 1;
         }
@@ -165,16 +165,18 @@ static void start_trial(tu_change *change)
 int tu_change_end_block(tu_change *change, int solved)
 {
     int changed = 0;
+    change->settled = 0;
     if (change->trial) {
         tu_change_end_part(change);
         if (--change->trial == 0) {
             changed = contradicted(change);
             tu_clear(change->last, change->columns);
         }
-    } else if (solved) {
-        if (change->scored >= ALARM_BLOCKS && alarm(change)) {
-            start_trial(change);
-        } else if (!is_odd(change)) {
+    } else if (solved && change->scored >= ALARM_BLOCKS && alarm(change)) {
+        start_trial(change);
+    } else {
+        change->settled = !is_odd(change);
+        if (solved && change->settled) {
             learn_usual(change);
         }
     }

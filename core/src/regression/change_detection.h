@@ -2,8 +2,9 @@
  *
  * Each block of windows scores every column by the sum of column times innovation. Two blocks in a row that contradict
  * the model with the same sign raise an alarm. The cause may be a change, or a missing library term in a new region. In
- * the trial that follows, each window is therefore compared with the stored one nearest to its state. The output of a
- * network fitted together with the library counts as a column, too: the terms may not represent the change.
+ * the trial that follows, each window is therefore compared with the stored one nearest to its state, stored before the
+ * first block that contradicted the model: later ones may follow the new dynamics. The output of a network fitted
+ * together with the library counts as a column, too: the terms may not represent the change.
  */
 #ifndef TU_CHANGE_DETECTION_H
 #define TU_CHANGE_DETECTION_H
@@ -23,6 +24,7 @@ typedef struct {
     uint32_t matched;       /* windows of the trial with a stored neighbour */
     uint32_t compared;      /* windows of the trial */
     int trial;              /* blocks left of the trial after an alarm; 0: no trial */
+    int settled;            /* the last block did not contradict the model: what is stored is the past */
     uint32_t scored;        /* blocks in `usual` */
 } tu_change;
 
@@ -41,9 +43,9 @@ typedef struct {
     tu_real least;    /* its squared distance */
 } tu_search;
 
-/* Finds the stored entry nearest to `here` in columns first .. first + columns - 1, of which only those in config->sees
- * count: an unbounded state would have no neighbours. In slices: call again while it returns 1. there (columns) is
- * working memory.
+/* Finds the stored entry nearest to `here`, not of the blocks that contradicted the model, in columns first .. first +
+ * columns - 1, of which only those in config->sees count: an unbounded state would have no neighbours. In slices: call
+ * again while it returns 1. there (columns) is working memory.
  */
 int tu_change_nearest_slice(tu_search *search, const tu_reservoir *store, const tu_real *here, int first, int columns,
                             const tu_config *config, tu_real *there);

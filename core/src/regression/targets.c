@@ -203,7 +203,11 @@ static void count_block(tu_learner *l)
         return;
     }
     tu_library_end_block(library, l->config->forget);
-    if (tu_change_end_block(&l->change, library->solved) && l->config->follow) {
+    int changed = tu_change_end_block(&l->change, library->solved);
+    if (l->change.settled && l->config->reservoir) {
+        tu_reservoir_settle(&l->reservoir);
+    }
+    if (changed && l->config->follow) {
         start_over(l);
     } else if (tu_last_good_end_block(l)) {
         l->job.astray = 1;

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from tinyude.reference.network.reservoir import reservoir_init, reservoir_offer
+from tinyude.reference.network.reservoir import reservoir_init, reservoir_offer, reservoir_settle
 from tinyude.reference.numeric.rng import rng_seed
 from tinyude.reference.regression.change_detection import (
     ALARM_BLOCKS,
@@ -153,6 +153,8 @@ def test_change_nearest_finds_the_nearest_entry_or_none() -> None:
     rng = rng_seed(0)
     for entry in ([9.0, 0.0, 0.0], [9.0, 0.1, 0.0], [9.0, 5.0, 5.0]):
         reservoir_offer(store, np.array(entry), rng)
+    reservoir_settle(store)
+    reservoir_offer(store, np.array([9.0, 0.08, 0.01]), rng)  # in the block under suspicion
     assert change_nearest(store, np.array([1.0, 0.08, 0.01]), [1, 2]) == 1
-    assert change_nearest(store, np.array([1.0, 2.0, 2.0]), [1, 2]) == 3
-    assert change_nearest(store, np.array([1.0, 0.08, 0.01]), [0, 1, 2]) == 3  # where all count, none is near
+    assert change_nearest(store, np.array([1.0, 2.0, 2.0]), [1, 2]) == 4
+    assert change_nearest(store, np.array([1.0, 0.08, 0.01]), [0, 1, 2]) == 4  # where all count, none is near

@@ -13,17 +13,28 @@ from tinyude.reference.numeric.rng import Rng, rng_below
 @dataclass
 class Reservoir:
     entries: NDArray[np.float64]  # (capacity, width)
+    fresh: NDArray[np.bool_]  # (capacity,) stored since reservoir_settle
     rolling: bool = False  # keep the newest instead of a uniform sample
     seen: int = 0  # entries offered since the last clear
 
 
 def reservoir_init(capacity: int, width: int, rolling: bool = False) -> Reservoir:
-    return Reservoir(np.zeros((capacity, width)), rolling)
+    return Reservoir(np.zeros((capacity, width)), np.zeros(capacity, dtype=bool), rolling)
 
 
 def reservoir_clear(res: Reservoir) -> None:
     """Remove all entries."""
     res.seen = 0
+
+
+def reservoir_settle(res: Reservoir) -> None:
+    """From here on the entries held are old ones."""
+    res.fresh[:] = False
+
+
+def reservoir_is_fresh(res: Reservoir, index: int) -> bool:
+    """Whether an entry was stored since."""
+    return bool(res.fresh[index])
 
 
 def reservoir_count(res: Reservoir) -> int:
@@ -37,6 +48,7 @@ def reservoir_offer(res: Reservoir, entry: NDArray[np.float64], rng: Rng) -> Non
         slot = slot % capacity if res.rolling else rng_below(rng, res.seen + 1)
     if slot < capacity:
         res.entries[slot] = entry
+        res.fresh[slot] = True
     res.seen += 1
 
 

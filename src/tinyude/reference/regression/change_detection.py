@@ -2,8 +2,9 @@
 
 Each block of windows scores every column by the sum of column times innovation. Two blocks in a row that contradict the
 model with the same sign raise an alarm. The cause may be a change, or a missing library term in a new region. In the
-trial that follows, each window is therefore compared with the stored one nearest to its state. The output of a network
-fitted together with the library counts as a column, too: the terms may not represent the change.
+trial that follows, each window is therefore compared with the stored one nearest to its state, stored before the first
+block that contradicted the model: later ones may follow the new dynamics. The output of a network fitted together with
+the library counts as a column, too: the terms may not represent the change.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ class Change:
     energy: Array  # the same over all parts
     moments: Array  # (3, columns): sums over its parts of score^2, score * part, part^2
     trial: int = 0  # blocks left of the trial after an alarm; 0: no trial
+    settled: bool = False  # the last block did not contradict the model: what is stored is the past
     matched_target: float = 0.0  # squared targets of the trial
     matched: int = 0  # windows of the trial with a stored neighbour
     compared: int = 0  # windows of the trial
@@ -66,9 +68,10 @@ def change_add(change: Change, library: Library, design: Array, target: Array, a
 
 
 def change_nearest(store: Reservoir, entry: Array, columns: Sequence[int]) -> int:
-    """The stored entry nearest to this one in these columns; the number of entries if none is near."""
+    """The nearest entry in these columns that is not of the blocks that contradicted the model; else their number."""
     stored = store.entries[: reservoir_count(store)]
     distances = ((stored[:, columns] - entry[columns]) ** 2).sum(axis=1)
+    distances[store.fresh[: len(stored)]] = np.inf
     near = len(stored) and distances.min() < NEAR**2 * len(columns)
     return int(np.argmin(distances)) if near else len(stored)
 
@@ -102,17 +105,18 @@ def change_end_part(change: Change) -> None:
 
 def change_end_block(change: Change, solved: bool) -> bool:
     """Close a block; `solved`: there is a model to test. True: the dynamics have changed."""
-    changed = False
+    changed = change.settled = False
     if change.trial:
         change_end_part(change)
         change.trial -= 1
         if change.trial == 0:
             changed = _contradicted(change)
             change.last[:] = 0.0
-    elif solved:
-        if change.scored >= ALARM_BLOCKS and _alarm(change):
-            _start_trial(change)
-        elif not np.any(np.abs(change.last) > ALARM):  # an unusual block may be a change: do not count it as usual
+    elif solved and change.scored >= ALARM_BLOCKS and _alarm(change):
+        _start_trial(change)
+    else:
+        change.settled = not np.any(np.abs(change.last) > ALARM)
+        if solved and change.settled:  # an unusual block may be a change: do not count it as usual
             change.scored += 1
             change.usual += (change.score**2 - change.usual) / change.scored
     change.score[:] = 0.0

@@ -6,7 +6,13 @@ import numpy as np
 
 from tinyude.reference.network.holdout import holdout_watch
 from tinyude.reference.network.last_layer import last_layer_relearns
-from tinyude.reference.network.reservoir import Reservoir, reservoir_clear, reservoir_count, reservoir_offer
+from tinyude.reference.network.reservoir import (
+    Reservoir,
+    reservoir_clear,
+    reservoir_count,
+    reservoir_offer,
+    reservoir_settle,
+)
 from tinyude.reference.regression.change_detection import (
     change_add,
     change_clear,
@@ -111,7 +117,10 @@ def _count_block(learner: Learner) -> None:
         return
     trial = change.trial > 0
     library_end_block(library, config.forget)
-    if change_end_block(change, library.solved) and config.follow:
+    changed = change_end_block(change, library.solved)
+    if change.settled:
+        reservoir_settle(learner.reservoir)
+    if changed and config.follow:
         _start_over(learner)
     elif last_good_end_block(learner):
         learner.astray = True
