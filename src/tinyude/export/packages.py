@@ -26,6 +26,7 @@ TARGETS: dict[str, dict[str, str]] = {
         "idf_component.yml": "esp-idf/idf_component.yml.jinja",
         "CMakeLists.txt": "esp-idf/CMakeLists.txt.jinja",
         "examples/{name}/CMakeLists.txt": "esp-idf/project.cmake.jinja",
+        "examples/{name}/sdkconfig.defaults": "esp-idf/sdkconfig.defaults.jinja",
         "examples/{name}/main/CMakeLists.txt": "esp-idf/main.cmake.jinja",
         "examples/{name}/main/idf_component.yml": "esp-idf/main.yml.jinja",
         "examples/{name}/main/main.c": "esp-idf/main.c.jinja",
