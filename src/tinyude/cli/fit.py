@@ -49,9 +49,11 @@ def fit(
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Where to save the model (.tinyude).")] = None,
     report: Annotated[Path | None, typer.Option(metavar="FILE", help="Where to write the report page.")] = None,
     held_out: Annotated[
-        Path | None,
+        list[Path] | None,
         typer.Option(
-            "--validate", metavar="LOG", help="A log that the fit does not see, to simulate and compare with."
+            "--validate",
+            metavar="LOG",
+            help="A log that the fit does not see, to simulate and compare with; may be given several times.",
         ),
     ] = None,
     json: JsonFile = None,
@@ -69,20 +71,24 @@ def fit(
     updates: Annotated[int | None, typer.Option(metavar="N", help="Updates of a perceptron.", min=1)] = None,
 ) -> None:
     """Learn from a log what the physics file leaves out."""
-    check_writable(out, report, json, read=[*logs, physics, held_out])
-    _check_logs(logs, held_out)
+    others = held_out or []
+    check_writable(out, report, json, read=[*logs, physics, *others])
+    _check_logs(logs, others)
     rig = load_physics_file(physics)
     columns = Columns.of(rig)
     with progress_bar(f"reading {joined([log.name for log in logs])}"):
         stream = log_stream(logs, columns)
-    unseen, judged = _unseen(held_out, columns)
+    unseen, judged = _unseen(others, columns)
     chosen = {"library": _terms(library), "network": network, "hold": hold, "window": window}
     flags = fit_settings({key: value for key, value in chosen.items() if value is not None}, "--")
     ude = _estimator(rig, preset, seed, updates, flags)
     _learn(ude, stream, logs, columns, rig.units)
-    run, told = _validated(ude, unseen, held_out)
-    if held_out is not None and judged is not None:
-        ude.validate(judged, 0.0, name=held_out.name, unused=unused_columns(held_out, columns))
+    found = [_validated(ude, stretch, log) for log, stretch in unseen.items()]
+    runs, told = [run for run, _ in found if run is not None], [line for _, lines in found for line in lines]
+    run = max(runs, key=lambda one: np.nan_to_num(one["total_error"]), default=None)  # the page shows the worst
+    if judged is not None:
+        unused = unused_columns(others[0], columns) if len(others) == 1 else None  # logs have times of their own
+        ude.validate(judged, 0.0, name=joined([log.name for log in others]), unused=unused)
     print_table(diagnostics_table(ude.diagnostics_, list(columns.measured)))
     print_lines(wrapped(found_lines(ude.model_, ude.diagnostics_), console.width - 2))
     print_lines([*told, *_from_many_starts(ude)])
@@ -91,18 +97,20 @@ def fit(
         ude.save(out)
         wrote(out)
     if report is not None:
-        write_text(report, _page(ude, physics, logs, held_out, headline=told[:1], run=run, units=rig.units))
-    write_json(json, _figures(ude, run))
+        headline = [lines[0] for one, lines in found if lines and one is run]
+        write_text(report, _page(ude, physics, logs, others, headline=headline[:1], run=run, units=rig.units))
+    write_json(json, _figures(ude, run, runs))
     print_verdict(ude.verdict_)
     if strict and ude.verdict_.status != "good":
         raise typer.Exit(3)
 
 
-def _check_logs(logs: list[Path], held_out: Path | None) -> None:
+def _check_logs(logs: list[Path], held_out: list[Path]) -> None:
     """An error where a log counts twice, or validates the fit that it was used for."""
     places = [os.path.realpath(log) for log in logs]
-    if held_out is not None and os.path.realpath(held_out) in places:
-        raise TinyUDEError(f"--validate {held_out} is also used for the fit; give a log that the fit does not see.")
+    if seen := [log for log in held_out if os.path.realpath(log) in places]:
+        raise TinyUDEError(f"--validate {seen[0]} is also used for the fit; give a log that the fit does not see.")
+    logs, places = [*logs, *held_out], [*places, *map(os.path.realpath, held_out)]
     if twice := [log for k, log in enumerate(logs) if places[k] in places[:k]]:
         raise TinyUDEError(f"{twice[0]} is given twice; its rows would count twice: give each log once.")
 
@@ -119,14 +127,13 @@ def _learn(ude: UDE, stream: Stream, logs: list[Path], columns: Columns, units: 
     ude.diagnostics_["units"] = dict(units)
 
 
-def _page(ude: UDE, physics: Path, logs: list[Path], held_out: Path | None, **content: Any) -> str:
+def _page(ude: UDE, physics: Path, logs: list[Path], held_out: list[Path], **content: Any) -> str:
     """The report page, with the command and the files that it was made from."""
     from tinyude.report import collect, render
 
     title = f"What {physics.name} leaves out of {', '.join(log.name for log in logs)}"
     command = shlex.join(["tinyude", *sys.argv[1:]]) if sys.argv[1:2] == ["fit"] else ""
-    read = [physics, *logs, *([] if held_out is None else [held_out])]
-    sources = {path.name: _digest(path) for path in read if path.is_file()}
+    sources = {path.name: _digest(path) for path in [physics, *logs, *held_out] if path.is_file()}
     return render(collect(ude, title=title, command=command, sources=sources, **content))
 
 
@@ -152,14 +159,16 @@ def unused_columns(path: Path, columns: Columns) -> dict[str, tuple[Any, Any]]:
     return {name: (times, values) for name, values in table.items() if name not in used}
 
 
-def _unseen(path: Path | None, columns: Columns) -> tuple[Log | None, Stream | None]:
-    """The log to predict freely, read before the fit: its longest stretch, and all of it."""
-    if path is None:
-        return None, None
-    try:
-        return longest_stretch(iter_log(path, columns)), log_stream([path], columns)
-    except TinyUDEError as error:
-        raise TinyUDEError(f"--validate {path}: {error}") from None
+def _unseen(paths: list[Path], columns: Columns) -> tuple[dict[Path, Log], Stream | None]:
+    """The logs to predict freely, read before the fit: the longest stretch of each, and all of them as runs."""
+    stretches = {}
+    for path in paths:
+        try:
+            stretches[path] = longest_stretch(iter_log(path, columns))
+            whole = log_stream([path], columns)
+        except TinyUDEError as error:
+            raise TinyUDEError(f"--validate {path}: {error}") from None
+    return stretches, None if not paths else whole if len(paths) == 1 else log_stream(paths, columns)
 
 
 def _terms(library: str | None) -> Any:
@@ -188,12 +197,10 @@ def _estimator(rig: PhysicsFile, preset: str, seed: int, updates: int | None, ch
     )
 
 
-def _validated(ude: UDE, unseen: Log | None, path: Path | None) -> tuple[dict[str, Any] | None, list[str]]:
-    """The free run over the held-out log, and its result in a sentence."""
-    if unseen is None or path is None:
-        return None, []
+def _validated(ude: UDE, unseen: Log, path: Path) -> tuple[dict[str, Any] | None, list[str]]:
+    """The free run over a held-out log, and its result in a sentence."""
     try:
-        run = validate(ude, unseen)
+        run = validate(ude, unseen) | {"log": printable(path.name)}
     except TinyUDEError as error:
         return None, [f"The free run over {path.name} stopped early: {error}"]
     if not np.isfinite(run["total_error"]):
@@ -220,9 +227,18 @@ def _from_many_starts(ude: UDE) -> list[str]:
     return lines
 
 
-def _figures(ude: UDE, run: dict[str, Any] | None) -> dict[str, Any]:
-    figures = {"verdict": ude.verdict_.to_dict(), "equations": ude.equations(), "diagnostics": ude.diagnostics_}
+def _figures(ude: UDE, run: dict[str, Any] | None, runs: list[dict[str, Any]]) -> dict[str, Any]:
+    """All figures as plain data; of several held-out logs, "validation" is the worst."""
+    figures: dict[str, Any] = {
+        "verdict": ude.verdict_.to_dict(),
+        "equations": ude.equations(),
+        "diagnostics": ude.diagnostics_,
+    }
     if run is not None:
-        scores = {name: run[name] for name in ("error", "total_error", "valid_seconds")}
-        figures["validation"] = {"channels": run["names"], "seconds": float(run["t"][-1]), **scores}
+        figures |= {"validation": _scores(run), "validations": [_scores(one) for one in runs]}
     return figures
+
+
+def _scores(run: dict[str, Any]) -> dict[str, Any]:
+    scores = {name: run[name] for name in ("log", "error", "total_error", "valid_seconds")}
+    return {"channels": run["names"], "seconds": float(run["t"][-1]), **scores}

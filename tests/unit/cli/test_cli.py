@@ -121,6 +121,28 @@ def test_fit_tells_free_runs_from_many_starts_of_the_held_out_log(rig: Path) -> 
     assert "starts of held.csv, median error" in result.output and "(known physics alone:" in result.output
 
 
+def test_fit_judges_on_every_held_out_log(rig: Path) -> None:
+    (rig / "more.csv").write_bytes((rig / "held.csv").read_bytes())
+    unseen = [text for name in ("held.csv", "more.csv") for text in ("--validate", str(rig / name))]
+    arguments = [
+        "fit",
+        str(rig / "log.csv"),
+        "--physics",
+        str(rig / "rig.toml"),
+        *unseen,
+        "--json",
+        str(rig / "v.json"),
+    ]
+    result = CliRunner().invoke(
+        app, [*arguments, "--library", "omega; omega**3", "--network", "none", "--hold", "held"]
+    )
+    assert result.exit_code == 0, result.output
+    assert "starts of held.csv and more.csv, median error" in result.output
+    assert result.output.count("Free-run error over the held-out") == 2
+    figures = json.loads((rig / "v.json").read_text())
+    assert [one["log"] for one in figures["validations"]] == ["held.csv", "more.csv"]
+
+
 @pytest.mark.parametrize(("step", "message"), [(-0.01, "goes back from 3 to 2.99 s"), (0.0, "from 3 s to 3 s")])
 def test_simulate_rejects_a_log_whose_time_does_not_rise(
     model: Path,
