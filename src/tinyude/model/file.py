@@ -160,7 +160,7 @@ def _restore(header: dict[str, Any], arrays: dict[str, Any]) -> tuple[FitResult,
     if isinstance(library, list) and not all(isinstance(term, str) for term in library):
         raise TinyUDEError(f"its library is {library!r:.60}, not a list of text")
     diagnostics = header["diagnostics"]
-    check_kinds(diagnostics, physics.n_states)
+    check_kinds(diagnostics, physics)
     describe(model, diagnostics)  # raises if something is missing
     check_plausible(model, config, diagnostics)
     for name in (*physics.states, *physics.inputs):

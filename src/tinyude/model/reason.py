@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 GOOD, CAUTION, BAD, NOTE = "good", "caution", "bad", "note"
+SEVERITIES = (BAD, CAUTION, NOTE)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -185,7 +186,7 @@ def _card(title: str, noise: float, value: float, known: float) -> Data:
 def _share_bar(share: float, alt: str) -> str:
     width = 304.0 * min(max(share, 0.0), 1.0)
     return (
-        f'<svg class="scale" viewBox="0 0 320 46" role="img" aria-label="{alt}: {percent(share)}.">'
+        f'<svg class="scale" viewBox="0 0 320 46" role="img" aria-label="{escape(alt, quote=True)}: {percent(share)}.">'
         f'<rect class="good" x="8" y="18" width="{width:.1f}" height="10" rx="2"/>'
         f'<rect class="outside" x="{8 + width:.1f}" y="18" width="{304 - width:.1f}" height="10" rx="2"/></svg>'
     )
