@@ -169,6 +169,7 @@ def _refined(
     if config and config.parameters != len(refined.model.physics.learned):  # forces were added
         wider = replace(options, physics=refined.model.physics)
         config = learner_config(wider, stream, refined.model.terms, on=refined.model.on, holds=holds)
+        config = replace(config, sees=refined.model.sees, hidden=refined.model.hidden)  # as the weights are
     return replace(
         base,
         model=refined.model,

@@ -94,3 +94,22 @@ def test_drag_on_rates_stays_a_term_of_rates() -> None:
     noisy = states + 0.005 * states.std(axis=0) * np.random.default_rng(1).standard_normal(states.shape)
     ude = tu.UDE(physics).fit(noisy, t=t, u=np.stack([thrust, tilt], axis=1))
     assert {(row["state"], row["term"]) for row in ude.terms_} == {("vx", "vx"), ("vz", "vz")}
+
+
+def test_model_survives_its_file_if_refinement_drops_the_only_term_of_a_free_state(tmp_path: Path) -> None:
+    """The windows found a term of p, which refinement drops: the perceptron's inputs stay those of its weights."""
+    t = np.arange(0.0, 25.0, 0.02)
+    cart = CART.with_parameters({"m": 0.2})
+    pull = 2.0 * np.sin(1.1 * t) + 1.5 * np.sign(np.sin(0.9 * t))
+
+    def rate(now: float, x: np.ndarray) -> np.ndarray:
+        return np.asarray(
+            cart.field(x, np.array([2.0 * np.sin(1.1 * now) + 1.5 * np.sign(np.sin(0.9 * now)) - 0.8 * x[2]]))
+        )
+
+    states = solve_ivp(rate, (0.0, 25.0), [0.0, 0.5, 0.0, 0.0], t_eval=t, rtol=1e-7, max_step=0.02).y.T
+    noise = 0.002 * np.random.default_rng(3).standard_normal(states.shape)
+    ude = tu.UDE(cart).fit(states + noise, t=t, u=pull[:, None])
+    assert ude.config_.sees == ude.model_.sees and len(ude.model_.weights) > 0
+    ude.save(tmp_path / "cart.tinyude")
+    assert str(tu.load(tmp_path / "cart.tinyude")) == str(ude)
