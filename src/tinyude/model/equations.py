@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,6 +13,7 @@ from tinyude.model.collinear import is_collinear
 from tinyude.model.line_wrapping import HANG, WIDTH, wrapped
 from tinyude.model.model import Model
 from tinyude.model.quantities import percent
+from tinyude.physics.written import written_text
 
 CONFIDENCE = 0.90
 LONG = 2 * WIDTH  # characters of a known right-hand side beyond which it is abbreviated in print
@@ -53,11 +53,6 @@ def _input_rows(model: Model, factor: float) -> list[dict[str, Any]]:
         row = {"state": term.input, "term": str(term.shown(physics.parameters)), "coefficient": value, "error": error}
         rows.append(row | {"low": value - factor * error, "high": value + factor * error})
     return rows
-
-
-def short_numbers(term: str) -> str:
-    """A term with its numbers rounded to four digits."""
-    return re.sub(r"\d+\.\d{4,}", lambda number: f"{float(number[0]):.4g}", term)
 
 
 def equation_lines(model: Model, diagnostics: Mapping[str, Any], folded: bool = False) -> list[str]:
@@ -131,7 +126,7 @@ def _shared_terms(diagnostics: Mapping[str, Any], found: Sequence[Mapping[str, A
     if not shared:
         return []
     signals = ", ".join(diagnostics["collinear"][shared[0]["state"]]["of"])
-    parts = [f"{_coefficient(entry, 'coefficient')} * {short_numbers(entry['term'])}" for entry in shared]
+    parts = [f"{_coefficient(entry, 'coefficient')} * {written_text(entry['term'])}" for entry in shared]
     meaning = "cannot be told apart: only their sum is determined"
     return [*parts, f"these {len(shared)} shapes of {signals} {meaning}"]
 
@@ -191,7 +186,7 @@ def _digits(value: float, error: float) -> int:
 
 def _with_interval(entry: Mapping[str, Any]) -> str:
     value, low, high = (_coefficient(entry, key) for key in ("coefficient", "low", "high"))
-    return f"{value} * {short_numbers(entry['term'])} [{low}, {high}]"
+    return f"{value} * {written_text(entry['term'])} [{low}, {high}]"
 
 
 def _coefficient(entry: Mapping[str, Any], key: str) -> str:
@@ -200,7 +195,7 @@ def _coefficient(entry: Mapping[str, Any], key: str) -> str:
 
 
 def _signed(entry: Mapping[str, Any]) -> str:
-    value, term = entry["coefficient"], short_numbers(entry["term"])
+    value, term = entry["coefficient"], written_text(entry["term"])
     number = f"{abs(value):.{_digits(value, entry['error'])}g}"
     return f"{'-' if value < 0.0 else '+'} {number if term == '1' else f'{number}*{term}'}"
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 from sympy.printing.mathml import MathMLPresentationPrinter
 
-from tinyude.physics.parsing import parse_expression
+from tinyude.physics.written import as_written, parsed
 
 if TYPE_CHECKING:
     from tinyude.physics.physics import Physics
@@ -89,25 +88,4 @@ def presentation(expr: sp.Expr) -> str:
 
 def shape(term: str) -> str:
     """MathML of a library term by its text."""
-    names = sorted(set(re.findall(r"[^\W\d]\w*", term)))
-    symbols = {name: sp.Symbol(name, real=True) for name in names}
-    functions = {
-        "sin",
-        "cos",
-        "tan",
-        "exp",
-        "log",
-        "tanh",
-        "sinh",
-        "cosh",
-        "atan",
-        "asin",
-        "acos",
-        "sqrt",
-        "Abs",
-        "abs",
-        "sign",
-        "pi",
-    }
-    symbols = {name: value for name, value in symbols.items() if name not in functions}
-    return presentation(parse_expression(term.replace("Abs(", "abs("), symbols, smooth=False))
+    return presentation(as_written(parsed(term)))

@@ -9,9 +9,9 @@ import numpy as np
 
 from tinyude.model.collinear import is_collinear
 from tinyude.model.diagnostics import REASON_WORDS
-from tinyude.model.equations import short_numbers
 from tinyude.model.evidence import LEFT_LARGE, NEAR_NOISE
 from tinyude.model.quantities import percent
+from tinyude.physics.written import written_text
 
 INTERVAL = "90 % interval"  # the level of the intervals in the diagnostics
 TERMS_TOLD = 4  # in a sentence; the table has them all
@@ -58,7 +58,7 @@ def _missing_part(state: str, place: str, diagnostics: Diagnostics) -> str:
 def _term(term: Mapping[str, Any], alone: bool) -> str:
     """A term, with its interval where it has one alone."""
     value, low, high = significant([term["coefficient"], term["low"], term["high"]])
-    times = "" if term["term"] == "1" else f" {short_numbers(term['term']).replace('**', '^')}"
+    times = "" if term["term"] == "1" else f" {written_text(term['term']).replace('**', '^')}"
     return f"{value}{times} ({INTERVAL} {low} to {high})" if alone else f"{value}{times}"
 
 

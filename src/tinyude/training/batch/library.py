@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations_with_replacement
 from typing import Any
@@ -23,6 +23,8 @@ STEEP = 5.0  # first exponent of a switch between two levels (Hill function)
 AWAY_FROM_ZERO = 1e-2  # of its largest magnitude: the least that a column must keep for 1/x to be offered
 
 
+ALONE = -1  # for no column that is subtracted
+
 Entry = tuple["Factor", ...]  # a product; () is the constant
 
 
@@ -34,6 +36,12 @@ class Factor:
     column: int
     shape: tuple[float, ...] = ()
     given: sp.Expr | None = None  # a user's own term, in all columns
+    minus: int = ALONE  # the column subtracted from it, as in relative motion
+
+    def value(self, columns: Array) -> Array:
+        """The column, or the difference, that the shape is of, at rows of states and inputs."""
+        own = columns[:, self.column]
+        return np.asarray(own if self.minus == ALONE else own - columns[:, self.minus])
 
 
 def given_entry(expr: sp.Expr) -> Entry:
@@ -69,11 +77,15 @@ KINDS: dict[str, Callable[..., Any]] = {
     "bump": lambda m, v, middle, k: m.exp(-k * (v - middle) ** 2),
     "inverse": lambda m, v, p: 1 / _power(v, p),
     "log": lambda m, v: m.log(abs(v)),
+    "flow": lambda m, v, p: m.sign(v) * abs(v) ** p,  # through an orifice, by convection
+    "above": lambda m, v, c, unit: (v - c + abs(v - c)) / 2,  # an end stop, an overflow, a rectifier: max(v - c, 0)
+    "below": lambda m, v, c, unit: (c - v + abs(v - c)) / 2,
 }
 FREE = {
     "tanh": 1, "slow": 1, "saturation": 1, "hill": 1, "inhibited": 1, "steep": 2, "exp": 1, "bump": 2,
-    "wave_sin": 1, "wave_cos": 1,
+    "wave_sin": 1, "wave_cos": 1, "flow": 1, "above": 1, "below": 1,
 }  # fmt: skip
+CORNERS = ("above", "below")
 _WHOLE = {"power", "inverse"}  # whose parameter is a whole number
 
 
@@ -98,7 +110,7 @@ def _factor(factor: Factor, columns: Array, names: tuple[str, ...]) -> Array:
     if factor.given is not None:
         return np.asarray(_given(factor.given, names)(columns)[:, 0])
     try:
-        return np.asarray(KINDS[factor.kind](np, columns[:, factor.column], *factor.shape))
+        return np.asarray(KINDS[factor.kind](np, factor.value(columns), *factor.shape))
     except OverflowError:  # Python's c**p of a switch whose slope has diverged, far outside the record
         return np.zeros(len(columns))
 
@@ -110,7 +122,7 @@ def _given(expr: sp.Expr, names: tuple[str, ...]) -> Callable[[Array], Array]:
 
 def depends_on(entry: Entry, names: Sequence[str]) -> set[int]:
     """Columns that an entry depends on."""
-    found = {factor.column for factor in entry if factor.given is None}
+    found = {k for factor in entry if factor.given is None for k in (factor.column, factor.minus)} - {ALONE}
     for factor in entry:
         if factor.given is not None:
             found |= {names.index(symbol.name) for symbol in factor.given.free_symbols}
@@ -125,6 +137,8 @@ def expression(entry: Entry, names: Sequence[str], free: Mapping[tuple[int, int]
             result = result * factor.given
             continue
         symbol = sp.Symbol(names[factor.column], real=True)
+        if factor.minus != ALONE:
+            symbol = symbol - sp.Symbol(names[factor.minus], real=True)
         shape = [(free or {}).get((place, k), _number(factor.kind, value)) for k, value in enumerate(factor.shape)]
         result = result * KINDS[factor.kind](sp, symbol, *shape)
     return result
@@ -135,7 +149,7 @@ def free_shapes(entry: Entry, angles: Iterable[int] = ()) -> list[tuple[int, int
     return [
         (place, k)
         for place, factor in enumerate(entry)
-        if factor.column not in angles
+        if factor.column not in angles or factor.minus != ALONE
         for k in range(FREE.get(factor.kind, 0))
     ]
 
@@ -145,13 +159,30 @@ def with_shape(entry: Entry, where: tuple[int, int], value: float) -> Entry:
     place, k = where
     factor = entry[place]
     shape = (*factor.shape[:k], float(value), *factor.shape[k + 1 :])
-    return (*entry[:place], Factor(factor.kind, factor.column, shape), *entry[place + 1 :])
+    return (*entry[:place], replace(factor, shape=shape), *entry[place + 1 :])
 
 
 def _number(kind: str, value: float) -> sp.Expr:
     if kind in _WHOLE or (kind in {"sin", "cos"} and value == int(value)):
         return sp.Integer(int(value))
     return sp.Float(value)
+
+
+@dataclass(frozen=True)
+class Signal:
+    """A column, or the difference of two, with its range in the record."""
+
+    column: int
+    rms: float
+    low: float
+    high: float
+    minus: int = ALONE
+    speed: bool = False  # friction terms are offered
+    angle: bool = False  # only harmonics are offered
+
+    def factor(self, kind: str, *shape: float) -> Factor:
+        """A shape of it."""
+        return Factor(kind, self.column, shape, minus=self.minus)
 
 
 @dataclass(frozen=True)
@@ -167,6 +198,7 @@ class Offer:
     rotating: tuple[int, ...] = ()  # angles that rotate: only harmonics are offered
     followed: tuple[int, ...] = ()  # inputs computed by a controller from the states: no shapes are offered
     switched: tuple[int, ...] = ()  # inputs of two values: every function of one is a straight line
+    differences: tuple[Signal, ...] = ()
 
     @property
     def columns(self) -> int:
@@ -182,12 +214,17 @@ class Offer:
         """States that are not angles."""
         return [k for k in range(self.states) if k not in self.angles]
 
+    def signal(self, k: int) -> Signal:
+        """A column with its range."""
+        low, high = float(self.low[k]), float(self.high[k])
+        return Signal(k, float(self.rms[k]), low, high, speed=k in self.rates, angle=k in self.angles)
+
 
 def plain_library(offer: Offer) -> list[Entry]:
     """Constant, linear, drag, smooth dry friction, low powers and products, harmonics of angles."""
     entries: list[Entry] = [(), *((Factor("power", k, (1.0,)),) for k in offer.linear)]
-    for k in offer.rates:
-        entries += _friction(k, float(offer.rms[k]))
+    for signal in (*map(offer.signal, offer.rates), *offer.differences):
+        entries += _friction(signal) if signal.speed else []
     degree = DEGREE.get(len(offer.straight), 1)
     for d in range(2, degree + 1):
         entries += [_product(group) for group in combinations_with_replacement(offer.straight, d)]
@@ -197,11 +234,19 @@ def plain_library(offer: Offer) -> list[Entry]:
     return entries
 
 
+def relative_library(offer: Offer) -> list[Entry]:
+    """The plain library, corners and powers of all states and inputs, and every shape of their differences."""
+    signals = [offer.signal(k) for k in range(offer.columns) if k not in (*offer.followed, *offer.switched)]
+    shapes = [factor for signal in (*signals, *offer.differences) for factor in _corners(signal)]
+    shapes += [factor for signal in offer.differences for factor in (*_relative(signal), *_shapes(signal))]
+    return list(dict.fromkeys([*plain_library(offer), *((shape,) for shape in shapes)]))
+
+
 def rich_library(offer: Offer) -> list[Entry]:
     """The plain library, squares and cubes of all states, and every shape alone and times every state and input."""
     plain = plain_library(offer)
     told = [k for k in range(offer.columns) if k not in offer.followed]
-    shapes = [factor for k in told if k not in offer.switched for factor in _shapes(offer, k)]
+    shapes = [factor for k in told if k not in offer.switched for factor in _shapes(offer.signal(k))]
     linear = [Factor("power", k, (1.0,)) for k in offer.linear if k in told]
     powers = [_product((k,) * d) for d in (2, 3) for k in offer.straight]  # plain: few products of many states
     alone: list[Entry] = [*(power for power in powers if power not in plain), *((shape,) for shape in shapes)]
@@ -227,11 +272,16 @@ def _product(group: Sequence[int]) -> Entry:
     return tuple(Factor("power", k, (float(group.count(k)),)) for k in sorted(set(group)))
 
 
-def _friction(k: int, rms: float) -> list[Entry]:
+def _friction(signal: Signal) -> list[Entry]:
     """Drag, dry friction with a soft and a sharp transition, and Stribeck friction at low speed."""
-    soft, sharp = (Factor("tanh", k, (float(f"{s / rms:.3g}"),)) for s in SMOOTH_SIGNS)
-    slow = Factor("slow", k, (float(f"{1.0 / (SLOW * rms) ** 2:.3g}"),))
-    return [(Factor("drag", k),), (soft,), (sharp,), (soft, slow), (sharp, slow)]
+    soft, sharp = (signal.factor("tanh", float(f"{s / signal.rms:.3g}")) for s in SMOOTH_SIGNS)
+    slow = signal.factor("slow", float(f"{1.0 / (SLOW * signal.rms) ** 2:.3g}"))
+    return [(signal.factor("drag"),), (soft,), (sharp,), (soft, slow), (sharp, slow)]
+
+
+def _relative(signal: Signal) -> list[Factor]:
+    """Powers of a difference, as of a spring between two masses."""
+    return [signal.factor("drag"), signal.factor("power", 2.0), signal.factor("power", 3.0)]
 
 
 def _digits(value: float) -> float:
@@ -239,32 +289,37 @@ def _digits(value: float) -> float:
     return float(f"{value:.4g}")
 
 
-def _shapes(offer: Offer, k: int) -> list[Factor]:
-    if k in offer.angles:
-        return [Factor(wave, k, (float(n),)) for n in (1, 2, 3, 4) for wave in ("sin", "cos")]
-    low, high, rms = float(offer.low[k]), float(offer.high[k]), float(offer.rms[k])
+def _corners(signal: Signal) -> list[Factor]:
+    """Corners at several places of its range, and a signed power."""
+    low, width = signal.low, signal.high - signal.low
+    if signal.angle or not width > 0.0:
+        return []
+    places = [_digits(low + f * width) for f in (0.1, 0.3, 0.5, 0.7, 0.9)]
+    return [signal.factor(side, place, width) for place in places for side in CORNERS] + [signal.factor("flow", 1.5)]
+
+
+def _shapes(signal: Signal) -> list[Factor]:
+    made, rms, low, high = signal.factor, signal.rms, signal.low, signal.high
+    if signal.angle:
+        return [made(wave, float(n)) for n in (1, 2, 3, 4) for wave in ("sin", "cos")]
     width = high - low
     if not width > 0.0:
         return []
     size = max(abs(low), abs(high))
-    found = [Factor(wave, k, (float(n),)) for n in (1, 2, 3, 4) for wave in ("sin", "cos") if 0.3 < n * width < 60.0]
+    found = [made(wave, float(n)) for n in (1, 2, 3, 4) for wave in ("sin", "cos") if 0.3 < n * width < 60.0]
     found += [
-        Factor(wave, k, (_digits(n * np.pi / width), _digits(low)))
-        for n in (1, 2, 3)
-        for wave in ("wave_sin", "wave_cos")
+        made(wave, _digits(n * np.pi / width), _digits(low)) for n in (1, 2, 3) for wave in ("wave_sin", "wave_cos")
     ]
-    found += [Factor("saturation", k, (_digits(c * rms),)) for c in (0.2, 0.6, 2.0)]
-    found += [Factor("hill", k, (_digits(c * rms),)) for c in (0.3, 0.8, 2.0)]
-    found += [Factor("inhibited", k, (_digits(c * rms),)) for c in (0.3, 0.8, 2.0)]
-    found += [Factor("exp", k, (_digits(s * n / max(rms, width / 4.0)),)) for n in (0.5, 1.5) for s in (-1.0, 1.0)]
-    found += [
-        Factor("bump", k, (_digits(low + f * width), _digits(16.0 / width**2))) for f in (0.1, 0.3, 0.5, 0.7, 0.9)
-    ]
-    found += [Factor("tanh", k, (_digits(s / rms),)) for s in (1.0, 4.0)]
-    found += [Factor("root", k), Factor("power", k, (4.0,)), Factor("power", k, (5.0,))]
+    found += [made("saturation", _digits(c * rms)) for c in (0.2, 0.6, 2.0)]
+    found += [made("hill", _digits(c * rms)) for c in (0.3, 0.8, 2.0)]
+    found += [made("inhibited", _digits(c * rms)) for c in (0.3, 0.8, 2.0)]
+    found += [made("exp", _digits(s * n / max(rms, width / 4.0))) for n in (0.5, 1.5) for s in (-1.0, 1.0)]
+    found += [made("bump", _digits(low + f * width), _digits(16.0 / width**2)) for f in (0.1, 0.3, 0.5, 0.7, 0.9)]
+    found += [made("tanh", _digits(s / rms)) for s in (1.0, 4.0)]
+    found += [made("root"), made("power", 4.0), made("power", 5.0)]
     if low * high < 0.0:  # of one sign, |x| is x again: rounding would decide between the two
-        found.append(Factor("abs", k))
-    if low * high > 0.0 and min(abs(low), abs(high)) > AWAY_FROM_ZERO * size:
-        found += [Factor("inverse", k, (1.0,)), Factor("inverse", k, (2.0,)), Factor("log", k)]
-        found += [Factor("steep", k, (_digits(abs(low + f * width)), STEEP)) for f in (0.25, 0.6)]
+        found.append(made("abs"))
+    elif min(abs(low), abs(high)) > AWAY_FROM_ZERO * size:
+        found += [made("inverse", 1.0), made("inverse", 2.0), made("log")]
+        found += [made("steep", _digits(abs(low + f * width)), STEEP) for f in (0.25, 0.6)]
     return found

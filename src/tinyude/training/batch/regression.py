@@ -15,6 +15,7 @@ from tinyude.data.grid import MOSTLY_BAD
 from tinyude.data.streams import Stream
 from tinyude.errors import TinyUDEError
 from tinyude.physics import Physics
+from tinyude.physics.differences import differences, relative_speeds
 from tinyude.physics.holds import CLEARLY_LIKELIER, Hold, as_holds, interval_means
 from tinyude.physics.kinematics import residual_states, seen_columns, unread_states
 from tinyude.reference.numeric.elementary import TWO_PI
@@ -22,7 +23,7 @@ from tinyude.training.batch.carried_angle import offset_shapes
 from tinyude.training.batch.covariance import Whitener, noise_rows
 from tinyude.training.batch.feedback import followed_states
 from tinyude.training.batch.kernel_fit import make_inputs
-from tinyude.training.batch.library import Offer, given_entry
+from tinyude.training.batch.library import Offer, Signal, given_entry
 from tinyude.training.batch.observe import observe
 from tinyude.training.batch.problem import Problem
 from tinyude.training.batch.state_fit import Choices, StateFit, first_fit, fit_state
@@ -207,8 +208,16 @@ class Regression:
         rms = np.sqrt(np.mean(columns**2, axis=0)) + 1e-300
         return Offer(
             self.states, self.angles, tuple(sorted(rates)), rms, columns.min(axis=0), columns.max(axis=0),
-            self.rotating, switched=self.switched,
+            self.rotating, switched=self.switched, differences=self._differences(),
         )  # fmt: skip
+
+    def _differences(self) -> tuple[Signal, ...]:
+        columns, speeds, found = self.targets.columns, relative_speeds(self.physics), []
+        for a, b in differences(self.physics):
+            apart = columns[:, a] - columns[:, b]
+            rms, angle = float(np.sqrt(np.mean(apart**2))) + 1e-300, bool({a, b} & set(self.rotating))
+            found.append(Signal(a, rms, float(apart.min()), float(apart.max()), b, (a, b) in speeds, angle))
+        return tuple(found)
 
     @cached_property
     def switched(self) -> tuple[int, ...]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
-from tinyude.training.batch.library import Entry, with_shape
+from tinyude.training.batch.library import CORNERS, Entry, with_shape
 from tinyude.training.batch.problem import WhiteRows
 
 Array = NDArray[Any]
@@ -93,11 +93,12 @@ class _Search:
         return np.asarray(now.columns @ across - slopes * now.coefficients[self.owner])
 
     def bounds(self) -> tuple[Array, Array]:
-        """Least and largest step of each parameter; the centre of a bump stays among the visited states."""
-        seen = self.problem.targets.columns[:, [self.entries[k][place].column for k, (place, _) in self.free]]
+        """Least and largest step of each parameter; the centre of a bump and a corner stay among the visited states."""
+        columns = self.problem.targets.columns
+        seen = np.stack([self.entries[k][place].value(columns) for k, (place, _) in self.free])
         unit = np.where(self.unit > 0.0, self.unit, 1.0)
-        low = np.minimum((seen.min(axis=0) - self.begin) / unit, 0.0)
-        high = np.maximum((seen.max(axis=0) - self.begin) / unit, 0.0)
+        low = np.minimum((seen.min(axis=1) - self.begin) / unit, 0.0)
+        high = np.maximum((seen.max(axis=1) - self.begin) / unit, 0.0)
         return np.where(self.unit > 0.0, low, -RANGE), np.where(self.unit > 0.0, high, RANGE)
 
     def _beside(self, values: Array) -> Array:
@@ -106,9 +107,11 @@ class _Search:
 
 
 def shape_unit(entry: Entry, where: tuple[int, int]) -> float:
-    """0: the parameter moves in its logarithm; otherwise its unit of length (the centre of a bump)."""
+    """0: the parameter moves in its logarithm; otherwise its unit of length (the centre of a bump, a corner)."""
     factor = entry[where[0]]
-    return float(1.0 / np.sqrt(factor.shape[1])) if factor.kind == "bump" and where[1] == 0 else 0.0
+    if where[1] == 0 and factor.kind == "bump":
+        return float(1.0 / np.sqrt(factor.shape[1]))
+    return factor.shape[1] if factor.kind in CORNERS else 0.0
 
 
 def _basis(columns: Array) -> Array:

@@ -17,7 +17,16 @@ from numpy.typing import NDArray
 from tinyude.errors import TinyUDEError
 from tinyude.model.kernel import KernelNetwork
 from tinyude.training.batch.kernel_fit import Inputs, KernelFit, fit_kernel
-from tinyude.training.batch.library import Entry, Offer, depends_on, evaluate, expression, plain_library, rich_library
+from tinyude.training.batch.library import (
+    Entry,
+    Offer,
+    depends_on,
+    evaluate,
+    expression,
+    plain_library,
+    relative_library,
+    rich_library,
+)
 from tinyude.training.batch.problem import Problem
 from tinyude.training.batch.terms_fit import (
     Columns,
@@ -139,20 +148,25 @@ def _of_kind(offered: list[StateFit], name: str) -> StateFit:
 
 
 def _terms(problem: Problem, offer: Offer, choices: Choices, sensitivity: Array) -> tuple[TermsFit, int]:
-    """Terms of the plain or the rich library, whichever has more evidence; and the number offered."""
+    """Terms of the plain, the relative or the rich library, whichever has the most evidence, and the number offered."""
     plain = _plain_columns(problem, offer, choices, sensitivity)
     if choices.keep:
         return all_terms(problem, plain), len(plain.entries)
-    terms = fit_terms(problem, plain, noise_scale(problem, plain), offer.angles)
+    first = best = fit_terms(problem, plain, noise_scale(problem, plain), offer.angles)
     entries = plain_library(offer)
-    explained = len(terms.entries) <= FEW_TERMS and only_noise(problem, terms)  # more may be a series of one shape
-    if choices.library == "rich" or (choices.library == "auto" and not explained):
-        entries = rich_library(offer)
+    for library in (relative_library, rich_library) if choices.library in ("auto", "rich") else ():
+        if choices.library == "auto" and _explained(problem, best):
+            break
+        entries = library(offer)
         columns = make_columns(problem, entries, sensitivity)
-        rich = fit_terms(problem, columns, noise_scale(problem, columns), offer.angles, terms.entries)
-        if rich.evidence > terms.evidence:
-            terms = rich
-    return terms, len(entries)
+        more = fit_terms(problem, columns, noise_scale(problem, columns), offer.angles, first.entries)
+        best = max(best, more, key=lambda fit: fit.evidence)
+    return best, len(entries)
+
+
+def _explained(problem: Problem, terms: TermsFit) -> bool:
+    """Whether a few terms leave only noise; more may be a series of one shape."""
+    return len(terms.entries) <= FEW_TERMS and only_noise(problem, terms)
 
 
 def _plain_columns(problem: Problem, offer: Offer, choices: Choices, sensitivity: Array) -> Columns:

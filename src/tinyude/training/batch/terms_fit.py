@@ -172,17 +172,27 @@ def _free(
 def _without_weak(
     best: TermsFit, parameters: int, refit: Callable[[list[Entry]], TermsFit], cost: Callable[[TermsFit], float]
 ) -> TermsFit:
-    """Drop terms that are weak after the shape fit, while that lowers the criterion."""
+    """Drop terms that are weak after the shape fit, and one of two of the same shape, while that lowers the criterion.
+
+    Two corners may stand for one between them.
+    """
     while len(best.entries) > 1:
         errors = np.sqrt(np.diag(best.covariance))[parameters : parameters + len(best.entries)]
         sure = np.abs(best.coefficients[parameters:]) / np.maximum(errors, 1e-300)
-        weakest = [k for k in np.argsort(sure)[:WEAK_TRIED] if sure[k] < WEAK]
-        fits = [refit([entry for j, entry in enumerate(best.entries) if j != k]) for k in weakest]
+        tried = [k for k in np.argsort(sure)[:WEAK_TRIED] if sure[k] < WEAK]
+        tried += [k for k in _twins(best.entries) if k not in tried]
+        fits = [refit([entry for j, entry in enumerate(best.entries) if j != k]) for k in tried]
         fewer = min(fits, key=cost, default=best)
         if cost(fewer) >= cost(best):
             break
         best = fewer
     return best
+
+
+def _twins(entries: Sequence[Entry]) -> list[int]:
+    """Terms that differ from an earlier one in freed shapes only."""
+    alike = [tuple((f.kind, f.column, f.minus, f.given) for f in entry) for entry in entries]
+    return [k for k, entry in enumerate(entries) if free_shapes(entry) and alike[k] in alike[:k]]
 
 
 def _redundant(problem: WhiteRows, entries: Sequence[Entry], fixed: Array) -> bool:
