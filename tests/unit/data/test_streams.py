@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from tinyude.data.frames import column_named, seconds
-from tinyude.data.grid import MOSTLY_BAD, SHORTEST
+from tinyude.data.grid import MOSTLY_BAD, SHORTEST, find_period
 from tinyude.data.streams import as_stream
 from tinyude.errors import TinyUDEError
 from tinyude.systems.signals import jittered_times
@@ -267,3 +267,11 @@ def test_column_named_finds_the_index_of_a_frame() -> None:
     frame = pandas.DataFrame({"x": [1.0, 2.0]}, index=pandas.Index([0.0, 0.5], name="time"))
     np.testing.assert_array_equal(seconds(column_named(frame, "time")), [0.0, 0.5])
     assert column_named(frame, "when") is None and column_named([1.0], "time") is None
+
+
+def test_find_period_joins_stretches_that_follow_each_other() -> None:
+    """Pieces of one log give the period of the whole, more exactly than the longest piece does."""
+    stamps = 0.01 * np.arange(400) + 1e-3 * np.random.default_rng(0).standard_normal(400)
+    whole = find_period([stamps])
+    assert find_period([stamps[:150], stamps[150:]]) == pytest.approx(whole, rel=1e-9)
+    assert find_period([stamps[:150]]) != pytest.approx(whole, rel=1e-6)

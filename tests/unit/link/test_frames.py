@@ -96,3 +96,18 @@ def test_reader_does_not_count_a_frame_that_it_joined_in_the_middle_of() -> None
     assert reader.damaged == 0
     reader.feed(whole[4:])
     assert reader.damaged == 1
+
+
+@pytest.mark.parametrize("length", [253, 254, 255, 508, 509])
+def test_cobs_encode_needs_no_zero_between_blocks_of_254_bytes(length: int) -> None:
+    """A block of 254 bytes without a 0 stands for no 0 of its own; random data hardly ever has one."""
+    data = bytes([7]) * length
+    stuffed = cobs_encode(data + b"\0" + data)
+    assert 0 not in stuffed and cobs_decode(stuffed) == data + b"\0" + data
+    assert cobs_encode(bytes([7]) * 254) == bytes([255]) + bytes([7]) * 254 + bytes([1])
+
+
+def test_frame_reader_counts_lost_frames_where_the_sequence_starts_again_at_0() -> None:
+    reader = FrameReader()
+    reader.feed(b"".join(encode_frame(Frame(1, n, b"")) for n in (65533, 65535, 0, 3)))
+    assert reader.lost == 1 + 0 + 2

@@ -149,3 +149,15 @@ def test_jackknife_is_the_least_squares_without_each_group_less_their_mean() -> 
     left_out = np.array([np.linalg.lstsq(a, b, rcond=None)[0] for a, b in rows])
     found = _jackknife(design, target, groups, free=np.zeros(3, bool))
     np.testing.assert_allclose(found, left_out - left_out.mean(axis=0), rtol=1e-6, atol=1e-12)
+
+
+def test_windows_weigh_by_their_noise_and_leave_out_jumps_in_a_score(seen: Windows) -> None:
+    """The noise of a window is at least the typical one: a quiet window does not outweigh all others."""
+    chosen = np.arange(COUNT) < 4
+    few = replace(seen, floor=np.tile([[1.0], [1.0], [0.0], [3.0]], (COUNT // 4, 2))).where(chosen)
+    inverse = 1.0 / np.array([2.0, 2.0, 1.0, 10.0])
+    np.testing.assert_allclose(few.weight[:, 0], inverse / inverse.mean(), rtol=1e-12)
+    rates = np.array([1.0, -1.0, 1.0, 50.0])[:, None] * np.ones(2)
+    jumps = replace(few, dx=rates, room=np.array([9, 9, 9, 0]), floor=np.ones((4, 2)))
+    left = np.array([0.1, 0.1, -0.1, 40.0])
+    assert jumps.r2(left, 1) == pytest.approx(1.0 - 0.03 / np.sum((rates[:3, 1] - 1.0 / 3.0) ** 2), rel=1e-9)

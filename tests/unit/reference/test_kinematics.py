@@ -7,6 +7,7 @@ from tinyude.reference.config import Config
 from tinyude.reference.signal.kinematics import (
     Kinematics,
     kinematics_clear,
+    kinematics_consistent,
     kinematics_fuse,
     kinematics_init,
     kinematics_push,
@@ -133,3 +134,17 @@ def test_kinematics_fuse_weighs_every_coefficient_by_its_noise() -> None:
     fused = np.array([shape_fused(c, (2, 0), sigma)[1:, 0] for c in noise])
     best = 1.0 / (1.0 / own.var(axis=0) + 1.0 / theirs.var(axis=0))
     np.testing.assert_allclose(fused.var(axis=0), best, rtol=0.08)
+
+
+@pytest.mark.parametrize("size", [1.0, -1.0])
+def test_kinematics_consistent_allows_six_standard_errors_and_a_tenth_of_the_rate(size: float) -> None:
+    """The slope of a cubic or higher angle at its mean is w_0 - w_2 / 5; their variances are 3, 1 and 5 sigma^2."""
+    sigma, samples, seconds = np.array([0.02, 0.3]), 2 * HALF + 1, HALF * PERIOD
+    coefficients = np.zeros((5, 2))
+    coefficients[0, 1], coefficients[2, 1] = 20.0, 7.0
+    slope = seconds * (20.0 - 7.0 / 5.0)
+    variance = (3.0 * 0.02**2 + (1.0 + 5.0 / 25.0) * (seconds * 0.3) ** 2) / samples
+    limit = 6.0 * np.sqrt(variance) + 0.1 * slope
+    for share, consistent in ((0.99, True), (1.01, False)):
+        coefficients[1, 0] = slope + size * share * limit
+        assert kinematics_consistent(CONFIG, WINDOW, coefficients, sigma) is consistent

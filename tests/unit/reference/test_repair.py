@@ -115,3 +115,11 @@ def test_repair_push_leaves_a_level_shift_alone() -> None:
     rows, _, replaced = repaired(samples)
     assert not replaced.any()
     np.testing.assert_array_equal(rows, samples[:-REACH])
+
+
+@pytest.mark.parametrize(("distance", "replaced"), [(4.3, True), (4.1, False)])
+def test_repair_push_asks_an_outlier_to_stand_out_from_both_neighbours(distance: float, replaced: bool) -> None:
+    """By 0.6 of seven sigma: else the three are a short motion."""
+    samples = np.zeros((40, 1))
+    samples[20], samples[19], samples[21] = 8.0, 8.0 - distance, 8.0 - distance
+    assert repaired(samples, np.ones(1))[2].any() == replaced

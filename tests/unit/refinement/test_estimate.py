@@ -11,6 +11,7 @@ from tinyude.refinement.budget import Budget
 from tinyude.refinement.compiled import make_filter
 from tinyude.refinement.field import Field
 from tinyude.refinement.filter import Noise, Passed, Plan
+from tinyude.refinement.gating import _jumps
 from tinyude.refinement.gauss_newton import Filter, Pass, Solution, gauss_newton
 from tinyude.refinement.noise import fit_noise
 from tinyude.refinement.starts import MeasurementModel, Sensors
@@ -128,3 +129,13 @@ def test_scaled_inverse_is_never_negative() -> None:
     inverse = _scaled_inverse(whole)
     assert np.all(np.diag(inverse) >= 0.0) and np.all(np.linalg.eigvalsh(inverse) > -1e-9 * np.abs(inverse).max())
     assert np.allclose(_scaled_inverse(matrix) @ matrix, np.eye(3), atol=1e-6)
+
+
+def test_jumps_are_four_rejected_rows_in_a_row_and_a_stretch_apart() -> None:
+    """Fewer are outliers; one at the very beginning, or soon after another, leaves no stretch to start."""
+    rejected = np.zeros(100, dtype=bool)
+    for begin, rows in ((0, 6), (20, 3), (40, 4), (48, 5), (52, 4), (70, 9)):
+        rejected[begin : begin + rows] = True
+    assert _jumps(rejected) == [40, 70]
+    rejected[44:52] = False
+    assert _jumps(rejected) == [40, 52, 70]
