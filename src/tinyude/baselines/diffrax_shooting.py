@@ -74,7 +74,7 @@ class DiffraxShooting(MultipleShooting):
                 shooting = self._batch(windows, rng)
                 observed = jax.numpy.asarray(shooting.observed, "float32")
             params, state, value = step(params, state, observed)
-            losses.append(float(value))  # waits for it, so that progress tells the truth
+            losses.append(float(value))  # waits for the result, so that the progress shown is real
             if progress is not None:
                 progress(done + 1, self.iterations)
         self.params_ = np.asarray(params, dtype=float)

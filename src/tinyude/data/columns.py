@@ -23,6 +23,6 @@ def same_length(lengths: Mapping[str, int], longest_only: bool, path: Path) -> t
     """The columns and their length; with `longest_only` scalars and other odds and ends are left out."""
     longest = max(lengths.values(), default=0)
     if not longest_only and len(set(lengths.values())) > 1:
-        told = ", ".join(f"{name} {length}" for name, length in lengths.items())
-        raise TinyUDEError(f"{path}: the columns differ in length ({told}); take columns of one length, or resample.")
+        listed = ", ".join(f"{name} {length}" for name, length in lengths.items())
+        raise TinyUDEError(f"{path}: the columns differ in length ({listed}); take columns of one length, or resample.")
     return [name for name, length in lengths.items() if length == longest], longest

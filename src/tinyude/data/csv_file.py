@@ -29,7 +29,7 @@ MAX_COLUMNS = 10_000
 MAX_LINE = 1_000_000  # characters
 BLOCK = 50_000_000  # characters that are parsed at once
 _COMMENTS = ("#", "%")
-_SEPARATOR_LINE = re.compile(r'"?sep=.?"?', re.IGNORECASE)  # what Excel is told; the lines themselves tell
+_SEPARATOR_LINE = re.compile(r'"?sep=.?"?', re.IGNORECASE)  # a hint for Excel, which is not used here
 _SEPARATORS = (";", "\t", ",")  # in this order: a decimal comma is no separator
 # The start of a number or a date; 1/s is a unit.
 _LIKE_A_VALUE = re.compile(r"[-+]?[.,]?\d(?!/\D)|[-+]?(nan|inf|infinity)$|true$|false$", re.IGNORECASE)

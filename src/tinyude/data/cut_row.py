@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-COMPARED = 10_000  # rows before it; fewer tell less of how short a whole value may be
+COMPARED = 10_000  # rows before it; fewer say less about how short a complete value may be
 _NUMBER = re.compile(r"[-+]?(\d*)(?:[.,](\d*))?(?:[eE][-+]?(\d+))?")
 
 

@@ -64,8 +64,8 @@ def _place(file: Any, column: str, path: Path) -> tuple[int, int]:
     found = [place for place in file.whereis(name) if group is None or place[0] == group]
     if len(found) != 1:
         groups = listed([f"{place[0]}:{name}" for place in file.whereis(name)])
-        told = f"is in {len(found)} groups" if found else "is not there"
-        raise TinyUDEError(f"{path}: the channel {column!r} {told}; name one of {groups}.")
+        place = f"is in {len(found)} groups" if found else "is not there"
+        raise TinyUDEError(f"{path}: the channel {column!r} {place}; name one of {groups}.")
     return int(found[0][0]), int(found[0][1])
 
 

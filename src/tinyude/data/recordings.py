@@ -67,9 +67,9 @@ def aligned(
 def _check_same_times(column: str, track: _Track, base: _Track, held: bool) -> None:
     """A column without a value at any row: another clock, or another time of day."""
     if base.first <= base.last and (base.last < track.first or (track.last < base.first and not held)):
-        told = f"runs from {track.first:.10g} to {track.last:.10g} s" if track.first <= track.last else "is empty"
+        span = f"runs from {track.first:.10g} to {track.last:.10g} s" if track.first <= track.last else "is empty"
         raise TinyUDEError(
-            f"{column!r} {told}, the rows from {base.first:.10g} to {base.last:.10g} s, so it has no value at any of "
+            f"{column!r} {span}, the rows from {base.first:.10g} to {base.last:.10g} s, so it has no value at any of "
             "them; choose another column, or check the clocks of the log."
         )
 

@@ -89,8 +89,8 @@ def _bag(path: Path) -> Iterator[tuple[list[str], int, Any]]:
 
             yield sorted({connection.topic for connection in reader.connections}), reader.start_time, messages
     except highlevel.AnyReaderError as error:
-        told = str(error).rstrip(".")
-        raise TinyUDEError(f"{path} is not a readable bag: {told}; see `rosbag reindex`, `ros2 bag reindex`.") from None
+        why = str(error).rstrip(".")
+        raise TinyUDEError(f"{path} is not a readable bag: {why}; see `rosbag reindex`, `ros2 bag reindex`.") from None
 
 
 @contextmanager

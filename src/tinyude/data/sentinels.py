@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 
-USUAL = 0.9  # share of the values that tells a channel's spread
+USUAL = 0.9  # share of the values from which a channel's spread is taken
 FAR = 100.0  # spreads from the median: no state leaps like that
 JUMP = 0.9  # of that distance, in one sample, there and back: motion comes and goes by smaller steps
 

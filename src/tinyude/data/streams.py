@@ -165,7 +165,7 @@ def _without_empty_end(pieces: Iterable[Piece]) -> Iterator[Piece]:
         filled = np.isfinite(piece.samples).any(axis=1) | np.isfinite(piece.inputs).any(axis=1)
         begun = begun or bool(filled.any())
         if not begun:
-            yield piece  # a record without a number is told as such
+            yield piece  # the error for a record without a number comes later
         elif not filled.any():
             held.append(piece)
         else:

@@ -95,8 +95,8 @@ def iter_table(
     except FileNotFoundError:
         raise no_such_file(path) from None
     except OSError as error:
-        told = (error.strerror or str(error)).rstrip(".")
-        raise TinyUDEError(f"Cannot read {path}: {told}; check the file and its permissions.") from None
+        reason = (error.strerror or str(error)).rstrip(".")
+        raise TinyUDEError(f"Cannot read {path}: {reason}; check the file and its permissions.") from None
     if empty:
         raise TinyUDEError(f"{path} holds no rows; give a file with one row per sample.")
 
@@ -143,9 +143,9 @@ def _damage_named(path: Path) -> Iterator[None]:
     except Exception as error:
         if isinstance(error, OSError) and error.errno:  # the disk's, not the library's
             raise
-        told = f"{type(error).__name__}: {error}".rstrip(".")
+        reason = f"{type(error).__name__}: {error}".rstrip(".")
         raise TinyUDEError(
-            f"{path} is damaged, or not a {path.suffix} file ({told}); record or export it again."
+            f"{path} is damaged, or not a {path.suffix} file ({reason}); record or export it again."
         ) from error
 
 
@@ -181,8 +181,8 @@ def _iter_scanned(
             yield _numbers(frame, path, start + 1)
             start += frame.height
     except pl.exceptions.PolarsError as error:
-        told = str(error).splitlines()[0]
-        raise TinyUDEError(f"{path} cannot be read as {kind}: {told}; save it again as such.") from None
+        reason = str(error).splitlines()[0]
+        raise TinyUDEError(f"{path} cannot be read as {kind}: {reason}; save it again as such.") from None
 
 
 def _iter_npz(path: Path, columns: Sequence[str] | None, rows: int) -> Iterator[Table]:

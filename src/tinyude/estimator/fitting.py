@@ -54,19 +54,19 @@ class Fit(NamedTuple):
     seen: Windows | None = None
 
 
-def fit_record(options: FitOptions, stream: Stream, tell: Progress | None = None) -> Fit:
+def fit_record(options: FitOptions, stream: Stream, report_progress: Progress | None = None) -> Fit:
     """Learn from a whole record: by the batch estimator, by the streaming learner, or by refinement alone."""
     options.check()
     started = time.perf_counter()
     if options.unseen():
         fit = Fit(_fit_hidden(options, stream))
     elif options.wants_streaming(stream):
-        result, session = fit_streaming(options, stream, tell)
+        result, session = fit_streaming(options, stream, report_progress)
         fit = Fit(result, session=session)
     else:
         fit = _fit_batch(options, stream)
-        if tell:
-            tell(stream.count, stream.count)
+        if report_progress:
+            report_progress(stream.count, stream.count)
     fit.result.diagnostics["seconds"] = time.perf_counter() - started
     return fit
 

@@ -55,13 +55,13 @@ LIVE_SAMPLES = 40_000  # default length for which a live stream is sized
 
 
 def fit_streaming(
-    options: FitOptions, stream: Stream, tell: Progress | None = None, observed: Observed | None = None
+    options: FitOptions, stream: Stream, report_progress: Progress | None = None, observed: Observed | None = None
 ) -> tuple[FitResult, Session]:
     """Run the streaming learner over a whole record, then the remaining updates.
 
     Free states are inputs of a perceptron only if it then predicts held-out windows clearly better.
     """
-    session = _learned(options, stream, tell)
+    session = _learned(options, stream, report_progress)
     if options.sees is None and _may_see_free_states(options):
         wider = _learned(replace(options, sees=(*options.physics.states, *options.physics.inputs)), stream)
         states = wider.engine.state(), session.engine.state()
@@ -69,17 +69,17 @@ def fit_streaming(
     return streamed_result(options, session, stream, observed=observed), session
 
 
-def _learned(options: FitOptions, stream: Stream, tell: Progress | None = None) -> Session:
+def _learned(options: FitOptions, stream: Stream, report_progress: Progress | None = None) -> Session:
     """A learner that has seen a whole record and made its updates."""
     session = learner_session(options, stream)
     calibrate(session, stream)
     if session.config.parameters:
         session = _learn_parameters(options, session, stream)
     total = stream.count + most_updates(session)
-    done = push_stream(session, stream, lambda rows: tell(rows, total) if tell else None)
-    train(session, lambda steps: tell(min(done + steps, total), total) if tell else None)
-    if tell:
-        tell(total, total)
+    done = push_stream(session, stream, lambda rows: report_progress(rows, total) if report_progress else None)
+    train(session, lambda steps: report_progress(min(done + steps, total), total) if report_progress else None)
+    if report_progress:
+        report_progress(total, total)
     return session
 
 

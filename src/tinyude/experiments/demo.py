@@ -60,7 +60,7 @@ def run_demo(
     times, states = replace(system, start=FRESH_START, impulses=None).clean(seconds=RUN_SECONDS)
     times, states = times[::RUN_STRIDE], states[::RUN_STRIDE]
     run = free_run(ude, times, states, name="truth", x0=states[0])
-    told = (
+    names = (
         "windows",
         "accepted",
         "rejected",
@@ -81,7 +81,7 @@ def run_demo(
         "true_damping": float(system.true_damping[0]),
         "rollout_error": run["total_error"],
         "equations": ude.equations(),
-        **{key: ude.diagnostics_[key] for key in told},
+        **{key: ude.diagnostics_[key] for key in names},
     }
     headline = [
         f"From one minute of samples with {percent(noise)} noise TinyUDE learned the damping that the model lacks: "

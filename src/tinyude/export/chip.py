@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 STRIDE = 10  # most ticks between the windows of a live stream, which never runs out of them,
 WINDOW_SECONDS = 0.01  # where it is not slower,
-BLOCK = 100  # and windows in a block, however long the fitted record was: eight blocks tell a change
-PAST = 256  # windows kept without a network, in int16: what tells a change from a region that is new
+BLOCK = 100  # and windows in a block, however long the fitted record was: eight blocks detect a change
+PAST = 256  # windows kept without a network, in int16: they distinguish a change from a new region
 WITHIN_A_REVOLUTION = (
     2.0  # rad; the RMS of an angle beyond which a fit that did not wrap it saw other revolutions than the middle one
 )

@@ -83,4 +83,4 @@ def export_files(chip: Chip, target: str, prefix: str, inference_only: bool = Fa
 def _estimates_for(target: str, chip: Chip, inference_only: bool) -> list[Estimate]:
     """On the processors that a package may be built for."""
     cores = _CORES.get(target, "")
-    return [told for core, told in estimates(chip, inference_only).items() if core.startswith(cores)]
+    return [estimate for core, estimate in estimates(chip, inference_only).items() if core.startswith(cores)]

@@ -45,14 +45,14 @@ class Survey:
     plan: WindowPlan  # its windows
 
 
-def choose_terms(client: Any, units: Sequence[Unit], recipe: Recipe, tell: Progress) -> tuple[str, ...]:
+def choose_terms(client: Any, units: Sequence[Unit], recipe: Recipe, report_progress: Progress) -> tuple[str, ...]:
     """The terms for all machines, from a few of them; () where none can be fitted."""
     looked_at = pilots(units)
     what, total = "choosing terms", 2 * len(looked_at)
     surveys = []
     look = partial(survey, recipe=recipe)
     for count, (unit, found, _) in enumerate(results(client, look, looked_at, "survey")):
-        tell(what, count + 1, total)
+        report_progress(what, count + 1, total)
         surveys += [(unit, found)] if found else []
     if not surveys:
         return ()
@@ -64,7 +64,7 @@ def choose_terms(client: Any, units: Sequence[Unit], recipe: Recipe, tell: Progr
     if not parts:
         return ()
     chosen = choose([sums for _, sums in parts], terms, learned, known, sets)
-    tell(what, len(looked_at) + len(plans), total)
+    report_progress(what, len(looked_at) + len(plans), total)
     if not (term := _with_number(recipe, chosen, terms, known)):
         return tuple(chosen)
     beside = [text for text in chosen if text == term or not _numbers(recipe.rig.physics, text)]
@@ -131,7 +131,7 @@ def survey(unit: Unit, recipe: Recipe) -> Survey | None:
             warnings.simplefilter("ignore")  # of a first look, which is not kept
             stream = read_stream(paths, recipe.rig)
             ude = recipe.with_terms(()).estimator().fit(stream)
-    except Exception:  # what it is, the row of the unit tells
+    except Exception:  # the unit's row has the error
         return None
     rms = rough_rms(recipe.rig.physics, tuple(recipe.rig.measured), stream)
     rates = [(entry["state"], entry["term"]) for entry in ude.terms_ if entry["state"] in ude.physics.states]

@@ -58,7 +58,7 @@ def connected(scheduler: str | None = None, workers: int | None = None, client: 
                 f"No scheduler answers at {scheduler} ({type(error).__name__}); start one with `dask scheduler`, and "
                 f"workers with `dask worker {scheduler}`."
             ) from None
-        with _without_messages("distributed.client"), made:  # a lost scheduler is told once, by `results`
+        with _without_messages("distributed.client"), made:  # a lost scheduler is reported once, by `results`
             _wait_for_a_worker(made)
             yield made
         return
@@ -105,7 +105,7 @@ def results(
     name: str = "fit",
     workers: Sequence[str] | None = None,
 ) -> Iterator[tuple[Any, Any, BaseException | None]]:
-    """Each item with its result, or with the error that its worker could not tell of, as they come.
+    """Each item with its result, or with the error that its worker could not report, as they come.
 
     Parameters
     ----------

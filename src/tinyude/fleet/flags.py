@@ -77,7 +77,7 @@ def raise_flags(
 def _shares(quantities: Sequence[Quantity]) -> list[float]:
     """The share of the false alarms that each quantity may raise.
 
-    Coefficients have most of it. Noise and unexplained rate are told from a factor of 1.3 on, which is far beyond what
+    Coefficients have most of it. Noise and unexplained rate are reported from a factor of 1.3 on, far beyond what
     they vary by in healthy machines.
     """
     figures = sum(quantity.logarithm for quantity in quantities)

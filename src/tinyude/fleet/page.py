@@ -63,8 +63,8 @@ def collect(found: FleetResult) -> dict[str, Any]:
     flagged = [flag.quantity for flag in found._flags]
     names = [quantity.name for quantity in found.quantities]
     shown = max(coefficients, key=lambda n: (flagged.count(names[n]), -n), default=0)
-    told = sorted(coefficients, key=lambda n: (-flagged.count(names[n]), n))
-    plane = [shown, *(n for n in told if n != shown), *(n for n in range(len(quantities)) if n not in coefficients)]
+    ordered = sorted(coefficients, key=lambda n: (-flagged.count(names[n]), n))
+    plane = [shown, *(n for n in ordered if n != shown), *(n for n in range(len(quantities)) if n not in coefficients)]
     reports = set(found.store.names("reports"))
     return {
         "quantities": quantities or [_NOTHING],

@@ -29,7 +29,7 @@ class Unit:
     labels
         Further fields of the template, e.g. the site.
     stamps
-        Size and time of change (or entity tag) of each file, to tell an unchanged file without reading it.
+        Size and time of change (or entity tag) of each file, to recognise an unchanged file without reading it.
     content
         A Parquet file's bytes where the log was given as a frame.
     """

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from datetime import date, datetime
 
-FIELDS = ("date", "period", "year", "month", "week", "day", "time", "hour", "run")  # that tell when, not which machine
+FIELDS = ("date", "period", "year", "month", "week", "day", "time", "hour", "run")  # of time, not of the machine
 SECONDS_A_DAY = 86_400.0
 _YEAR, _TWO, _APART = r"(?:19|20)\d\d", r"\d\d?", r"[-_. ]"
 _CLOCK = r"(?:[T_ -](?P<hour>\d\d)(?:[-:_.]?(?P<minute>\d\d)(?:[-:_.]?(?P<second>\d\d)(?:\.\d+)?)?)?Z?)?"
@@ -44,11 +44,11 @@ def period_of(values: Mapping[str, str]) -> str:
     >>> period_of({"machine": "arm-1", "year": "2026", "month": "3", "day": "01"})
     '2026-3-01'
     """
-    told = dict(values)
-    parts = [told.pop(name) for name in ("year", "month", "day") if name in told] if "year" in told else []
+    given = dict(values)
+    parts = [given.pop(name) for name in ("year", "month", "day") if name in given] if "year" in given else []
     if "year" in values and "week" in values and len(parts) == 1:
-        parts = [f"{parts[0]}-W{told.pop('week').lstrip('Ww')}"]
-    return " ".join([*(["-".join(parts)] if parts else []), *(told[name] for name in FIELDS if name in told)])
+        parts = [f"{parts[0]}-W{given.pop('week').lstrip('Ww')}"]
+    return " ".join([*(["-".join(parts)] if parts else []), *(given[name] for name in FIELDS if name in given)])
 
 
 def period_days(periods: Iterable[str]) -> dict[str, float] | None:

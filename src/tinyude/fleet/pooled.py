@@ -70,14 +70,14 @@ def fit_pooled(
         raise TinyUDEError(
             f"{', '.join(learned)} is to be learned, which is not possible with merged sums; give it a fixed value."
         )
-    tell = progress or (lambda what, done, total: None)
+    report_progress = progress or (lambda what, done, total: None)
     files = single_files(units_of(logs))
     with connected(scheduler, workers, client) as dask:
-        chosen = tuple(terms) if terms is not None else choice.choose_terms(dask, files, recipe, tell)
+        chosen = tuple(terms) if terms is not None else choice.choose_terms(dask, files, recipe, report_progress)
         if not chosen:
             raise TinyUDEError("No term stands out in these logs; name them, e.g. terms=['omega'].")
         plan = _window_plan(files, recipe)
-        sums = summed(dask, files, recipe, plan, chosen, tell)
+        sums = summed(dask, files, recipe, plan, chosen, report_progress)
     return coefficients(sums, recipe, plan, chosen)
 
 
@@ -99,7 +99,12 @@ def _window_plan(files: Sequence[Unit], recipe: Recipe) -> WindowPlan:
 
 
 def summed(
-    client: Any, files: Sequence[Unit], recipe: Recipe, plan: WindowPlan, terms: Sequence[str], tell: Progress
+    client: Any,
+    files: Sequence[Unit],
+    recipe: Recipe,
+    plan: WindowPlan,
+    terms: Sequence[str],
+    report_progress: Progress,
 ) -> Sums:
     """The merged sums of all files. A file that cannot be read ends it: a part of a log is not the log."""
     work = partial(choice.file_sums, recipe=recipe, plan=plan, terms=list(terms))
@@ -108,7 +113,7 @@ def summed(
         if error is not None:
             raise TinyUDEError(f"{' '.join(unit.files) or unit.machine}: {error}") from None
         parts.append(sums)
-        tell("summing", len(parts), len(files))
+        report_progress("summing", len(parts), len(files))
     return reduce(Sums.merge, parts)
 
 

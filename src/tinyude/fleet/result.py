@@ -297,7 +297,7 @@ class FleetResult:
 
     def _silent(self) -> dict[str, str]:
         """Machines whose logs all failed, or that stopped reporting before the others."""
-        told = {}
+        reasons = {}
         times = dict(zip(self.clock.periods, self.clock.times, strict=True))
         usual = float(np.median(np.diff(self.clock.times))) if len(self.clock.times) > 1 else np.inf
         last: dict[str, str] = {}
@@ -306,12 +306,12 @@ class FleetResult:
         failed = {row["machine"]: row["error"] for row in self.rows if row["status"] != OK}
         for machine, error in failed.items():
             if machine not in last:
-                told[machine] = f"no usable log: {error}"
+                reasons[machine] = f"no usable log: {error}"
         for machine, period in last.items():
             if self.clock.times[-1] - times[period] > OVERDUE * usual:
                 why = f": {failed[machine]}" if machine in failed else ""
-                told[machine] = f"no usable log since {period}{why}"
-        return told
+                reasons[machine] = f"no usable log since {period}{why}"
+        return reasons
 
 
 def merge_rows(*parts: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

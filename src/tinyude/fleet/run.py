@@ -100,21 +100,23 @@ def fit(
     units = units_of(logs, fspath(out))
     recipe = Recipe(rig_of(physics), options=_options(options or {}))
     store = Store(_address(out))
-    tell = progress or (lambda what, done, total: None)
+    report_progress = progress or (lambda what, done, total: None)
     planned = _planned(recipe, store, terms)
     kept = _unchanged(units, store.kept(planned.key)) if planned else []
     done = {(row["machine"], row["period"]) for row in kept}
     todo = [unit for unit in units if (unit.machine, unit.period) not in done]
     rows: list[dict[str, Any]] = []
-    tell("fitting", len(kept), len(units))
+    report_progress("fitting", len(kept), len(units))
     found = FleetResult(merge_rows(kept), store, store.plan(), false_alarms)
     if todo or _unreported(found, reports):
         with _cluster(scheduler, workers, client, started) as dask:
-            recipe = planned or recipe.with_terms(choice.choose_terms(dask, units, recipe, tell))
+            recipe = planned or recipe.with_terms(choice.choose_terms(dask, units, recipe, report_progress))
             store.write_plan(_plan(recipe, terms, store, command))
-            rows = _fit_all(dask, todo, recipe, store, lambda count: tell("fitting", len(kept) + count, len(units)))
+            rows = _fit_all(
+                dask, todo, recipe, store, lambda count: report_progress("fitting", len(kept) + count, len(units))
+            )
             found = FleetResult(merge_rows(kept, rows), store, store.plan(), false_alarms)
-            _write_reports(dask, found, reports, tell)
+            _write_reports(dask, found, reports, report_progress)
     if store.keeps:
         found.write()
     return found
@@ -159,10 +161,10 @@ def _options(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _fit_all(
-    client: Any, units: Sequence[Unit], recipe: Recipe, store: Store, tell: Callable[[int], None]
+    client: Any, units: Sequence[Unit], recipe: Recipe, store: Store, report_progress: Callable[[int], None]
 ) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
-    tell(0)
+    report_progress(0)
     for unit, row, error in results(client, partial(fit_unit, recipe=recipe, store=store), units):
         if error is not None:
             row = _lost_unit(unit, recipe, error)
@@ -173,17 +175,17 @@ def _fit_all(
                 "all can access, e.g. a shared folder or s3://."
             )
         rows.append(row)
-        tell(len(rows))
+        report_progress(len(rows))
     return rows
 
 
 def _lost_unit(unit: Unit, recipe: Recipe, error: BaseException) -> dict[str, Any]:
     """The row of a unit that took its workers down, or could not be sent; it is tried again by the next run."""
-    told = f"{type(error).__name__}: {error}"
+    message = f"{type(error).__name__}: {error}"
     return {
         "machine": unit.machine, "period": unit.period, "labels": dict(unit.labels), "files": list(unit.files),
         "stamps": list(unit.stamps), "key": "lost", "recipe": recipe.key, "status": FAILED, "lasting": False,
-        "error": " ".join(told.split())[:500], "model": "", "terms": [], "seconds": None, "cpu_seconds": None,
+        "error": " ".join(message.split())[:500], "model": "", "terms": [], "seconds": None, "cpu_seconds": None,
     }  # fmt: skip
 
 
@@ -214,10 +216,10 @@ def _unreported(found: FleetResult, which: str) -> list[str]:
     return [model for model in latest if report_path(model) not in there]
 
 
-def _write_reports(client: Any, found: FleetResult, which: str, tell: Progress) -> None:
+def _write_reports(client: Any, found: FleetResult, which: str, report_progress: Progress) -> None:
     todo = _unreported(found, which)
     for count, _ in enumerate(results(client, partial(write_report, store=found.store), todo, "report")):
-        tell("reports", count + 1, len(todo))
+        report_progress("reports", count + 1, len(todo))
 
 
 @contextmanager

@@ -121,7 +121,7 @@ class _Search:
         return left - len(found) * float(np.log(1.0 - OF_THE_REST))
 
     def new(self, column: int, found: list[int]) -> bool:
-        """Whether a column, or what of it varies, can be told from those found, in most machines."""
+        """Whether a column, or what of it varies, can be distinguished from those found, in most machines."""
         constant = self.constants.get(column)
         return float(np.median([machine.news(column, found, constant) for machine in self.machines])) > NEW
 

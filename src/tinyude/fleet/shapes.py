@@ -77,11 +77,11 @@ def fitted_numbers(
         with local_logs(unit) as paths, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of a first look, which is not kept
             ude = estimator.fit(read_stream(paths, recipe.rig))
-    except Exception:  # what it is, the row of the unit tells
+    except Exception:  # the unit's row has the error
         return None
     rows = {row["term"]: row for row in coefficient_rows(ude) if row["kind"] == PARAMETER}
-    told = [(row["coefficient"], row["error"]) for name, row in rows.items() if name.startswith(_NUMBER)]
-    return told if told and np.all(np.isfinite(told)) and all(error > 0.0 for _, error in told) else None
+    values = [(row["coefficient"], row["error"]) for name, row in rows.items() if name.startswith(_NUMBER)]
+    return values if values and np.all(np.isfinite(values)) and all(error > 0.0 for _, error in values) else None
 
 
 def freed(physics: Physics, state: int, start: Mapping[str, float], term: str) -> Physics:

@@ -92,8 +92,8 @@ def fit_unit(unit: Unit, recipe: Recipe, store: Store) -> dict[str, Any]:
         row |= _failure(f"{type(error).__name__}: {error}", lasting=False)
     except Exception as error:
         place = traceback.extract_tb(error.__traceback__)[-1]
-        told = f"{type(error).__name__}: {error} ({Path(place.filename).name}:{place.lineno})"
-        row |= _failure(told, lasting=True)
+        message = f"{type(error).__name__}: {error} ({Path(place.filename).name}:{place.lineno})"
+        row |= _failure(message, lasting=True)
     row["seconds"], row["cpu_seconds"] = time.perf_counter() - started, time.process_time() - used
     row.setdefault("key", _lost_key(unit, recipe))
     store.write(unit, row["key"], row)
@@ -101,14 +101,14 @@ def fit_unit(unit: Unit, recipe: Recipe, store: Store) -> dict[str, Any]:
 
 
 def _fitted(unit: Unit, paths: list[Path], recipe: Recipe, store: Store, key: str) -> dict[str, Any]:
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         stream = read_stream(paths, recipe.rig)
         ude = recipe.estimator().fit(stream)
     ude.diagnostics_["files"] = [_provenance(name, path) for name, path in zip(_names(unit), paths, strict=True)]
     ude.diagnostics_["columns"] = Columns.of(recipe.rig).to_dict()
     figures = unit_figures(ude)
-    said = [*figures["warnings"], *(str(entry.message) for entry in told)]
+    said = [*figures["warnings"], *(str(entry.message) for entry in caught)]
     figures["warnings"] = list(dict.fromkeys(_with_addresses(text, unit, paths) for text in said))
     return {
         "status": OK,

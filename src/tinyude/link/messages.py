@@ -235,15 +235,17 @@ def _hello(body: bytes) -> Hello:
     )
     kinds, end = body[24 : 24 + 2 * states], 24 + 2 * states
     _require(len(body) == end + on, "a hello of another length")
-    told = Hello(
+    hello = Hello(
         fingerprint, numbers, round(period, 9), row_ticks, channels, inputs, parameters, terms,
         tuple(kinds[::2]), tuple(kinds[1::2]), tuple(body[end:]),
     )  # fmt: skip
-    _require(0 < told.sample_period <= LONGEST_PERIOD and row_ticks > 0 and numbers <= MOST_NUMBERS, "no board's rates")
-    sizes = (channels, MOST_STATES), (states, MOST_STATES), (inputs, MOST_INPUTS), (told.columns, MOST_COLUMNS)
+    _require(
+        0 < hello.sample_period <= LONGEST_PERIOD and row_ticks > 0 and numbers <= MOST_NUMBERS, "no board's rates"
+    )
+    sizes = (channels, MOST_STATES), (states, MOST_STATES), (inputs, MOST_INPUTS), (hello.columns, MOST_COLUMNS)
     _require(all(size <= most for size, most in sizes), "no board's sizes")
-    _require(all(c < channels for c in told.channel) and all(i < states for i in told.on), "states of nothing")
-    return told
+    _require(all(c < channels for c in hello.channel) and all(i < states for i in hello.on), "states of nothing")
+    return hello
 
 
 def _row(body: bytes, hello: Hello) -> Row:

@@ -41,11 +41,11 @@ def read_model_json(data: bytes) -> tuple[Array, int]:
         When it is none.
     """
     try:
-        told = json.loads(data)
-        with np.errstate(over="ignore"):  # told below
-            numbers, fingerprint = np.asarray(told["numbers"], np.float32), int(told["fingerprint"])
+        document = json.loads(data)
+        with np.errstate(over="ignore"):  # document below
+            numbers, fingerprint = np.asarray(document["numbers"], np.float32), int(document["fingerprint"])
     except (ValueError, TypeError, KeyError, RecursionError, OverflowError):
         raise TinyUDEError("This is not a model of a board; give a .tinyude file or a model sent by a board.") from None
-    if told.get("format") != FORMAT or numbers.ndim != 1 or not np.isfinite(numbers).all():
+    if document.get("format") != FORMAT or numbers.ndim != 1 or not np.isfinite(numbers).all():
         raise TinyUDEError("This is not a model of a board; give a .tinyude file or a model sent by a board.")
     return numbers, fingerprint

@@ -80,10 +80,10 @@ def trends(history: History) -> dict[str, Any]:
     """Health and coefficients over all the time that was watched, thinned."""
     health = _thin(list(history.health))
     terms = _thin(list(history.terms))
-    columns = sorted({term.column for _, told in terms for term in told.terms})
+    columns = sorted({term.column for _, message in terms for term in message.terms})
     coefficients = []
     for column in columns:
-        own = [next((term for term in told.terms if term.column == column), None) for _, told in terms]
+        own = [next((term for term in message.terms if term.column == column), None) for _, message in terms]
         coefficients.append(
             {
                 "name": history.term(column),
@@ -95,7 +95,7 @@ def trends(history: History) -> dict[str, Any]:
     return {
         "kind": "trends",
         "health_at": [at for at, _ in health],
-        "health": [_number(told.worst) for _, told in health],
+        "health": [_number(report.worst) for _, report in health],
         "terms_at": [at for at, _ in terms],
         "coefficients": coefficients,
     }

@@ -1,6 +1,6 @@
 """The monitor as a local web page: one page, one stream, five commands.
 
-Local only unless told otherwise. Requests whose Host or Origin is not this server's are rejected (another site's page
+Local only unless sent otherwise. Requests whose Host or Origin is not this server's are rejected (another site's page
 must not reach it); commands need the token, and so does everything else where the server is open to other machines.
 """
 
@@ -177,16 +177,16 @@ def _forbidden(why: str) -> Response:
 
 
 async def _stream(socket: WebSocket, link: BoardLink) -> None:
-    seen, told, count = 0, None, 0
+    seen, sent, count = 0, None, 0
     receive: Awaitable[Any] = asyncio.ensure_future(socket.receive())  # only to learn of the end
     while True:
         with link.lock:
             hello = introduction(link)
-            messages = [hello] if hello != told else []
+            messages = [hello] if hello != sent else []
             messages += [fresh_rows(link.history, seen), status(link)]
-            if count % _TRENDS_EVERY == 0 or hello != told:
+            if count % _TRENDS_EVERY == 0 or hello != sent:
                 messages.append(trends(link.history))
-            seen, told = link.history.rows_seen, hello
+            seen, sent = link.history.rows_seen, hello
         for message in messages:
             await socket.send_json(message)
         count += 1

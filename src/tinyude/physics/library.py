@@ -90,12 +90,12 @@ def _summands(physics: Physics, expression: sp.Expr) -> list[tuple[float, sp.Exp
 
 
 def term_text(term: sp.Expr) -> str:
-    """A term as text, with 20 for 20.0: a parameter's value and what a user wrote are told alike."""
+    """A term as text, with 20 for 20.0: a parameter's value and what a user wrote read alike."""
     return re.sub(r"(?<![\d.])(\d+)\.0(?![\de])", r"\1", expression_text(term))
 
 
 def rounded_text(term: sp.Expr) -> str:
-    """A term as text, its numbers to four digits: to be told, not to be computed with."""
+    """A term as text, its numbers to four digits: for messages, not for computing."""
     return term_text(term.xreplace({number: sp.Float(f"{float(number):.4g}") for number in term.atoms(sp.Float)}))
 
 

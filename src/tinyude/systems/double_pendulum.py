@@ -46,12 +46,12 @@ def double_pendulum(
     """
     if min(*masses, *lengths) <= 0.0:
         raise TinyUDEError(f"Masses {masses} and lengths {lengths} must all be above 0.")
-    told = case_named(case)
+    chosen = case_named(case)
     truth = _equations(masses, lengths, damping, gravity)
-    known_damping = damping if told.damping_told else None
+    known_damping = damping if chosen.damping_known else None
     return System(
         name="double pendulum",
-        physics=_equations(masses, lengths, known_damping, told.gravity_factor * gravity),
+        physics=_equations(masses, lengths, known_damping, chosen.gravity_factor * gravity),
         field=lambda x, time: truth.field(x),
         start=(2.0, 2.4, 0.0, 0.0),
         start_spread=(0.05, 0.05, 0.0, 0.0),

@@ -65,9 +65,9 @@ def pendulum(
     >>> Y.shape
     (60000, 2)
     """
-    told = case_named(case)
+    chosen = case_named(case)
     linear = residual is None or residual == "linear"
-    if not linear and (told.damping_told or damping_change is not None):
+    if not linear and (chosen.damping_known or damping_change is not None):
         raise TinyUDEError(
             f"Case B and damping_change are about linear damping, but the residual is {residual!r}; leave one out."
         )
@@ -84,9 +84,9 @@ def pendulum(
         return rates
 
     theta, omega, g, L, c = sp.symbols("theta omega g L c")
-    parameters = {g: told.gravity_factor * gravity, L: length}
+    parameters = {g: chosen.gravity_factor * gravity, L: length}
     acceleration = -(g / L) * sp.sin(theta)
-    if told.damping_told:
+    if chosen.damping_known:
         acceleration -= c * omega
         parameters[c] = damping
     return System(

@@ -38,10 +38,10 @@ class Impulses:
 
 @dataclass(frozen=True)
 class Case:
-    """One of the paper's three ways for the told physics to be wrong; the plant is always the same."""
+    """One of the paper's three ways for the known physics to be wrong; the plant is always the same."""
 
     gravity_factor: float
-    damping_told: bool
+    damping_known: bool
 
 
 CASES = {"A": Case(1.0, False), "B": Case(0.9, True), "C": Case(0.9, False)}
@@ -62,7 +62,7 @@ class System:
     name : str
         What the plant is called.
     physics : Physics
-        What a learner is told.
+        The known physics given to a learner.
     field : callable
         The truth: dx/dt at (states, time).
     start, start_spread : tuple of float

@@ -99,7 +99,7 @@ class Plant:
         wanted = self.lacking(x, u)
         found = residual(x, u if self.inputs else None)
         scale = float(np.sqrt(np.mean(np.sum(wanted**2, axis=-1))))
-        if scale == 0.0:  # the told physics is complete: against the field
+        if scale == 0.0:  # the known physics is complete: against the field
             wanted, scale = np.zeros_like(found), float(np.sqrt(np.mean(np.sum(self._field(x, u) ** 2, axis=-1))))
         return float(np.sqrt(np.mean(np.sum((found - wanted) ** 2, axis=-1)))) / scale
 

@@ -99,8 +99,8 @@ def summarise(outcomes: list[Outcome], quick: bool) -> Summary:
     }
     if not outcomes:
         lacking = ", ".join(emulator.missing(CORE))
-        told = f"Not run: an emulated board needs {lacking}; tools/install_emulators.sh installs the tools."
-        return {**summary, "notes": [told]}
+        note = f"Not run: an emulated board needs {lacking}; tools/install_emulators.sh installs the tools."
+        return {**summary, "notes": [note]}
     for system in SYSTEMS:
         for preset in PRESETS:
             chosen = {"system": system, "preset": preset, "size": None, "reservoir": RESERVOIRS[0]}

@@ -42,7 +42,7 @@ def summarise(outcomes: list[Outcome], quick: bool) -> Summary:
     checks = [r for c, r in outcomes if "method" not in c]
     order = max(r["relative_error"] for r in checks if r["name"].startswith("order"))
     adjoint = max(r["relative_error"] for r in checks if not r["name"].startswith("order"))
-    told = select(plain, system="pendulum", noise=0.01, **COLUMNS["solver"])[0]["diagnostics"]
+    found = select(plain, system="pendulum", noise=0.01, **COLUMNS["solver"])[0]["diagnostics"]
     chip = next(r["chip"] for _, r in fits if "chip" in r).get("total", 0)
     small = next(r for c, r in fits if c["settings"] == resources.SMALL)["diagnostics"]["static_bytes"]
     better = [
@@ -51,8 +51,8 @@ def summarise(outcomes: list[Outcome], quick: bool) -> Summary:
     return {
         "errors": errors,
         "gradient": {"solver": adjoint, "jet": order},
-        "memory": {"solver": told["tape_bytes"], "paper-v2": small, "default": chip},
-        "solver_ms": 1e3 * told["seconds"] / told["iterations"],
+        "memory": {"solver": found["tape_bytes"], "paper-v2": small, "default": chip},
+        "solver_ms": 1e3 * found["seconds"] / found["iterations"],
         "quick": quick,
         "notes": [
             *([headline.solver_caution()] if quick else []),

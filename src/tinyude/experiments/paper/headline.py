@@ -125,8 +125,8 @@ def against_levels(entries: list[dict[str, Any]]) -> str:
             inside.append(percent(noise))
         else:
             outside.append(f"{number(ratio(entry['mean'], paper), 2)} times the paper's at {percent(noise)}")
-    told = f"v2 lies within two of the paper's standard deviations at {', '.join(inside) or 'no level'}"
-    return f"{told}; it is {', '.join(outside)}." if outside else f"{told}."
+    sentence = f"v2 lies within two of the paper's standard deviations at {', '.join(inside) or 'no level'}"
+    return f"{sentence}; it is {', '.join(outside)}." if outside else f"{sentence}."
 
 
 def solver_caution() -> str:

@@ -85,7 +85,7 @@ def summarise(outcomes: list[Outcome], quick: bool) -> Summary:
         "paper_arrays": paper,
         "paper_totals": totals,
         "arenas": arenas,
-        "solver": {str(steps): told for steps, told in solver.items()},
+        "solver": {str(steps): diagnostics for steps, diagnostics in solver.items()},
         "work": {"order 1": work(1), "order 2": work(2)},
         "projected_ms": {"order 1": projected_ms(1), "order 2": projected_ms(2)},
         "quick": quick,
@@ -127,11 +127,11 @@ def figure(summary: Summary) -> Figure:
     left.set(xlabel="static memory [kB]", title="Where the bytes go")
     handles = dict(zip(*reversed(left.get_legend_handles_labels()), strict=True))
     drawn.legend(list(handles.values()), list(handles), loc="outside upper center", ncols=7, fontsize=8.5)
-    told = summary["solver"]
+    diagnostics = summary["solver"]
     names = ["solver, K = 80", "solver, K = 40", "paper, jet", "jet, second order", "jet, first order"]
     values = [
-        told["80"]["multiply_accumulates"],
-        told["40"]["multiply_accumulates"],
+        diagnostics["80"]["multiply_accumulates"],
+        diagnostics["40"]["multiply_accumulates"],
         PAPER["work_jet"],
         summary["work"]["order 2"],
         summary["work"]["order 1"],

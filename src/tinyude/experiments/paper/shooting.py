@@ -46,11 +46,12 @@ def summarise(outcomes: list[Outcome], quick: bool) -> Summary:
     for noise in SWEPT:
         for steps in STEPS:
             results = select(outcomes, noise=noise, steps=steps)
-            told = next((r["diagnostics"] for r in results if "diagnostics" in r), None)
+            diagnostics = next((r["diagnostics"] for r in results if "diagnostics" in r), None)
             rows.append({
                 "noise": noise, "steps": steps, "error": stats(results),
-                "tape": told and told["tape_bytes"], "work": told and told["multiply_accumulates"],
-                "milliseconds": told and 1e3 * told["seconds"] / told["iterations"],
+                "tape": diagnostics and diagnostics["tape_bytes"],
+                "work": diagnostics and diagnostics["multiply_accumulates"],
+                "milliseconds": diagnostics and 1e3 * diagnostics["seconds"] / diagnostics["iterations"],
             })  # fmt: skip
     single = next(r["error"]["mean"] for r in rows if r["steps"] == 1 and r["noise"] == 0.05)
     best = {

@@ -219,12 +219,12 @@ def summarise(outcomes: list[Outcome], quick: bool) -> Summary:
             rows.append({**config, "fault": fault, **figures, "named": named})
     faulty = [row for row in rows if row["fault"] != "none"]
     kept = sum(row["after"] < LIMIT for row in faulty)
-    told = sum(bool(row["named"]) for row in faulty)
+    count = sum(bool(row["named"]) for row in faulty)
     return {
         "rows": rows,
         "notes": [
             f"Ten good minutes after a fault the residual is within 10 % of the truth: {kept} of {len(faulty)} cases.",
-            f"{told} of {len(faulty)} faults are named in the counters; for a motor without gravity, a slow drift of "
+            f"{count} of {len(faulty)} faults are named in the counters; for a motor without gravity, a slow drift of "
             "the angle's offset cannot be distinguished from a slow motion.",
         ],
     }
@@ -235,7 +235,8 @@ def figure(summary: Summary) -> Figure | None:
 
 
 def tables(summary: Summary) -> list[Table]:
-    header = ["plant", "learner", "fault", "minutes", "error before", "at its end", "ten good minutes later", "told by"]
+    errors = ["error before", "at its end", "ten good minutes later"]
+    header = ["plant", "learner", "fault", "minutes", *errors, "named by"]
     rows = [
         [
             row["plant"], "terms and network" if row["network"] else "terms", row["fault"], f"{row['minutes']:g}",

@@ -111,13 +111,13 @@ def _error(results: list[Result]) -> float | None:
 
 def _shares(summary: Summary, noise: float, half: str) -> list[str]:
     """Number of plants of a half that each method solves."""
-    told = []
+    shares = []
     for method in METHODS:
         of_all = zip(summary["errors"][f"{method} {noise}"], summary["reporting"], strict=True)
         errors = [error for error, reporting in of_all if reporting == (half == "reporting")]
         solved = sum(error is not None and error < SOLVED for error in errors)
-        told.append("-" if all(error is None for error in errors) else f"{solved} of {len(errors)}")
-    return told
+        shares.append("-" if all(error is None for error in errors) else f"{solved} of {len(errors)}")
+    return shares
 
 
 def _diagnosis(result: Result) -> str:
