@@ -160,10 +160,12 @@ def _exponents(physics: Physics, seen: Windows) -> Iterator[Hypothesis]:
             for other in EXPONENTS
             if (base in signals or base.is_Add) and base.has(*signals) and own in EXPONENTS and own != other
         ]
-        with np.errstate(all="ignore"):
-            changed = [(part * base ** (other - own) - part).xreplace(values) for part, base, own, other in tried]
-            columns = numpy_function(changed, signals)(rows) if changed else np.zeros((len(rows), 0))
-        for (part, base, own, other), column in zip(tried, columns.T, strict=True):
+        beside = [(part / base**own).xreplace(values) for part, base, own, _ in tried]  # what the power multiplies
+        value = _values([*beside, *(base.xreplace(values) for _, base, _, _ in tried)], signals, rows)
+        for (part, base, own, other), rest in zip(tried, beside, strict=True):
+            at = value[base.xreplace(values)]
+            with np.errstate(all="ignore"):
+                column = value[rest] * (at ** float(other) - at ** float(own))
             signal, part = (rounded_text(e.xreplace(values)) for e in (base, part))
             power = f"({signal})**{other}" if base.is_Add else f"{signal}**{other}"
             yield Hypothesis(
@@ -171,6 +173,14 @@ def _exponents(physics: Physics, seen: Windows) -> Iterator[Hypothesis]:
                 f"{other}, not {own}",
                 f"the data fit {power} there.", physics, "value", added=(i, column),
             )  # fmt: skip
+
+
+def _values(exprs: Sequence[sp.Expr], signals: Sequence[sp.Symbol], rows: Array) -> dict[sp.Expr, Array]:
+    """Each expression's values at the rows; compiled once, although many hypotheses share it."""
+    different = list(dict.fromkeys(exprs))
+    with np.errstate(all="ignore"):
+        columns = numpy_function(different, signals)(rows) if different else np.zeros((len(rows), 0))
+    return dict(zip(different, columns.T, strict=True))
 
 
 def _products(rate: sp.Expr, outer: sp.Expr = sp.S.One) -> Iterator[tuple[sp.Expr, sp.Expr]]:
