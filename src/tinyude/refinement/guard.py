@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tinyude.refinement.estimate import Estimate, Setup
-from tinyude.refinement.filter import Noise
+from tinyude.refinement.filter import Noise, Passed
 from tinyude.refinement.gating import pieces
 from tinyude.refinement.gauss_newton import step_within
 from tinyude.refinement.starts import with_starts
@@ -112,9 +112,13 @@ def _block_rows(rows: int, longest: int) -> int:
     return -(-rows // count)
 
 
-def free_run_errors(setup: Setup, found: Estimate, parts: HeldBack) -> Array:
-    """The error of each free run: mean over channels and horizons of min(RMS error / standard deviation, 1)."""
-    values = _without_each_fold(setup, found, parts)
+def free_run_errors(setup: Setup, found: Estimate, parts: HeldBack, elsewhere: bool = False) -> Array:
+    """The error of each free run: mean over channels and horizons of min(RMS error / standard deviation, 1).
+
+    elsewhere: whether the values were fitted in another way, which is to be judged: only the influence of each fold on
+    them is removed.
+    """
+    values = _without_each_fold(setup, found, parts, elsewhere)
     errors = np.zeros(len(parts.runs))
     for fold in np.unique(parts.fold):
         own = [k for k, run in enumerate(parts.runs) if parts.fold[run.block] == fold]
@@ -140,7 +144,7 @@ def run_error(states: Array, samples: Array, spread: Array) -> float:
     return float(np.mean(found)) if found else 1.0
 
 
-def _without_each_fold(setup: Setup, found: Estimate, parts: HeldBack) -> dict[int, Array]:
+def _without_each_fold(setup: Setup, found: Estimate, parts: HeldBack, elsewhere: bool) -> dict[int, Array]:
     """The unknowns as they would be without each fold's blocks."""
     unknowns, fold = found.unknowns, parts.fold
     folds = [int(f) for f in np.unique(fold)]
@@ -149,16 +153,16 @@ def _without_each_fold(setup: Setup, found: Estimate, parts: HeldBack) -> dict[i
     passed = setup.make(found.field, batch_of(parts.blocks), setup.plan).run(unknowns.values, found.noise, found.gate)
     if not np.isfinite(passed.cost):
         return dict.fromkeys(folds, unknowns.values)
-    return {
-        f: _leave_out(unknowns, passed.information[fold != f].sum(axis=0), passed.gradient[fold != f].sum(axis=0))
-        for f in folds
-    }
+    everything = _step(unknowns, passed, fold >= 0) if elsewhere else np.zeros(len(unknowns))
+    return {f: unknowns.moved(_step(unknowns, passed, fold != f) - everything).values for f in folds}
 
 
-def _leave_out(unknowns: Unknowns, information: Array, gradient: Array) -> Array:
-    """One step over the sums of the others, from a prior independent of this record."""
-    matrix, slope = unknowns.unlearned().system(information, gradient)
-    return unknowns.moved(step_within(unknowns, matrix, slope, 1e-6)).values
+def _step(unknowns: Unknowns, passed: Passed, blocks: Array) -> Array:
+    """One step over the sums of these blocks, from a prior independent of this record."""
+    matrix, slope = unknowns.unlearned().system(
+        passed.information[blocks].sum(axis=0), passed.gradient[blocks].sum(axis=0)
+    )
+    return step_within(unknowns, matrix, slope, 1e-6)
 
 
 def _blinded(run: FreeRun) -> Stretch:

@@ -20,18 +20,23 @@ UNSURE = 0.6  # relative standard error of a direction; under the prior of posit
 MOVED = 2.0  # standard errors from the user's value
 FIRM = 1e30  # larger than any record's precision: a kept parameter does not move with the others
 ROUNDS = 2
+SAME = 1e-3  # relative change of a value that did not move: the others need no new fit
 
 
 def identified(setup: Setup, own: Hybrid, result: Estimate, model: Model, given: Physics) -> tuple[Model, Estimate]:
     """The model with its covariance; parameters that are not identified return to the user's value.
 
-    One by one, the largest relative error first: with one fixed, the others may be identified.
+    One by one, the largest relative error first: with one fixed, the others may be identified. They are fitted again,
+    unless it stands at the user's value already: a further fit of an incomplete model may end elsewhere, and only the
+    values so far were compared on held-back runs.
     """
     kept: list[int] = []
     now, final = result, covariance_of(setup, own, result, model)
     while (place := _least_sure(final, given, kept)) is not None:
-        fixed = _kept(now.unknowns, place, _value(given, final, place))
-        fitted = solve_with_noise(setup, replace(now, solution=replace(now.solution, unknowns=fixed)), ROUNDS)
+        before, value = now.unknowns.values[place], _value(given, final, place)
+        fitted = replace(now, solution=replace(now.solution, unknowns=_kept(now.unknowns, place, value)))
+        if abs(before - value) > SAME * abs(value):
+            fitted = solve_with_noise(setup, fitted, ROUNDS)
         if not np.isfinite(fitted.solution.passed.cost):
             break
         kept.append(place)

@@ -228,7 +228,9 @@ def _candidates(setup: Setup, made: Structures, unseen: float) -> list[Candidate
     for name, own in made.hybrids.items():
         result = made.found[name]
         model = own.moved(result.unknowns.values) if len(result.unknowns) else own.model
-        scores = free_run_errors(setup, _movable(own, result), made.parts) if made.parts.enough else np.zeros(0)
+        judged = _movable(own, result) if name in WHOLE else result
+        formula = name in WHOLE and not has_network(own.model)
+        scores = free_run_errors(setup, judged, made.parts, formula) if made.parts.enough else np.zeros(0)
         cost = len(result.unknowns) if name not in WHOLE else len(own.model.unknowns)
         likelihood = robust_log_likelihood(result.solution.passed, result.gate)
         price = 0.5 * cost * np.log(result.batch.rows) + unseen * len(result.unknowns)
@@ -237,12 +239,10 @@ def _candidates(setup: Setup, made: Structures, unseen: float) -> list[Candidate
 
 
 def _movable(own: Hybrid, result: Estimate) -> Estimate:
-    """With a network's weights as unknowns, so that the influence of a held-back block can be removed.
+    """With everything that was learned as unknowns, so that the influence of a held-back block can be removed.
 
-    For a perceptron those of the last layer: its features are kept, their weights are fitted again.
+    For a perceptron the weights of the last layer: its features are kept, their weights are fitted again.
     """
-    if len(result.unknowns) or not has_network(own.model):
-        return result
     free = hybrid(own.model, last_layer=True)
     return replace(result, field=free.field, solution=replace(result.solution, unknowns=free.unknowns))
 

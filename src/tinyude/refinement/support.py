@@ -4,7 +4,8 @@ If no model explains the rows, something unknown acts: a hand that moves the mac
 Values that compensate for it in one record may simulate better there, even over held-back parts, and nowhere else. In
 one-step prediction under each model's own process noise, such a disturbance is noise, and only effects present at
 every step count: there a learned model must not be less likely than the known physics. And if the windows'
-model explains the rates up to noise, free runs of a chaotic motion may still prefer a formula that leaves much more.
+model explains the rates up to noise, but does not run freely for long, the motion is too sensitive for free runs to
+tell models apart: they may prefer a formula that leaves much more of the rates.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from tinyude.refinement.estimate import Estimate, Setup, likeliest, one_step
 from tinyude.refinement.stretches import Batch
 
 Rates = Callable[[Model], float]
+SENSITIVE = 0.05  # free-run error of a model that explains the rates, above which small errors grow
 
 
 def with_notes(
@@ -32,7 +34,10 @@ def with_notes(
     found: name to estimate. rates: a model's remainder of the rates estimated by the windows, in units of noise.
     """
     alone = likeliest(setup, found["known"], batch)
-    least = min((rates(c.model) for c in candidates if c.name == "windows"), default=np.inf) if rates else np.inf
+    least = np.inf
+    if rates is not None:
+        unsure = [c for c in candidates if c.name == "windows" and not c.error < SENSITIVE]
+        least = min((rates(c.model) for c in unsure), default=np.inf)
 
     def noted(candidate: Candidate) -> Candidate:
         if candidate.name == "known":

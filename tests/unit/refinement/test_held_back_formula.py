@@ -1,0 +1,109 @@
+"""A formula is judged on blocks that taught it nothing, and nothing that was not judged replaces what was chosen."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tinyude as tu
+from tinyude.model.candidate import Candidate
+from tinyude.physics import Physics
+from tinyude.refinement import identified as kept
+from tinyude.refinement import refine as stage
+from tinyude.refinement import support
+from tinyude.refinement.estimate import Estimate, Setup, estimate
+from tinyude.refinement.guard import HeldBack, free_run_errors, held_back
+from tinyude.refinement.hybrid import hybrid, without_parts
+from tinyude.refinement.prepare import Sensors, make_setup
+from tinyude.refinement.records import Record, stretches_of
+
+DECAYS = (1.0, 1.1, 1.2, 1.0, 1.1, 1.2)
+
+
+def decay(**options: Any) -> Physics:
+    return Physics(["x"], ["-c*x"], parameters={"c": tu.Parameter(1.1, learn=True, **options)})
+
+
+@pytest.fixture(scope="module")
+def fitted() -> tuple[Setup, Estimate, HeldBack]:
+    """The rate that six decays agree on best; each decays a little faster or slower."""
+    rng, times = np.random.default_rng(0), 0.02 * np.arange(80)
+    samples = [np.exp(-c * times)[:, None] + 1e-3 * rng.standard_normal((80, 1)) for c in DECAYS]
+    records = [Record(times, x, np.zeros((80, 0))) for x in samples]
+    model = tu.UDE(decay(), hidden=(), library=[], refine=False).fit(samples, t=[times] * 6).model_
+    own, setup = hybrid(without_parts(model)), make_setup(model, records, Sensors((0,), (0,), ()))
+    found = estimate(setup, own.field, own.unknowns, stretches_of(records, (), 1))
+    return setup, found, held_back(setup, found.batch, found.noise)
+
+
+def with_value(found: Estimate, value: float) -> Estimate:
+    unknowns = found.unknowns.with_values(np.array([value]))
+    return replace(found, solution=replace(found.solution, unknowns=unknowns))
+
+
+def test_at_the_optimum_the_influence_of_a_block_is_a_new_fit_without_it(fitted) -> None:
+    setup, found, parts = fitted
+    again, influence = (free_run_errors(setup, found, parts, elsewhere) for elsewhere in (False, True))
+    assert influence == pytest.approx(again, rel=0.1)
+
+
+def test_values_of_another_fit_are_judged_and_not_corrected(fitted) -> None:
+    setup, found, parts = fitted
+    wrong = with_value(found, 1.6)
+    kept = free_run_errors(setup, wrong, parts, elsewhere=True)
+    assert kept.mean() > 3.0 * free_run_errors(setup, wrong, parts).mean()
+
+
+def test_only_formulas_of_the_windows_are_judged_by_influence(monkeypatch: pytest.MonkeyPatch) -> None:
+    judged = []
+
+    def recorded(setup: Setup, found: Estimate, parts: HeldBack, elsewhere: bool = False) -> Any:
+        judged.append((len(found.unknowns), elsewhere))
+        return free_run_errors(setup, found, parts, elsewhere)
+
+    monkeypatch.setattr(stage, "free_run_errors", recorded)
+    rng, times = np.random.default_rng(1), 0.02 * np.arange(300)
+    samples = [a * np.exp(-1.1 * times)[:, None] + 1e-3 * rng.standard_normal((300, 1)) for a in (1.0, 2.0, 3.0)]
+    ude = tu.UDE(decay(), hidden=(), library=["x**2"]).fit(samples, t=[times] * 3)
+    assert sorted(c.name for c in ude.candidates_) == ["known", "parameters", "windows"]
+    assert sorted(set(judged)) == [(0, False), (1, False), (1, True)]  # known, refined, windows
+    assert sum(elsewhere for _, elsewhere in judged) == 1
+
+
+@pytest.mark.parametrize(("guess", "fits"), [(1.1, 0), (1.5, 1)])
+def test_a_parameter_that_stands_at_its_guess_is_kept_without_a_new_fit(
+    guess: float, fits: int, fitted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An incomplete model may fit elsewhere if its steps go on, and that was not compared on held-back runs."""
+    setup, found, _ = fitted
+    found, calls = with_value(found, 1.1), []
+    model = replace(
+        tu.UDE(decay(), hidden=(), library=[], refine=False).fit(np.exp(-0.022 * np.arange(200)), t=0.02).model_,
+        physics=decay(),
+    )
+    given = decay().with_parameters({"c": guess})
+
+    def fitted_again(_: Setup, now: Estimate, rounds: int) -> Estimate:
+        calls.append(rounds)
+        return now
+
+    monkeypatch.setattr(kept, "solve_with_noise", fitted_again)
+    unsure: dict[str, Any] = {"parameter_errors": np.array([2.0]), "covariance": None}
+    monkeypatch.setattr(kept, "covariance_of", lambda _, __, ___, m: replace(m, **unsure))
+    final, _ = kept.identified(setup, hybrid(without_parts(model)), found, model, given)
+    assert len(calls) == fits
+    assert final.parameter_errors[0] == 0.0 and final.physics.parameters["c"].value == guess
+
+
+@pytest.mark.parametrize(("error", "noted"), [(0.01, False), (0.2, True)])
+def test_rates_decide_only_where_free_runs_cannot(error: float, noted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A formula that leaves more of the rates than a network is refused if even the network does not run for long."""
+    monkeypatch.setattr(support, "likeliest", lambda *_: 0.0)
+    monkeypatch.setattr(support, "one_step", lambda *_: 1.0)
+    model = tu.UDE(decay(), hidden=(), library=[], refine=False).fit(np.exp(-0.02 * np.arange(200)), t=0.02).model_
+    other = replace(model)
+    made = [Candidate(name, m, 0.0, np.full(6, error)) for name, m in (("windows", model), ("parameters", other))]
+    nothing: Any = dict.fromkeys(("known", "windows", "parameters"))
+    found = support.with_notes(nothing, made, nothing, nothing, lambda m: 1.0 if m is model else 5.0)
+    assert bool(found[1].note) is noted and not found[0].note
