@@ -228,6 +228,40 @@ def reference_gates() -> Outcome:
     return {"reasons": found}
 
 
+COARSE_SHARES = (0.96, 1.04)  # of the limit on segment sums
+
+
+def coarse_segments(half: int) -> float:
+    """The limit on segment sums where steps of 0.3 are the noise, at a sigma of 0.1."""
+    return gates.JUMP * 0.1**2 + (2 * half + 1) * 0.3**2 / 6.0
+
+
+def core_gates_of_a_coarse_sensor(core: Core) -> Outcome:
+    state, samples = core_noise_state(core)
+    found = []
+    for shape in WINDOWS.values():
+        made = made_window(core, shape)
+        fit = fitted(core, made, samples)
+        for share in COARSE_SHARES:
+            for c in range(2):
+                state.sigma[c], state.step[c], fit.misfit[c] = 0.1, 0.3, 0.0
+                fit.segments[c] = share * coarse_segments(shape[0])
+            found.append(core.lib.tu_gates_accept(made, fit, state, 1.0))
+    return {"reasons": found}
+
+
+@case("gates of a coarse sensor", core_gates_of_a_coarse_sensor)
+def reference_gates_of_a_coarse_sensor() -> Outcome:
+    found = []
+    for half, spacing, poly in WINDOWS.values():
+        made = window.window_make(half, spacing, poly, PERIOD)
+        for share in COARSE_SHARES:
+            segments = np.full(2, share * coarse_segments(half))
+            reason = gates.gates_accept(made, np.zeros(2), segments, np.full(2, 0.1), np.full(2, 0.3))
+            found.append(-1 if reason is None else gates.REASONS.index(reason))
+    return {"reasons": found}
+
+
 ANGLE = exact(
     np.column_stack([20.0 * TIME[:, 0], 20.0 + np.sin(TIME[:, 0])]) + RANDOM.normal(0.0, [0.4, 0.01], (400, 2))
 )

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pooch
 import pytest
+from scipy.io import savemat
 
 import tinyude as tu
 from tinyude import datasets
@@ -38,8 +39,8 @@ def offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_motor_pendulum_reads_times_samples_and_inputs(published: Path) -> None:
     record = tu.datasets.motor_pendulum(folder=published)
     (run,) = record.runs
-    assert np.array_equal(run.t, [0.0, 0.005, 0.01]) and run.Y.shape == (3, 2) and run.u.shape == (3, 1)
-    assert run.Y[1].tolist() == [0.2, 1.0] and run.u[1].item() == 0.25
+    assert run.t.tolist() == [0.0, 0.005, 0.01]
+    assert run.Y.tolist() == [[0.1, 0.0], [0.2, 1.0], [0.3, 1.5]] and run.u.tolist() == [[0.5], [0.25], [0.0]]
     assert record.columns == ("position", "velocity") and record.units["torque"] == "N m"
     assert record.licence.startswith("BSD") and record.parameters["Fc"] == pytest.approx(0.1839)
 
@@ -84,3 +85,23 @@ def test_datasets_reject_a_download_with_another_hash(tmp_path: Path, monkeypatc
 def test_motor_pendulum_rejects_an_unknown_experiment() -> None:
     with pytest.raises(tu.TinyUDEError, match=r"'swing'; use one of energy_shaping, gravity_compensation"):
         tu.datasets.motor_pendulum("swing")
+
+
+def test_multiarm_double_reads_angles_of_every_run_and_no_rates(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file has signals in rows, angles first; runs to learn from and runs held out."""
+    cells = {}
+    for key, lengths in {"Y_id": (4, 3), "Y_vad": (5,)}.items():
+        cells[key] = np.empty((1, len(lengths)), dtype=object)
+        for k, rows in enumerate(lengths):
+            cells[key][0, k] = 10.0 * k + np.arange(4 * rows, dtype=float).reshape(4, rows)
+    path = tmp_path / Path(datasets.DOUBLE.local).name
+    savemat(path, cells | {"dt": 1e-3})
+    sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+    monkeypatch.setattr(datasets, "DOUBLE", replace(datasets.DOUBLE, sha256=sha256))
+    record = tu.datasets.multiarm_double(folder=tmp_path)
+    assert record.columns == ("theta1", "theta2")
+    assert [len(run.t) for run in record.runs] == [4, 3] and [len(run.t) for run in record.held_out] == [5]
+    assert record.runs[1].Y.tolist() == [[10.0, 13.0], [11.0, 14.0], [12.0, 15.0]]
+    assert record.runs[1].t == pytest.approx([0.0, 0.001, 0.002])

@@ -7,6 +7,7 @@ import pytest
 import sympy as sp
 
 import tinyude as tu
+from tinyude.model.jackknife import groups_of
 from tinyude.model.model import Model
 from tinyude.model.uncertainty import (
     BLOCKS,
@@ -161,3 +162,8 @@ def test_windows_weigh_by_their_noise_and_leave_out_jumps_in_a_score(seen: Windo
     jumps = replace(few, dx=rates, room=np.array([9, 9, 9, 0]), floor=np.ones((4, 2)))
     left = np.array([0.1, 0.1, -0.1, 40.0])
     assert jumps.r2(left, 1) == pytest.approx(1.0 - 0.03 / np.sum((rates[:3, 1] - 1.0 / 3.0) ** 2), rel=1e-9)
+
+
+def test_groups_of_are_consecutive_and_equal() -> None:
+    np.testing.assert_array_equal(groups_of(32), np.repeat(np.arange(16), 2))
+    np.testing.assert_array_equal(groups_of(16), np.arange(16))

@@ -158,3 +158,28 @@ def test_change_nearest_finds_the_nearest_entry_or_none() -> None:
     assert change_nearest(store, np.array([1.0, 0.08, 0.01]), [1, 2]) == 1
     assert change_nearest(store, np.array([1.0, 2.0, 2.0]), [1, 2]) == 4
     assert change_nearest(store, np.array([1.0, 0.08, 0.01]), [0, 1, 2]) == 4  # where all count, none is near
+
+
+@pytest.mark.parametrize(
+    ("scores", "starts"), [((4.1, 4.1), True), ((-4.1, -4.1), True), ((4.1, 3.9), False), ((4.1, -4.1), False)]
+)
+def test_change_end_block_starts_a_trial_after_two_blocks_above_four_times_the_usual(
+    scores: tuple[float, float], starts: bool
+) -> None:
+    change = change_init(1)
+    change.usual[:], change.scored = 1.0, ALARM_BLOCKS
+    for score in scores:
+        change.score[:] = score
+        assert not change_end_block(change, solved=True)
+    assert (change.trial == TRIAL_BLOCKS) is starts
+
+
+@pytest.mark.parametrize(("share", "changed"), [(0.0051, True), (0.0049, False)])
+def test_change_end_block_asks_a_change_to_explain_half_a_percent_of_the_target(share: float, changed: bool) -> None:
+    """24 parts whose scores and squared columns are 1 each: the change explains 24^2 / 24 of the squared target."""
+    change = change_init(1)
+    change.usual[:], change.trial, change.matched, change.compared = 0.1, 1, 10, 10
+    change.last[:] = change.energy[:] = 24.0
+    change.moments[:] = 24.0
+    change.matched_target = 24.0 / share
+    assert change_end_block(change, solved=True) is changed

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from tinyude.reference.paper.median_gate import median_gate_accept, median_gate_init
-from tinyude.reference.signal.gates import gates_accept
+from tinyude.reference.signal.gates import gates_accept, gates_limits
 from tinyude.reference.signal.repair import repair_init, repair_push
 from tinyude.reference.signal.window import window_fit, window_make
 from tinyude.systems.system import System
@@ -118,3 +118,13 @@ def test_median_gate_accept_follows_recent_windows_but_not_beyond_the_noise() ->
     assert set(reasons) == {"misfit"}
     good = np.array([0.01**2 * window.freedom])
     assert median_gate_accept(gate, window, good, samples, sigma) is None
+
+
+def test_gates_limits_widen_the_limit_on_segments_where_quantisation_is_the_noise() -> None:
+    """By the variance of the difference of two quantisation errors, step^2 / 6, for each sample."""
+    window, sigma = window_make(20, 1, 4, 1e-3), np.array([0.1, 0.1, 0.1])
+    misfit, segments = gates_limits(window, sigma, np.array([np.inf, 0.19, 0.21]))
+    spread = 1.0 + 4.0 / np.sqrt(2.0 * (41 - 5))
+    np.testing.assert_allclose(misfit, 0.01 * (41 - 5) * spread**2, rtol=1e-12)
+    np.testing.assert_allclose(segments[:2], segments[0], rtol=1e-12)
+    assert segments[2] - segments[0] == pytest.approx(41 * 0.21**2 / 6.0, rel=1e-9)
