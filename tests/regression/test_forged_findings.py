@@ -121,3 +121,13 @@ PICTURES = {
 def test_load_refuses_pictures_that_no_fit_writes(case: str, parts: Parts, tmp_path: Path) -> None:
     name, change = PICTURES[case]
     refused(forged(tmp_path, parts[0], {**parts[1], name: change(parts[1][name])}))
+
+
+@pytest.mark.parametrize("name", ["offset", "centres", "inverse_lengths", "weights", "linear"])
+@pytest.mark.parametrize("value", [1e300, np.inf, np.nan])
+def test_load_refuses_a_kernel_network_of_absurd_numbers(name: str, value: float, parts: Parts, tmp_path: Path) -> None:
+    header = parts[0] | {"kernel": {"on": [1], "sees": [0, 1], "angles": []}}
+    shapes = {"offset": 2, "centres": (1, 3, 2), "inverse_lengths": (1, 2), "weights": (1, 3), "linear": (1, 3)}
+    kernel = {f"kernel.{key}": np.ones(shape) for key, shape in shapes.items()}
+    kernel[f"kernel.{name}"].flat[0] = value
+    refused(forged(tmp_path, header, parts[1] | kernel))

@@ -7,8 +7,6 @@ from os import PathLike
 from typing import Any
 
 import sympy as sp
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import NotFittedError
 from threadpoolctl import threadpool_limits
 
 from tinyude.errors import TinyUDEError
@@ -16,6 +14,7 @@ from tinyude.estimator.fitted import Fitted, given_times, progress_callback
 from tinyude.estimator.fitting import fit_record
 from tinyude.estimator.options import HIDDEN, FitOptions
 from tinyude.estimator.predicting import Predicting
+from tinyude.estimator.scikit import BaseEstimator, NotFittedError
 from tinyude.estimator.streaming import learner_session, none_passed, offered_terms, streamed_result
 from tinyude.model.equations import describe, equation_lines
 from tinyude.model.file import DAMAGE, damaged, read_result, save_result

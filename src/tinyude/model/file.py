@@ -19,7 +19,7 @@ from safetensors.numpy import save as to_bytes
 from tinyude.data.whole_file import write_whole
 from tinyude.errors import TinyUDEError, no_such_file
 from tinyude.model.equations import describe
-from tinyude.model.file_checks import check_plausible, check_texts
+from tinyude.model.file_checks import LARGEST, check_plausible, check_texts
 from tinyude.model.file_findings import check_kinds, check_pictures
 from tinyude.model.kernel import KernelNetwork
 from tinyude.model.model import Model
@@ -280,8 +280,10 @@ def _kernel(
     }  # fmt: skip
     for name, shape in wanted.items():
         array = getattr(kernel, name)
-        if array.shape != shape or array.dtype != np.float64 or not np.all(np.isfinite(array)):
-            raise TinyUDEError(f"kernel.{name} has shape {array.shape} where finite numbers of {shape} belong")
+        if array.shape != shape or array.dtype != np.float64 or not np.all(np.abs(array) <= LARGEST):
+            raise TinyUDEError(
+                f"kernel.{name} has shape {array.shape} where {shape} belongs, or numbers beyond {LARGEST:g}"
+            )
     return kernel
 
 
