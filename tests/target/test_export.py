@@ -105,6 +105,18 @@ def test_examples_compile_without_a_warning(
             call([compiler, *flags, *core, *defines, example, "-o", "example.o"], folder)
         if target == "zephyr":  # a board without channels
             call(["gcc", *flags, example, "-o", "example.o"], folder)
+        adapters = [*folder.glob("state_*.c"), *folder.glob("*s/**/storage*.c*")]  # neither headers nor the core's
+        for storage in (path for path in adapters if path.suffix in (".c", ".cpp")):
+            own = ["-DSAVE_SECONDS=60"] if target == "cortex-m" else ["-DARDUINO_ARCH_RP2040"]
+            language = ["-x", "c++", "-std=c++11"] if storage.suffix == ".cpp" else ["-std=gnu11"]
+            compiler = "arm-none-eabi-gcc" if target == "cortex-m" else "gcc"
+            core = ["-mthumb", *M4.split()] if target == "cortex-m" else []
+            call([compiler, *STRICT, *language, *includes, *core, *own, storage, "-o", "storage.o"], folder)
+        if target == "cortex-m" and not inference_only:
+            call(["make", "--silent", "EXTRA_CFLAGS=-DSAVE_SECONDS=60 -Werror"], folder)
+        if target == "arduino":
+            pico = ["-DARDUINO_ARCH_RP2040"]
+            call(["g++", *flags, *pico, example, "-o", "example.o"], folder)
         if target == "arduino":  # its first ESP32 names no A1 and no A2
             esp32 = ["-DARDUINO_ARCH_ESP32", "-DCONFIG_IDF_TARGET_ESP32", f"-I{STUBS / 'esp-idf'}"]
             call(["g++", *flags, *esp32, example, "-o", "example.o"], folder)
@@ -252,6 +264,34 @@ def test_two_exports_share_one_core_in_a_firmware(
         assert np.float32(answers).tolist() == [float(expected[0][0]), float(expected[1][1])]
     listed = call(["nm", "both"], tmp_path)
     assert len(re.findall(r" T tu_learner_push$", listed, re.MULTILINE)) == 1
+
+
+ADAPTERS = {
+    "ESP-IDF, a partition": ("esp-idf", "examples/model/main/storage_partition.c"),
+    "ESP-IDF, NVS": ("esp-idf", "examples/model/main/storage_nvs.c"),
+    "Zephyr, a flash area": ("zephyr", "samples/model/src/storage_flash.c"),
+    "Zephyr, settings": ("zephyr", "samples/model/src/storage_settings.c"),
+    "Arduino, LittleFS": ("arduino", "examples/model/storage.cpp"),
+    "files": ("c", "state_files.c"),
+}
+
+
+@pytest.mark.parametrize("adapter", ADAPTERS)
+def test_state_survives_power_cuts_in_every_storage_of_the_examples(
+    adapter: str, plate: tuple[Chip, Any], tmp_path: Path
+) -> None:
+    """Each adapter on the host, over a flash or settings that behave as their documentation says."""
+    target, storage = ADAPTERS[adapter]
+    folder = exported(plate[0].without_network(), target, tmp_path, "model")
+    includes = ["-Isrc", *(f"-I{STUBS / name}" for name in ("esp-idf", "zephyr", "arduino"))]
+    esp32 = ["-DARDUINO_ARCH_ESP32"]
+    call(["gcc", "-std=gnu11", "-O1", "-ffp-contract=off", "-c", *includes, *folder.glob("src/**/*.c")], folder)
+    driver = [HERE / "c" / "keeps.c", *([storage] if storage.endswith(".c") else [])]
+    beside = f"-I{(folder / storage).parent}"
+    call(["gcc", "-std=gnu11", *includes, beside, "-c", *driver], folder)
+    plus = [HERE / "c" / "fakes.cpp", *([storage] if storage.endswith(".cpp") else [])]
+    call(["g++", *includes, beside, *esp32, *plus, *folder.glob("*.o"), "-lm", "-o", "keeps"], folder)
+    assert int(call([folder / "keeps"], folder).split()[0]) >= 8
 
 
 def host_learner(chip: Chip) -> native.NativeLearner:

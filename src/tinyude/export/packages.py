@@ -54,6 +54,31 @@ TARGETS: dict[str, dict[str, str]] = {
     },
 }
 
+# In addition, for a learner's state across power cuts.
+STORAGE: dict[str, dict[str, str]] = {
+    "arduino": {"examples/{name}/storage.cpp": "arduino/storage.jinja", "examples/{name}/storage.h": "storage.h.jinja"},
+    "platformio": {
+        "examples/{name}/src/storage.cpp": "arduino/storage.jinja",
+        "examples/{name}/src/storage.h": "storage.h.jinja",
+    },
+    "esp-idf": {
+        "examples/{name}/partitions.csv": "esp-idf/partitions.csv.jinja",
+        "examples/{name}/main/storage.h": "storage.h.jinja",
+        "examples/{name}/main/storage_nvs.c": "esp-idf/storage_nvs.c.jinja",
+        "examples/{name}/main/storage_partition.c": "esp-idf/storage_partition.c.jinja",
+    },
+    "zephyr": {
+        "samples/{name}/src/storage.h": "storage.h.jinja",
+        "samples/{name}/src/storage_flash.c": "zephyr/storage_flash.c.jinja",
+        "samples/{name}/src/storage_settings.c": "zephyr/storage_settings.c.jinja",
+        "samples/{name}/storage_flash.conf": "zephyr/storage_flash.conf.jinja",
+        "samples/{name}/storage_settings.conf": "zephyr/storage_settings.conf.jinja",
+    },
+    "cortex-m": {"state_flash.c": "cortex-m/state_flash.c.jinja", "storage.h": "storage.h.jinja"},
+    "c": {"state_files.c": "c/state_files.c.jinja", "storage.h": "storage.h.jinja"},
+}
+AREAS = 8  # for saved states in the flash of an example: as many times the life of one
+
 
 def export_files(chip: Chip, target: str, prefix: str, inference_only: bool = False) -> dict[str, str]:
     """Every file of a package, path to text; the same chip always gives the same texts, on any machine."""
@@ -72,9 +97,10 @@ def export_files(chip: Chip, target: str, prefix: str, inference_only: bool = Fa
         "service": {} if inference_only else service_facts(chip),
         "pins": [f"A{i}" for i in range(len(chip.measured))],
         "esp32_pins": [f"A{i}" for i in ESP32_PINS[: len(chip.measured)]],
+        "areas": AREAS,
         "lag": min(chip.start.window_half, LONGEST_LAG) if chip.start else LONGEST_LAG,
     }
-    around = {"README.md": "README.md.jinja", **TARGETS[target]}
+    around = {"README.md": "README.md.jinja", **TARGETS[target], **({} if inference_only else STORAGE[target])}
     return files | {
         path.format(name=prefix): templates.get_template(name).render(facts) for path, name in around.items()
     }

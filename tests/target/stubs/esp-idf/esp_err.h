@@ -4,6 +4,8 @@
 
 typedef int esp_err_t;
 
+#define ESP_OK 0
+
 void stub_check(esp_err_t error);
 
 #define ESP_ERROR_CHECK(call) stub_check(call)
