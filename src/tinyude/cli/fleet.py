@@ -25,6 +25,7 @@ from tinyude.cli.console import (
 from tinyude.cli.options import JsonFile, PhysicsPath
 from tinyude.errors import TinyUDEError
 from tinyude.model.verdict import STATUSES
+from tinyude.physics.written import written_text
 
 FLAGS_SHOWN = 12
 FAILURES_SHOWN = 3
@@ -98,7 +99,11 @@ def _pooled(
             progress=lambda what, done, total: moved(done, total),
         )  # fmt: skip
     for row in found.iter_rows(named=True):
-        say("d({state})/dt: {coefficient:.6g} * {term} [{low:.6g}, {high:.6g}]".format(**row))
+        say(
+            "d({state})/dt: {coefficient:.6g} * {shown} [{low:.6g}, {high:.6g}]".format(
+                **row, shown=written_text(row["term"])
+            )
+        )
     write_json(json, {"terms": found.to_dicts()})
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from tinyude.model.model import Model
 from tinyude.model.windows import Windows
 from tinyude.model.wrong_physics import remainder
+from tinyude.physics.written import written_text
 
 REPLACED = 0.05  # of a rate: what a parameter adds to it that the learned terms beside it cannot replace
 INFLATED = 100.0  # variance inflation factor: a coefficient's error is ten times that without the others
@@ -55,7 +56,7 @@ def replaced_parameters(model: Model, seen: Windows) -> dict[str, list[str]]:
             kept = np.flatnonzero(model.coefficients[row])
             columns = scale[:, None] * seen.seen(terms[:, kept], state)
             rest += remainder(columns, effect) ** 2 / len(seen)
-            beside += [f"{model.terms[k]} in d({physics.states[state]})/dt" for k in kept]
+            beside += [f"{written_text(str(model.terms[k]))} in d({physics.states[state]})/dt" for k in kept]
         if beside and abs(physics.parameters[name].value) * np.sqrt(rest) < REPLACED:
             found[name] = beside
     return found

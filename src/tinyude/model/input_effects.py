@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import sympy as sp
 
 from tinyude.model import jackknife
 from tinyude.model.model import Model
@@ -40,10 +41,18 @@ def input_effects(model: Model, seen: Windows) -> list[InputEffect]:
         )
         for i in model.on:
             own, net = (np.sqrt(seen.weight[:, i]) * effect[:, i] for effect in (known, whole))
-            if not np.any(own) or not (np.isfinite(own).all() and np.isfinite(net).all()):
+            if _relative(model, i, name) or not np.any(own) or not (np.isfinite(own).all() and np.isfinite(net).all()):
                 continue
             factor, error = jackknife.ratio(net, own)
             size = max(float(np.sqrt(np.mean(effect**2))) for effect in (own, net))
             share = size / max(float(seen.rms(seen.dx)[i]), 1e-300)
             answer.append(InputEffect(physics.states[i], name, factor, error, share))
     return answer
+
+
+def _relative(model: Model, state: int, name: str) -> bool:
+    """Whether learned terms depend on the input only by its difference from a state, as drag in wind does."""
+    row, signal, shift = model.on.index(state), sp.Symbol(name, real=True), sp.Dummy(real=True)
+    kept = [model.terms[k] for k in np.flatnonzero(model.coefficients[row]) if model.terms[k].has(signal)]
+    pairs = [{signal: signal + shift, x: x + shift} for s in model.physics.states if (x := sp.Symbol(s, real=True))]
+    return bool(kept) and all(any(term.xreplace(pair) == term for pair in pairs) for term in kept)

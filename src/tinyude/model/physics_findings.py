@@ -11,6 +11,7 @@ from tinyude.model.quantities import percent, seconds, times
 from tinyude.model.reason import BAD, CAUTION, Reason
 from tinyude.model.wrong_physics import SAME_FACTOR, Change, factor_name
 from tinyude.model.wrong_values import Net
+from tinyude.physics.written import written_text
 
 SURE = 5.0  # standard errors
 LATE = 0.25  # sample periods
@@ -160,7 +161,9 @@ def _told_values(evidence: Evidence) -> list[OtherValue]:
 
 def _wrong_values(evidence: Evidence) -> Iterator[Reason]:
     for value in _told_values(evidence):
-        terms = " and ".join("a constant" if term == "1" else f"{term} in d({state})/dt" for state, term in value.terms)
+        terms = " and ".join(
+            "a constant" if term == "1" else f"{written_text(term)} in d({state})/dt" for state, term in value.terms
+        )
         flipped = value.factor < 0.0
         yield Reason(
             CAUTION, f"{value.name} = {value.factor * value.yours:.4g} instead of your {value.yours:.4g} explains "
