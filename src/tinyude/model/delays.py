@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -50,28 +52,35 @@ def delays(model: Model, seen: Windows) -> list[Delay]:
     trial = _Trial(model, few, rows)
     now, found = trial.left(few), []
     for signal in _signals(model, few):
-        tried = {shift: trial.left(_moved(few, seen, signal, shift)) for shift in _shifts(few, signal)}
+        shifted = cache(partial(_shifted, trial, few, seen, signal))
+        shifts = _shifts(few, signal)
         for row in (None, *range(len(rows))):
-            if tried and (delay := _delay(trial, few, seen, signal, now, tried, row)):
+            if shifts and (delay := _delay(trial, seen, signal, now, shifted, shifts, row)):
                 found.append(delay)
                 break
     least = min((left for left, _ in found), default=0.0)
     return [one for left, one in sorted(found, key=lambda f: f[0]) if left <= ALIKE * least]
 
 
+def _shifted(trial: _Trial, few: Windows, seen: Windows, signal: _Signal, shift: float) -> _Left:
+    """What is left if the signal is shifted by so many samples."""
+    return trial.left(_moved(few, seen, signal, shift))
+
+
 def _delay(
-    trial: _Trial, few: Windows, seen: Windows, signal: _Signal, now: _Left, tried: dict[float, _Left], row: int | None
-) -> tuple[float, Delay] | None:
+    trial: _Trial, seen: Windows, signal: _Signal, now: _Left, shifted: Callable[[float], _Left],
+    shifts: Sequence[float], row: int | None,
+) -> tuple[float, Delay] | None:  # fmt: skip
     """The best shift, refined once, if it explains all rates better (row None), or one of them more simply."""
 
-    def size(left: _Left) -> float:
-        return left.total if row is None else float(left.alone[row])
+    def size(shift: float) -> float:
+        return shifted(shift).of(row)
 
-    shifts = list(tried)
-    place = min(range(len(shifts)), key=lambda k: size(tried[shifts[k]]))
+    place = min(range(len(shifts)), key=lambda k: size(shifts[k]))
     wide = abs(shifts[min(place + 1, len(shifts) - 1)] - shifts[max(place - 1, 0)])
-    finer = {s: trial.left(_moved(few, seen, signal, s)) for s in shifts[place] + wide * FINER}
-    shift, left = min((tried | finer).items(), key=lambda one: size(one[1]))
+    finer = [float(s) for s in shifts[place] + wide * FINER]
+    shift = min([*shifts, *finer], key=size)
+    left = shifted(shift)
     if row is None:
         helps = now.total > FLOOR * trial.noise_total and left.total < now.total / HELPS
     else:
@@ -79,7 +88,7 @@ def _delay(
         helps = bool(simpler and left.alone[row] < now.alone[row] / ALONE_HELPS and left.total < AS_WELL * now.total)
     if not helps:
         return None
-    return left.total, Delay(signal.name, shift * seen.period, signal.input is not None, size(now), size(left))
+    return left.total, Delay(signal.name, shift * seen.period, signal.input is not None, now.of(row), left.of(row))
 
 
 @dataclass(frozen=True)
@@ -93,6 +102,10 @@ class _Left:
     @property
     def total(self) -> float:
         return float(np.sqrt(np.mean(self.all**2)))
+
+    def of(self, row: int | None) -> float:
+        """Of all rates, or that of one without its learned terms."""
+        return self.total if row is None else float(self.alone[row])
 
 
 class _Trial:
