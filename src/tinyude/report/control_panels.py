@@ -22,6 +22,7 @@ Data = dict[str, Any]
 SHOWN = 2  # channels and inputs whose correlations are drawn
 DRAWS = 60  # models drawn for the spread of the poles
 RAYS = (0.2, 0.4, 0.7)  # damping
+ROUNDED = 1e-12  # of the largest pole: smaller ones are 0
 MOST_SQUARE = 10_000.0
 FEWEST_A_STATE = 5  # windows for each number of a linear fit
 WHITE_WORDS = {"good": "✓ white", "caution": "nearly white", "bad": "✕ not white"}
@@ -131,7 +132,9 @@ def poles_panel(ude: Any) -> Data | None:
     for name, matrix in (("known", known), ("model", model)):
         if not np.all(np.isfinite(matrix)):
             continue
-        for pole in sorted(np.linalg.eigvals(matrix), key=lambda p: (-abs(p.imag), p.real)):
+        poles = np.linalg.eigvals(matrix)
+        poles = np.where(np.abs(poles) > ROUNDED * np.abs(poles).max(), poles, 0.0)  # an integrator has its pole at 0
+        for pole in sorted(poles, key=lambda p: (-abs(p.imag), p.real)):
             if pole.imag >= 0.0:
                 spread = None if name == "known" or drawn is None else _nearest(pole, drawn)
                 rows.append({
@@ -149,7 +152,8 @@ def poles_panel(ude: Any) -> Data | None:
                       f"{r['who']} {r['real']:.3g} ± {r['imag']:.3g}i" for r in rows))  # fmt: skip
     chart.box((0.0, high[0] + margin[0]), (low[1] - margin[1], high[1] + margin[1]), "unstable")
     chart.line([0.0, 0.0], [low[1] - margin[1], high[1] + margin[1]], "axis")
-    _damping_rays(chart, low[0] - margin[0], high[1] + margin[1])
+    if values[:, 1].any():  # real poles alone need no lines of damping
+        _damping_rays(chart, low[0] - margin[0], high[1] + margin[1])
     for row in rows:
         for sign in (1.0, -1.0):
             chart.crosses([row["real"]], [sign * row["imag"]], f"{row['who']} cross")

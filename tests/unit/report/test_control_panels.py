@@ -76,3 +76,18 @@ def test_page_of_many_signals_stays_small(tmp_path: Path) -> None:
     known = ["u - 2*x0 + x1", *rates[1:]]
     ude = tu.UDE(tu.Physics(names, known, ["u"]), library=["x0"], network=None, refine=False).fit(noisy, t, u)
     assert ude.report(tmp_path / "report.html").stat().st_size < 1_500_000
+
+
+def test_the_pole_of_an_integrator_is_zero_and_real_poles_get_no_lines_of_damping() -> None:
+    rng = np.random.default_rng(0)
+    w = np.repeat(rng.uniform(-1.0, 1.0, 20), 50)
+    x, rows = np.zeros(2), []
+    for held in w:
+        rows.append(x)
+        x = x + 0.02 * np.array([(held - (x[0] - x[1]) / 0.3), (x[0] - x[1]) / 0.9])
+    physics = tu.Physics(["v", "q"], ["w - (v - q)/0.3", "(v - q)/0.9"], ["w"])
+    noisy = np.array(rows) + 0.001 * rng.normal(size=(len(w), 2))
+    panel = poles_panel(tu.UDE(physics, library=None, network=None, refine=False).fit(noisy, 0.02, w))
+    assert panel is not None and "ζ" not in panel["svg"]
+    assert sorted(row["real"] for row in panel["rows"] if row["who"] == "known")[-1] == 0.0
+    assert all(row["decay"] is None or row["decay"] < 1.0 for row in panel["rows"])

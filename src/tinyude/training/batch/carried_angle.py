@@ -16,12 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.signal import lfilter
 
+from tinyude.reference.numeric.statistics import MEDIAN
 from tinyude.training.batch.samples import Noise
 from tinyude.training.batch.windows import LONGEST
 
 Array = NDArray[Any]
 
 KNOTS = 500  # samples between two knots of a remaining offset
+AGREES = 1.5  # times the angle's noise: beyond, what is left of it after carrying is no noise
 WORTH = 2 * LONGEST  # least memory in samples: below that, windows alone are as good
 
 
@@ -36,15 +38,22 @@ class Carried:
 
 
 def carry_angles(runs: Sequence[Array], noise: Noise, rates: dict[int, int], period: float) -> Carried:
-    """Replace every channel of `rates` by the integral of its measured rate, where the memory is long enough."""
+    """Replace every channel of `rates` by the integral of its measured rate, where the memory is long enough.
+
+    And where both agree: an angle in degrees, or another column, would vanish in the offset, unseen by the verdict.
+    """
     sigma, changed, done, priors = noise.sigma.copy(), list(runs), [], []
     for channel, rate in rates.items():
         memory = noise.sigma[channel] / (noise.sigma[rate] * period)
         if memory < WORTH or not all(np.isfinite(run[:, [channel, rate]]).all() for run in runs):
             continue
-        for k, run in enumerate(changed):
-            changed[k] = run.copy()
-            changed[k][:, channel] = _carry(run[:, channel], run[:, rate], period, memory)
+        carried = [_carry(run[:, channel], run[:, rate], period, memory) for run in changed]
+        left = np.concatenate([run[:, channel] - angle for run, angle in zip(changed, carried, strict=True)])
+        if MEDIAN * float(np.median(np.abs(left))) > AGREES * noise.sigma[channel]:
+            continue
+        for k, angle in enumerate(carried):
+            changed[k] = changed[k].copy()
+            changed[k][:, channel] = angle
         offset = noise.sigma[channel] / np.sqrt(2.0 * memory)
         sigma[channel] = max(offset, noise.sigma[rate] * period * np.sqrt(2.0 * LONGEST))
         done.append(channel)
