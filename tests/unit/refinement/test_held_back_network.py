@@ -18,7 +18,7 @@ def heater() -> Fitted:
     plant, rng = TUNING["heater with a slow sensor"], np.random.default_rng(2)
     t, Y, u, _ = zip(*(choice.record(plant, motion, rng) for motion in plant.training), strict=True)
     held_out = [choice.record(plant, motion, rng) for motion in plant.held_out]
-    ude = tu.UDE(choice.told(plant), measured=plant.measured)
+    ude = tu.UDE(choice.stated_physics(plant), measured=plant.measured)
     return ude.fit(list(Y), t=list(t), u=list(u)), held_out
 
 
