@@ -75,7 +75,7 @@ SLOW = (
     "tests/unit/test_examples.py", "tests/unit/reference/test_learner.py", "tests/unit/reference/test_angle.py",
     "tests/unit/reference/test_calibrate.py", "tests/unit/reference/test_noise.py",
     "tests/unit/reference/test_library.py", "tests/unit/model/test_verdict.py", "tests/unit/training/test_restart.py",
-    "tests/unit/training/batch", "tests/unit/model/test_jump.py", "tests/unit/reference/test_last_good.py",
+    "tests/unit/training/batch", "tests/unit/model/test_changed_dynamics.py", "tests/unit/reference/test_last_good.py",
 )  # fmt: skip
 
 

@@ -28,7 +28,7 @@ STUDIES = {
     "noise": [f"training/batch/samples.py:{name}" for name in ("NEIGHBOURS", "ORDERS", "ALIKE", "BURSTS")],
     "stream_noise": ["reference/signal/noise.py:HALF", "reference/signal/noise.py:POLY"],
     "feedback": ["training/batch/feedback.py:PAST"],
-    "jumps": ["model/jump.py:BLOCKS", "model/jump.py:LEAST"],
+    "jumps": ["model/changed_dynamics.py:BLOCKS", "model/changed_dynamics.py:LEAST"],
     "intervals": [f"model/uncertainty.py:{name}" for name in ("BLOCKS", "LEAST_SHARE", "RIDGE")],
     "network": ["training/presets.py:CHIP_HOLDOUT", "training/presets.py:_RATE_ALONE"],
     "window_order": ["training/data_defaults.py:_FEWEST", "training/data_defaults.py:_MOST"],

@@ -50,7 +50,7 @@ class Stream:
     bad: int = 0  # values given that are not finite, beyond all measure, or sentinels
     count: int = 0  # rows
     longest: Run = field(default_factory=lambda: Run(0.0, np.empty((0, 0)), np.empty((0, 0))))
-    jumps: list[float] = field(default_factory=list)  # the revolution by which a channel seems to wrap, 0 for none
+    revolutions: list[float] = field(default_factory=list)  # by which each channel seems to wrap, 0 for none
     rms: Array = field(default_factory=lambda: np.zeros(0))  # of each channel
     span: Array = field(default_factory=lambda: np.zeros(0))  # from its least value in any run to its greatest
     sources: Sequence[Source] = ()  # the same rows at their true times
@@ -206,7 +206,7 @@ def make_stream(
         stream.jitter = max(stream.jitter, faults.jitter)
     if kept:
         stream.runs = kept
-    stream.jumps = survey.jumps()
+    stream.revolutions = survey.revolutions()
     stream.span = survey.high - survey.low
     if not live:
         survey.check()
@@ -269,8 +269,8 @@ class _Survey:
         self.unknown += np.sum(~usable(run.inputs), axis=0)
         stream.rms = np.sqrt(self.squares / np.maximum(self.finite, 1))
 
-    def jumps(self) -> list[float]:
-        """Channels that stay within a revolution and step by one."""
+    def revolutions(self) -> list[float]:
+        """The revolution of each channel that stays within one and steps by one; 0 for the others."""
         span = self.high - self.low
         spans = [(0.9 * one < span) & (span < 1.1 * one) for one in REVOLUTIONS]
         return [float(one) for one in np.max((self.wrapped > 0) * spans * np.array(REVOLUTIONS)[:, None], axis=0)]

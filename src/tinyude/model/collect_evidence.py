@@ -10,18 +10,18 @@ from numpy.typing import NDArray
 
 from tinyude.data.streams import Stream
 from tinyude.model import jackknife
+from tinyude.model.changed_dynamics import dynamics_changes
 from tinyude.model.collinear import replaced_parameters
 from tinyude.model.delays import delays
 from tinyude.model.evidence import Driver, Evidence, Innovations, Lag, Sensor, Unexplained
 from tinyude.model.input_effects import input_effects
-from tinyude.model.jump import jumps
 from tinyude.model.model import Model
 from tinyude.model.other_values import other_values
 from tinyude.model.probes import characteristic_seconds, run_errors, unseen_runs
 from tinyude.model.result import FitResult, learner_part
 from tinyude.model.simulation import outside
 from tinyude.model.windows import Windows
-from tinyude.model.wrong_physics import AS_WELL, changes, remainder
+from tinyude.model.wrong_physics import AS_WELL, corrections, remainder
 from tinyude.model.wrong_values import addends, net_values, similar_terms, wrong_values
 from tinyude.physics import Physics
 from tinyude.reference.numeric.elementary import TWO_PI
@@ -132,7 +132,7 @@ def _of_the_rates(result: FitResult, seen: Windows, unused: Mapping[str, tuple[A
         "sizes": {name: (float(known[i]), float(rates[i])) for name, i in states.items()},
         "drivers": _drivers(model, seen, left, seen.dx - alone, unused),
         "tied": _tied(model, seen),
-        "jumps": jumps(model, seen),
+        "dynamics_changes": dynamics_changes(model, seen),
         "lags": _lags(model, seen, field, found.get("innovations", {}).get("shifts", {})),
     }
 
@@ -140,10 +140,10 @@ def _of_the_rates(result: FitResult, seen: Windows, unused: Mapping[str, tuple[A
 def _of_the_physics(result: FitResult, seen: Windows) -> dict[str, Any]:
     """What contradicts the known part: its values, signs, units and the effects of its inputs."""
     model = result.model
-    alike, changed = similar_terms(model, seen), changes(model, seen)
+    alike, corrected = similar_terms(model, seen), corrections(model, seen)
     return {
-        "changes": changed,
-        "delays": [] if changed else delays(model, seen),
+        "corrections": corrected,
+        "delays": [] if corrected else delays(model, seen),
         "addends": addends(model, seen),
         "replaced": replaced_parameters(model, seen),
         "nets": net_values(model, result.diagnostics.get("term_shares"), alike),
@@ -334,7 +334,7 @@ def _sensors(stream: Stream, sigmas: Array, steps: Array) -> list[Sensor]:
                 share,
                 None if where is None else (run.start + where[0] * stream.period, run.start + where[1] * stream.period),
                 float(np.mean(both)),
-                float(stream.jumps[index]) if stream.jumps else 0.0,
+                float(stream.revolutions[index]) if stream.revolutions else 0.0,
             )
         )
     return answer

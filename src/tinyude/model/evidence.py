@@ -8,12 +8,12 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from tinyude.model.changed_dynamics import DynamicsChange
 from tinyude.model.delays import Delay
 from tinyude.model.input_effects import InputEffect
-from tinyude.model.jump import Jump
 from tinyude.model.other_values import OtherValue
 from tinyude.model.probes import RunErrors
-from tinyude.model.wrong_physics import Change
+from tinyude.model.wrong_physics import Correction
 from tinyude.model.wrong_values import Addend, Net
 
 Array = NDArray[Any]
@@ -131,7 +131,7 @@ class Evidence:
     input_shifts: Mapping[str, int] = field(default_factory=dict)  # samples by which inputs are logged late
     delays: Sequence[Delay] = ()
     drivers: Sequence[Driver] = ()
-    changes: Sequence[Change] = ()
+    corrections: Sequence[Correction] = ()
     addends: Sequence[Addend] = ()
     nets: Sequence[Net] = ()
     effects: Sequence[InputEffect] = ()
@@ -151,7 +151,7 @@ class Evidence:
     network: Mapping[str, float] = field(default_factory=dict)
     faults: Mapping[str, int] = field(default_factory=dict)
     changed_at: Sequence[float] = ()
-    jumps: Sequence[Jump] = ()
+    dynamics_changes: Sequence[DynamicsChange] = ()
     rolled_back: int = 0
     uneven_noise: float = 1.0
     sizes: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # RMS of known rate and of rate

@@ -13,10 +13,10 @@ import numpy as np
 from tinyude.model.evidence import LEFT_LARGE, LEFT_LOST, Evidence
 from tinyude.model.physics_findings import (
     SURE,
-    changed_physics,
-    jumped_dynamics,
+    changed_dynamics,
     late_signals,
     wrong_inputs,
+    wrong_physics,
     wrong_rates,
     wrong_sizes,
     wrong_terms,
@@ -363,7 +363,7 @@ def _notes(evidence: Evidence) -> Iterator[Reason]:
 
 # Causes before symptoms: of several findings that are equally serious, the first is the verdict's sentence.
 RULES: tuple[Callable[[Evidence], Iterator[Reason]], ...] = (
-    _room, changed_physics, late_signals, wrong_rates, sensor_findings, jumped_dynamics, wrong_terms, wrong_inputs,
+    _room, wrong_physics, late_signals, wrong_rates, sensor_findings, changed_dynamics, wrong_terms, wrong_inputs,
     wrong_sizes, _inputs, _parameters, _excitation, _coverage, _free_runs, _unexplained, _innovations, _notes,
 )  # fmt: skip
 

@@ -9,7 +9,7 @@ from tinyude.model.hypotheses import VALUE_HIGH, VALUE_LOW
 from tinyude.model.other_values import OtherValue
 from tinyude.model.quantities import percent, seconds, times
 from tinyude.model.reason import BAD, CAUTION, Reason
-from tinyude.model.wrong_physics import SAME_FACTOR, Change, factor_name
+from tinyude.model.wrong_physics import SAME_FACTOR, Correction, factor_name
 from tinyude.model.wrong_values import Net
 from tinyude.physics.written import written_text
 
@@ -17,8 +17,8 @@ SURE = 5.0  # standard errors
 LATE = 0.25  # sample periods
 UNITS_OFF, UNITS_FAR_OFF = 30.0, 300.0  # times; beyond the second even if the learned part balances it
 FAR_TOO_SMALL = 100.0  # times: the known part is negligible there; a length in mm makes it 1000 times smaller
-JUMPED, JUMP_EXPLAINS = 8.0, 0.5  # standard errors (sound rigs stay below 4); share of the remainder beyond noise
-JUMP_OVER_NOISE, JUMP_REGION = 1.5, 2.0  # times the noise; ratio of the signal's size before and after
+CHANGED, CHANGE_EXPLAINS = 8.0, 0.5  # standard errors (sound rigs stay below 4); share of the remainder beyond noise
+CHANGE_OVER_NOISE, CHANGE_REGION = 1.5, 2.0  # times the noise; ratio of the signal's size before and after
 ADDEND_NEEDED = 1.3  # times less unexplained together with the learned terms, which otherwise explain the same
 SHARED = 0.2  # of the learned part: the network's share beyond which only a factor of -1 is meaningful
 ADDEND_GONE = 0.1  # of your term is left: the learned part cancels it
@@ -29,14 +29,14 @@ VALUE_SHARE, VALUE_MAIN = 0.05, 0.3  # share of the rate: of the learned part at
 ADDEND_HELPS = 2.0  # times less unexplained; noise in the states alone biases a factor, but does not explain more
 
 
-def changed_physics(evidence: Evidence) -> Iterator[Reason]:
-    changes = _named_changes(evidence)
-    if not changes:
+def wrong_physics(evidence: Evidence) -> Iterator[Reason]:
+    found = _named_corrections(evidence)
+    if not found:
         return
-    best = changes[0]
-    text = ", or ".join(change.text for change in changes)
+    best = found[0]
+    text = ", or ".join(one.text for one in found)
     text = f"T{text[1:]}" if text.startswith("the ") else text  # names of states keep their case
-    remedy = " Or ".join(dict.fromkeys(change.remedy for change in changes))
+    remedy = " Or ".join(dict.fromkeys(one.remedy for one in found))
     balanced = all(left.over_noise < NEAR_NOISE for left in evidence.unexplained.values())
     yield Reason(
         CAUTION if best.kind == "value" and balanced else BAD,
@@ -46,11 +46,11 @@ def changed_physics(evidence: Evidence) -> Iterator[Reason]:
     )  # fmt: skip
 
 
-def _named_changes(evidence: Evidence) -> Sequence[Change]:
-    """Changes of the known part to report; a value that learned terms give more precisely is left to them."""
-    rough = bool(evidence.changes) and evidence.changes[0].free and evidence.changes[0].kind == "value"
+def _named_corrections(evidence: Evidence) -> Sequence[Correction]:
+    """Corrections of the known part to report; a value that learned terms give more precisely is left to them."""
+    rough = bool(evidence.corrections) and evidence.corrections[0].free and evidence.corrections[0].kind == "value"
     precise = rough and any(True for rule in (_wrong_terms, _wrong_values) for _ in rule(evidence))
-    return () if precise else evidence.changes
+    return () if precise else evidence.corrections
 
 
 def late_signals(evidence: Evidence) -> Iterator[Reason]:
@@ -79,14 +79,15 @@ def _lost(evidence: Evidence) -> bool:
     return any(left.share > LEFT_LOST and left.over_noise > NEAR_NOISE for left in evidence.unexplained.values())
 
 
-def jumped_dynamics(evidence: Evidence) -> Iterator[Reason]:
-    for jump in evidence.jumps:
-        left = evidence.unexplained[jump.state]
-        alike = 1.0 / JUMP_REGION < jump.ratio < JUMP_REGION  # otherwise another region was visited
-        if left.over_noise > JUMP_OVER_NOISE and jump.strength > JUMPED and jump.explained > JUMP_EXPLAINS and alike:
+def changed_dynamics(evidence: Evidence) -> Iterator[Reason]:
+    for change in evidence.dynamics_changes:
+        left = evidence.unexplained[change.state]
+        alike = 1.0 / CHANGE_REGION < change.ratio < CHANGE_REGION  # otherwise another region was visited
+        clear = change.strength > CHANGED and change.explained > CHANGE_EXPLAINS
+        if left.over_noise > CHANGE_OVER_NOISE and clear and alike:
             yield Reason(
-                CAUTION, f"d({jump.state})/dt changed at about {seconds(jump.seconds)} of {evidence.where}: the model "
-                f"averages what was before and after ({jump.strength:.0f} standard errors apart).",
+                CAUTION, f"d({change.state})/dt changed at about {seconds(change.seconds)} of {evidence.where}: the "
+                f"model averages what was before and after ({change.strength:.0f} standard errors apart).",
                 "Fit the stretches before and after apart, or follow the change with partial_fit.", "change",
             )  # fmt: skip
 
@@ -110,8 +111,8 @@ def wrong_rates(evidence: Evidence) -> Iterator[Reason]:
 
 
 def wrong_terms(evidence: Evidence) -> Iterator[Reason]:
-    """Values of yours that learned terms contradict, if no single change or shift explains everything."""
-    if not _named_changes(evidence) and not evidence.delays:
+    """Values of yours that learned terms contradict, if no single correction or shift explains everything."""
+    if not _named_corrections(evidence) and not evidence.delays:
         yield from _wrong_values(evidence)
         yield from _wrong_terms(evidence)
 
@@ -175,7 +176,7 @@ def _wrong_values(evidence: Evidence) -> Iterator[Reason]:
 
 def wrong_inputs(evidence: Evidence) -> Iterator[Reason]:
     """Inputs that act differently than stated; a slightly smaller effect is saturation."""
-    if _named_changes(evidence) or evidence.delays:
+    if _named_corrections(evidence) or evidence.delays:
         return
     said = {net.state for net in evidence.nets if _sign_flipped(net)}
     for effect in evidence.effects:
@@ -249,7 +250,7 @@ def _input_confirms(evidence: Evidence, state: str) -> bool:
 
 
 def wrong_sizes(evidence: Evidence) -> Iterator[Reason]:
-    if _named_changes(evidence) or evidence.delays:
+    if _named_corrections(evidence) or evidence.delays:
         return
     for state, (known, rate) in evidence.sizes.items():
         own = [addend.needed for addend in evidence.addends if addend.state == state]

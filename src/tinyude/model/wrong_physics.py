@@ -1,4 +1,4 @@
-"""Finds the single change of the known part (a unit, a sign, a column) that makes it agree with the data."""
+"""Finds the single correction of the known part (a unit, a sign, a column) that makes it agree with the data."""
 
 from __future__ import annotations
 
@@ -16,11 +16,14 @@ from tinyude.reference.numeric.elementary import TWO_PI
 Array = NDArray[Any]
 
 AS_WELL = 1.2  # times the remainder with learned terms: below, another value or exponent explains as much
-CHANGE_HELPS, CHANGE_NEEDED = 3.0, 0.5  # times less unexplained; share unexplained as given
+CORRECTION_HELPS, CORRECTION_NEEDED = 3.0, 0.5  # times less unexplained; share unexplained as given
 VALUE_HELPS, VALUE_NEEDED = 2.5, 0.2  # the same for the best value of many
 NO_WORSE = 1.2  # times the mean square as given
-SPARED, GONE = 2, 0.1  # learned terms that a change makes unnecessary, and the share of a coefficient that may remain
-EQUALLY = 1.02  # times the least share unexplained: two changes that explain the same
+SPARED, GONE = (
+    2,
+    0.1,
+)  # learned terms that a correction makes unnecessary, and the share of a coefficient that may remain
+EQUALLY = 1.02  # times the least share unexplained: two corrections that explain the same
 SAME_FACTOR = 0.03  # relative: largest distance from one of those below
 NEAR_FACTOR, NEAR_ERRORS = 0.01, 3.0  # relative, or standard errors: largest distance from it
 # Names of factors between two quantities.
@@ -40,8 +43,8 @@ FACTORS = (
 
 
 @dataclass(frozen=True)
-class Change:
-    """One change of the known part, and the share of the rate that it leaves unexplained with and without it."""
+class Correction:
+    """One correction of the known part, and the share of the rate that it leaves unexplained with and without it."""
 
     text: str  # what seems to be wrong
     remedy: str
@@ -63,8 +66,8 @@ def factor_name(factor: float, error: float) -> str:
     return ""
 
 
-def changes(model: Model, seen: Windows) -> list[Change]:
-    """The single change that helps and leaves least unexplained, and those that the data cannot distinguish from it.
+def corrections(model: Model, seen: Windows) -> list[Correction]:
+    """The single correction that leaves least unexplained, and those that the data cannot distinguish from it.
 
     Whether it helps is judged by the equations that it changes, together or singly if it makes none worse: the
     remainder of other equations does not count.
@@ -72,36 +75,40 @@ def changes(model: Model, seen: Windows) -> list[Change]:
     on = free_rows(model)
     if not on or len(seen) < 20:
         return []
-    nothing = squares(seen, seen.dx)[on]  # the remainder if a change makes the known part vanish
+    nothing = squares(seen, seen.dx)[on]  # the remainder if a correction makes the known part vanish
     rest = Hypothesis("", "", model.physics).left(seen)
     given = squares(seen, rest)[on]
     if not np.any(given > VALUE_NEEDED**2 * nothing):
         return []
     vanishing = [_spared(model, seen, i, rest, seen.dx) for i in on]  # terms that only cancel the known part
     tried = []
-    for tries in hypotheses(model.physics, seen):
-        other = tries.left(seen)
+    for hypothesis in hypotheses(model.physics, seen):
+        other = hypothesis.left(seen)
         left = squares(seen, other)[on]
         changed = np.flatnonzero(np.abs(left - given) > 1e-9 * given)
         if not np.isfinite(left).all() or not len(changed):
             continue
-        rows = [on[k] for k in changed] if tries.free else [] if tries.added is None else [tries.added[0]]
+        rows = (
+            [on[k] for k in changed] if hypothesis.free else [] if hypothesis.added is None else [hypothesis.added[0]]
+        )
         if rows and not any(_spares_a_term(model, seen, i, rest, other) for i in rows):
             continue
         no_worse = bool((left <= NO_WORSE * given).all())
-        helps, needed = (VALUE_HELPS, VALUE_NEEDED) if tries.free else (CHANGE_HELPS, CHANGE_NEEDED)
+        helps, needed = (VALUE_HELPS, VALUE_NEEDED) if hypothesis.free else (CORRECTION_HELPS, CORRECTION_NEEDED)
         spared = sum(_spared(model, seen, on[k], rest, other) - vanishing[k] for k in changed)
         for own in (changed, *(changed[[k]] for k in range(len(changed)) if no_worse)):
             share, as_given = (float(np.sqrt(e[own].sum() / nothing[own].sum())) for e in (left, given))
-            if spared >= SPARED or (as_given > needed and share < min(CHANGE_NEEDED, as_given / helps)):
-                change = Change(tries.text, tries.remedy, share, as_given, tries.kind, tries.free)
-                tried.append((float(left.sum()), float(left[own].sum()), change))
+            if spared >= SPARED or (as_given > needed and share < min(CORRECTION_NEEDED, as_given / helps)):
+                found = Correction(
+                    hypothesis.text, hypothesis.remedy, share, as_given, hypothesis.kind, hypothesis.free
+                )
+                tried.append((float(left.sum()), float(left[own].sum()), found))
                 break
     if not tried:
         return []
-    tried.sort(key=lambda found: found[0])
+    tried.sort(key=lambda entry: entry[0])
     limit = tried[0][0] + (EQUALLY**2 - 1.0) * tried[0][1]
-    return [change for total, _, change in tried if total <= limit]
+    return [found for total, _, found in tried if total <= limit]
 
 
 def remainder(columns: Array, target: Array) -> float:

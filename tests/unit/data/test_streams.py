@@ -158,7 +158,7 @@ def test_as_stream_takes_steps_of_about_a_revolution_for_wrapping(step: float, r
     """A saw-tooth over one revolution, and one that falls back by less: a fast return."""
     rising = np.linspace(-np.pi, np.pi, 101)
     path = np.concatenate([rising, rising[-1] - step + np.linspace(0.0, 0.1, 50)])
-    assert as_stream(path, PERIOD, None, ["theta"], []).jumps == [revolution]
+    assert as_stream(path, PERIOD, None, ["theta"], []).revolutions == [revolution]
 
 
 def broken(**changes: object) -> dict[str, object]:

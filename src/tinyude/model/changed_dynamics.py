@@ -24,7 +24,7 @@ DEPENDENT = 1e-6  # of the largest singular value, and of a signal's square: dep
 
 
 @dataclass(frozen=True)
-class Jump:
+class DynamicsChange:
     """The most likely change of a state's dynamics.
 
     Attributes
@@ -47,15 +47,15 @@ class Jump:
     ratio: float
 
 
-def jumps(model: Model, seen: Windows) -> list[Jump]:
+def dynamics_changes(model: Model, seen: Windows) -> list[DynamicsChange]:
     """For each residual state the change that explains most; none if the record has too few windows."""
     if len(seen) < 4 * BLOCKS:
         return []
-    found = (_jump(model, seen, i) for i in model.on)
-    return [jump for jump in found if jump is not None]
+    found = (_change(model, seen, i) for i in model.on)
+    return [change for change in found if change is not None]
 
 
-def _jump(model: Model, seen: Windows, state: int) -> Jump | None:
+def _change(model: Model, seen: Windows, state: int) -> DynamicsChange | None:
     """The signal whose factor changes at one time: least squares over all signals, the others with constant factors.
 
     The learned part is one of them. It may have absorbed part of the change by the states visited before and after.
@@ -69,7 +69,7 @@ def _jump(model: Model, seen: Windows, state: int) -> Jump | None:
     known = seen.view(np.asarray(model.physics.stated.field(seen.node_x, seen.inputs)))[:, state]
     rest = _beside(basis, (seen.dx[:, state] - known) / floor)
     places = np.linspace(0, len(seen), BLOCKS + 1).astype(int)[:-1]
-    best: tuple[float, Jump | None] = (0.0, None)
+    best: tuple[float, DynamicsChange | None] = (0.0, None)
     for place in places[LEAST : BLOCKS - LEAST + 1]:
         after = np.where(np.arange(len(seen))[:, None] >= place, signals, 0.0)
         own = _beside(basis, after)  # the new part from the change of a factor
@@ -82,9 +82,11 @@ def _jump(model: Model, seen: Windows, state: int) -> Jump | None:
             strength = abs(change) * float(power[j] / (np.linalg.norm(scores) + 1e-300))
             excess = max(float(rest @ rest) - len(seen), 1e-12)
             later = float(np.mean(after[place:, j] ** 2) / max(np.mean(signals[:place, j] ** 2), 1e-300))
-            told = float(seen.times[place])
-            name = model.physics.states[state]
-            best = float(gains[j]), Jump(name, told, strength, float(gains[j]) / excess, float(np.sqrt(later)))
+            name, time = model.physics.states[state], float(seen.times[place])
+            best = (
+                float(gains[j]),
+                DynamicsChange(name, time, strength, float(gains[j]) / excess, float(np.sqrt(later))),
+            )
     return best[1]
 
 
