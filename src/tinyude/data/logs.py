@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -122,11 +123,12 @@ def _runs(path: str | Path, columns: Columns) -> list[Columns]:
 def _source(path: str | Path, columns: Columns, rows: int) -> Source:
     time, scale = columns.time, columns.scales.get(str(columns.time), 1.0)
     if not isinstance(time, str):
-        return Source(lambda: _pieces(path, columns, rows), period=time)
-    return Source(
-        lambda: _pieces(path, columns, rows),
-        lambda: (table[time] * scale for table in iter_table(path, [time], rows, time)),
-    )
+        return Source(partial(_pieces, path, columns, rows), period=time)
+    return Source(partial(_pieces, path, columns, rows), partial(_stamps, path, time, scale, rows))
+
+
+def _stamps(path: str | Path, time: str, scale: float, rows: int) -> Iterator[np.ndarray]:
+    return (table[time] * scale for table in iter_table(path, [time], rows, time))
 
 
 def _pieces(path: str | Path, columns: Columns, rows: int) -> Iterator[Piece]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -131,12 +132,13 @@ def wrap_revolutions(wraps: Sequence[str] | Mapping[str, float] | None, channels
 
 def _array_source(samples: Array, held: Array, time: Any, revolutions: Sequence[float], live: bool) -> Source:
     if np.ndim(time) == 0:
-        return Source(lambda: prepared([Piece(samples, held)], revolutions, live), period=_period(time), in_memory=True)
+        pieces = [Piece(samples, held)]
+        return Source(partial(prepared, pieces, revolutions, live), period=_period(time), in_memory=True)
     stamps = seconds(time)
     if stamps.shape != (len(samples),):
         raise TinyUDEError(f"t has shape {stamps.shape} and Y has {len(samples)} rows; give one time for each row.")
     pieces = [Piece(samples, held, stamps)]
-    return Source(lambda: prepared(pieces, revolutions, live), lambda: iter([stamps]), in_memory=True)
+    return Source(partial(prepared, pieces, revolutions, live), partial(iter, [stamps]), in_memory=True)
 
 
 def prepared(pieces: Iterable[Piece], revolutions: Sequence[float], live: bool = False) -> Iterator[Piece]:

@@ -7,7 +7,7 @@ instead of one case for each kind: value, unknowns, derivative by the unknowns, 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, Protocol, Self
@@ -59,6 +59,10 @@ class Terms:
     forms: tuple[sp.Expr, ...]
     coefficients: Array  # (on, forms); 0: the term is out
     shapes: Mapping[str, float] = field(default_factory=dict)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Only plain arrays and text: compiled functions are rebuilt when needed."""
+        return {entry.name: getattr(self, entry.name) for entry in fields(self)}
 
     @property
     def terms(self) -> tuple[sp.Expr, ...]:

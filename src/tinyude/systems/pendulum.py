@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import sympy as sp
@@ -17,13 +19,49 @@ DAMPING = 0.4
 
 Residual = Callable[[Array, Array], Array]
 
+
+def _linear(damping: float, theta: Array, omega: Array) -> Array:
+    return -damping * omega
+
+
+def _quadratic(theta: Array, omega: Array) -> Array:
+    return -0.15 * omega * np.abs(omega)
+
+
+def _dry(theta: Array, omega: Array) -> Array:
+    return -0.5 * np.tanh(5.0 * omega) - 0.1 * omega
+
+
+def _cogging(theta: Array, omega: Array) -> Array:
+    return -0.3 * np.sin(6.0 * theta)
+
+
+def _stribeck(theta: Array, omega: Array) -> Array:
+    """Breakaway 0.6 falls to Coulomb 0.3 with the Stribeck velocity 0.5 rad/s; tanh smooths the sign; viscous 0.1."""
+    return -(0.3 + 0.3 * np.exp(-((omega / 0.5) ** 2))) * np.tanh(10.0 * omega) - 0.1 * omega
+
+
 RESIDUALS: dict[str, Residual] = {
-    "quadratic": lambda theta, omega: -0.15 * omega * np.abs(omega),
-    "dry": lambda theta, omega: -0.5 * np.tanh(5.0 * omega) - 0.1 * omega,
-    "cogging": lambda theta, omega: -0.3 * np.sin(6.0 * theta),
-    # Breakaway 0.6 falls to Coulomb 0.3 with the Stribeck velocity 0.5 rad/s; tanh smooths the sign; viscous 0.1.
-    "stribeck": lambda theta, omega: -(0.3 + 0.3 * np.exp(-((omega / 0.5) ** 2))) * np.tanh(10.0 * omega) - 0.1 * omega,
-}
+    "quadratic": _quadratic, "dry": _dry, "cogging": _cogging, "stribeck": _stribeck,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Truth:
+    """The plant: gravity and friction, which may change at a time."""
+
+    pull: float  # gravity over length
+    friction: Residual
+    changed: Residual
+    change_time: float
+
+    def __call__(self, x: Array, time: float) -> Array:
+        theta, omega = x[..., 0], x[..., 1]
+        force = self.friction if time < self.change_time else self.changed
+        rates = np.empty(x.shape, np.result_type(x, np.float64))
+        rates[..., 0] = omega
+        rates[..., 1] = -self.pull * np.sin(theta) + force(theta, omega)
+        return rates
 
 
 def pendulum(
@@ -75,14 +113,6 @@ def pendulum(
     changed = friction if damping_change is None else _friction(None, damping_change[1])
     change_time = np.inf if damping_change is None else damping_change[0]
 
-    def field(x: Array, time: float) -> Array:
-        theta, omega = x[..., 0], x[..., 1]
-        force = friction if time < change_time else changed
-        rates = np.empty(x.shape, np.result_type(x, np.float64))
-        rates[..., 0] = omega
-        rates[..., 1] = -(gravity / length) * np.sin(theta) + force(theta, omega)
-        return rates
-
     theta, omega, g, L, c = sp.symbols("theta omega g L c")
     parameters = {g: chosen.gravity_factor * gravity, L: length}
     acceleration = -(g / L) * sp.sin(theta)
@@ -92,7 +122,7 @@ def pendulum(
     return System(
         name="pendulum",
         physics=Physics([theta, omega], [omega, acceleration], parameters=parameters),
-        field=field,
+        field=_Truth(gravity / length, friction, changed, change_time),
         start=(1.2, 0.0),
         start_spread=(0.0, 0.0),
         seconds=60.0,
@@ -105,7 +135,7 @@ def pendulum(
 
 def _friction(residual: str | Residual | None, damping: float) -> Residual:
     if residual is None or residual == "linear":
-        return lambda theta, omega: -damping * omega
+        return partial(_linear, damping)
     if isinstance(residual, str):
         if residual not in RESIDUALS:
             raise TinyUDEError(f"No residual {residual!r}; choose linear, {', '.join(RESIDUALS)} or give a function.")
