@@ -26,14 +26,13 @@ from tinyude.physics.kinematics import residual_states, seen_columns
 from tinyude.physics.library import default_terms, given_terms
 from tinyude.reference.network.mlp import mlp_init
 from tinyude.reference.numeric.rng import rng_seed
-from tinyude.refinement.apply import Options as RefineOptions
-from tinyude.refinement.apply import parameter_table, refine_fit, refined_figures, smoothed_states
+from tinyude.refinement.apply import RefineOptions, parameter_table, refine_fit, refined_figures, smoothed_states
 from tinyude.refinement.hidden import bare_model, hidden_figures
 from tinyude.training.batch.accepted import accepted_windows
 from tinyude.training.batch.figures import batch_calibration, batch_counters
 from tinyude.training.batch.fit import batch_fit
 from tinyude.training.batch.observe import Observed
-from tinyude.training.batch.regression import Options
+from tinyude.training.batch.regression import BatchOptions
 from tinyude.training.data_defaults import two_way
 from tinyude.training.memory import memory_figures
 from tinyude.training.session import Progress, Session
@@ -77,7 +76,7 @@ def _fit_batch(options: FitOptions, stream: Stream) -> Fit:
     if library is not None and not isinstance(library, str):
         library = given_terms(options.physics, list(library)) or None
     network = options.network if options.layers else None
-    chosen = Options(
+    chosen = BatchOptions(
         options.measured, options.on, options.sees, library, network, options.keep, options.window, options.hold
     )
     found = batch_fit(options.physics, stream, chosen)

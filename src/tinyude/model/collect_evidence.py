@@ -161,12 +161,12 @@ def hidden_evidence(
     On a record that the fit has not seen, free runs over its runs; seen_by: how states are measured, for `start_state`.
     """
     model, found = result.model, result.diagnostics
-    errors, count = (_held_back(found), int(found["refinement"]["held_back_runs"]))
-    innovations = _innovations(found.get("innovations", {}))
-    if held_out:
-        errors, count = unseen_runs(model, given, stream, seen_by)
-        innovations = None
     refinement = found["refinement"]
+    if held_out:
+        (errors, count), innovations = unseen_runs(model, given, stream, seen_by), None
+    else:
+        errors, count = _held_back(found), int(refinement["held_back_runs"])
+        innovations = _innovations(found.get("innovations", {}))
     sigma, step = np.atleast_1d(found["noise"]), np.full(len(stream.names), np.nan)
     return Evidence(
         model.physics.states,

@@ -35,7 +35,7 @@ def diagnose(result: FitResult, stream: Stream, seen: Windows, **made: Any) -> d
     config, found = learner_part(result.config), learner_part(result.calibration)
     reach = found.half * found.spacing
     factor = interval_factor(config.groups)
-    diagnostics: dict[str, Any] = {
+    return {
         **made,
         "samples": counters.samples,
         "runs": len(stream.runs) if isinstance(stream.runs, list) else 1,
@@ -72,9 +72,8 @@ def diagnose(result: FitResult, stream: Stream, seen: Windows, **made: Any) -> d
         "term_shares": term_shares(model, seen),
         "network": network_share(model, seen.x, seen.u),
         "visited": visited_range(model, seen),
+        "warnings": [],
     }
-    diagnostics["warnings"] = []
-    return diagnostics
 
 
 def adopt_verdict(diagnostics: dict[str, Any], verdict: Verdict) -> None:

@@ -22,7 +22,7 @@ from tinyude.model.physics_findings import (
     wrong_terms,
 )
 from tinyude.model.quantities import percent, seconds, times
-from tinyude.model.reason import BAD, CAUTION, NOTE, Reason
+from tinyude.model.reason import BAD, CAUTION, NOTE, Reason, most_serious_first
 from tinyude.model.sensor_findings import sensor_findings
 
 RUN_LOST, RUN_LARGE = 0.5, 0.05  # free-run error over the spread: no prediction, and a warning
@@ -370,5 +370,4 @@ RULES: tuple[Callable[[Evidence], Iterator[Reason]], ...] = (
 
 def reasons(evidence: Evidence) -> tuple[Reason, ...]:
     """All findings, the most serious first."""
-    order = {BAD: 0, CAUTION: 1, NOTE: 2}
-    return tuple(sorted((r for rule in RULES for r in rule(evidence)), key=lambda r: order[r.severity]))
+    return most_serious_first(reason for rule in RULES for reason in rule(evidence))

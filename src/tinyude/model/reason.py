@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 GOOD, CAUTION, BAD, NOTE = "good", "caution", "bad", "note"
-SEVERITIES = (BAD, CAUTION, NOTE)
+SEVERITIES = (BAD, CAUTION, NOTE)  # the most serious first
 
 
 @dataclass(frozen=True)
@@ -31,3 +32,8 @@ class Reason:
 
     def __str__(self) -> str:
         return f"{self.text} {self.remedy}".strip()
+
+
+def most_serious_first(reasons: Iterable[Reason]) -> tuple[Reason, ...]:
+    """The reasons by severity, otherwise in the given order."""
+    return tuple(sorted(reasons, key=lambda reason: SEVERITIES.index(reason.severity)))

@@ -11,7 +11,7 @@ import numpy as np
 from tinyude.model.evidence import LEFT_LOST, NEAR_NOISE, Evidence
 from tinyude.model.findings import held_back_runs, judged_horizon, reasons
 from tinyude.model.quantities import percent, seconds
-from tinyude.model.reason import BAD, CAUTION, GOOD, NOTE, Reason
+from tinyude.model.reason import BAD, CAUTION, GOOD, NOTE, Reason, most_serious_first
 
 STATUSES = (GOOD, CAUTION, BAD)
 OF_THE_RECORD = ("free run", "unexplained", "worse", "short", "held out", "rejected")  # kinds specific to each record
@@ -86,8 +86,7 @@ def combined(fitted: Verdict, unseen: Verdict) -> Verdict:
     """The verdict on a record that the fit has not seen, with the doubts of the fit itself."""
     kinds = {reason.kind for reason in unseen.reasons}
     kept = [reason for reason in fitted.reasons if reason.kind not in kinds.union(OF_THE_RECORD)]
-    order = {BAD: 0, CAUTION: 1, NOTE: 2}
-    found = tuple(sorted([*unseen.reasons, *kept], key=lambda reason: order[reason.severity]))
+    found = most_serious_first([*unseen.reasons, *kept])
     status = _status(found)
     summary = unseen.summary if status == unseen.status else found[0].text
     return Verdict(status, summary, found, {**unseen.figures, "fitted": dict(fitted.figures)})

@@ -19,7 +19,7 @@ from tinyude.physics.programs import Program
 from tinyude.reference.config import BOUNDS, Config, config_error
 from tinyude.reference.start import StartModel
 from tinyude.training.known import KnownPrograms
-from tinyude.training.operations import START_REJECTED, Operations
+from tinyude.training.operations import START_REJECTED, Engine
 
 Array = NDArray[Any]
 _MODULES = {"float32": "_core32", "float64": "_core64"}
@@ -137,7 +137,7 @@ class NativeKnown:
         return pointer
 
 
-class NativeLearner(Operations):
+class NativeLearner(Engine):
     """One learner of the compiled core in its own arena; `tinyude.h` documents each call."""
 
     def __init__(self, config: Config, programs: KnownPrograms, precision: str = "float64") -> None:

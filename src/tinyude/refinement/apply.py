@@ -62,7 +62,7 @@ class States:
 
 
 @dataclass(frozen=True)
-class Options:
+class RefineOptions:
     """The user's choices in addition to the physics.
 
     Attributes
@@ -90,7 +90,9 @@ class Options:
     rates: Rates | None = None
 
 
-def refine_fit(model: Model, given: Physics, stream: Stream, options: Options) -> tuple[Refined, tuple[Hold, ...]]:
+def refine_fit(
+    model: Model, given: Physics, stream: Stream, options: RefineOptions
+) -> tuple[Refined, tuple[Hold, ...]]:
     """Refine a model of a stream; also returns the hold found for each input."""
     _, channel, order = measured_map(given, options.measured, options.unmeasured)
     guess = {given.states.index(name): pair for name, pair in options.unmeasured.items()}

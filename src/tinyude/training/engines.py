@@ -20,10 +20,9 @@ from tinyude.reference.config import Config
 from tinyude.reference.start import StartModel, learner_start
 from tinyude.reference.state import Known, learner_init
 from tinyude.training.known import known_functions, known_programs
-from tinyude.training.operations import START_REJECTED, Operations
+from tinyude.training.operations import START_REJECTED, Engine
 
 Array = NDArray[Any]
-Engine = Operations
 
 
 def make_engine(
@@ -56,7 +55,7 @@ def make_engine(
     return ReferenceLearner(config, known_functions(physics, terms, config.on, frozen)), "reference"
 
 
-class ReferenceLearner(Operations):
+class ReferenceLearner(Engine):
     """The NumPy learner with the interface of the native one."""
 
     def __init__(self, config: Config, known: Known) -> None:

@@ -1,4 +1,4 @@
-"""Operations of a learner, written once for both engines."""
+"""The interface of a learner: its operations, written once for both engines."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ START_REJECTED = (
 )
 
 
-class Operations(ABC):
+class Engine(ABC):
     """A learner as the estimator uses it; `core/include/tinyude.h` documents each call.
 
     An engine supplies `call`, which runs the operation `tu_learner_<name>` or its twin `learner_<name>`, and how rows

@@ -19,14 +19,14 @@ from tinyude.reference.numeric.rng import Rng, rng_seed
 from tinyude.reference.numeric.statistics import statistics_error
 from tinyude.reference.signal.nodes import nodes_centre, nodes_gauss
 from tinyude.reference.signal.window import window_make
-from tinyude.training.operations import Operations
+from tinyude.training.operations import Engine
 
 SLOW = 0.05  # of the learning rate: the steps are already in place
 ELSEWHERE = 0.1  # of the usual slope, for inputs other than the angles
 STREAM = 1  # stream of random numbers, separate from the learner's own
 
 
-def restart(engine: Operations, config: Config, train: Callable[[], object]) -> None:
+def restart(engine: Engine, config: Config, train: Callable[[], object]) -> None:
     """Train another network from steps; it replaces the first if its hold-out error is clearly smaller.
 
     Does nothing if the network has no wrapped angle as input, or if too little is held out to choose: the parts of one

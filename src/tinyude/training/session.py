@@ -16,7 +16,8 @@ from tinyude.model.model import Model
 from tinyude.model.result import Calibration, FitCounters, FitResult
 from tinyude.physics import Physics
 from tinyude.reference.config import Config
-from tinyude.training.engines import Engine, make_engine
+from tinyude.training.engines import make_engine
+from tinyude.training.operations import Engine
 from tinyude.training.restart import restart as restart_network
 
 Array = NDArray[Any]

@@ -39,10 +39,10 @@ def everything_found(samples: np.ndarray, physics: tu.Physics, given: list[str])
     from tinyude.data.streams import as_stream
     from tinyude.physics.library import given_terms
     from tinyude.training.batch.fit import batch_fit
-    from tinyude.training.batch.regression import Options
+    from tinyude.training.batch.regression import BatchOptions
 
     stream = as_stream(samples, 0.004, None, list(physics.states), ())
-    return batch_fit(physics, stream, Options(library=given_terms(physics, given), keep=True))
+    return batch_fit(physics, stream, BatchOptions(library=given_terms(physics, given), keep=True))
 
 
 def test_without_a_term_its_shape_is_no_unknown(damped: tuple[np.ndarray, tu.Physics]) -> None:

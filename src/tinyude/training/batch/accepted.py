@@ -19,7 +19,7 @@ from tinyude.reference.signal.window import legendre
 from tinyude.training.batch.covariance import noise_variance
 from tinyude.training.batch.observe import Observed
 from tinyude.training.batch.targets import Targets, corrected, make_targets
-from tinyude.training.batch.windows import JUMPY, STEP, Batch, chosen_windows
+from tinyude.training.batch.windows import JUMPY, STEP, EqualWindows, chosen_windows
 
 Array = NDArray[Any]
 
@@ -82,7 +82,7 @@ def usual_half(halves: Array) -> int:
     return int(longest[np.flatnonzero(np.cumsum(time) >= NEARLY_ALL * time.sum())[0]])
 
 
-def _in_order(batches: list[Batch]) -> tuple[Array, Array, Array, Array]:
+def _in_order(batches: list[EqualWindows]) -> tuple[Array, Array, Array, Array]:
     """Run, centre, half width and largest excess noise of all windows, by run and time."""
     run, centre = np.concatenate([b.run for b in batches]), np.concatenate([b.centre for b in batches])
     half = np.concatenate([np.full(len(b.run), b.window.half) for b in batches])

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.signal import lfilter
 
 from tinyude.reference.numeric.statistics import MEDIAN
-from tinyude.training.batch.samples import Noise
+from tinyude.training.batch.samples import SensorNoise
 from tinyude.training.batch.windows import LONGEST
 
 Array = NDArray[Any]
@@ -32,12 +32,12 @@ class Carried:
     """Runs with carried angles, and their remaining noise."""
 
     runs: list[Array]
-    noise: Noise
+    noise: SensorNoise
     channels: tuple[int, ...]  # those that were carried
     priors: tuple[Array, ...]  # prior of the remaining offset of each
 
 
-def carry_angles(runs: Sequence[Array], noise: Noise, rates: dict[int, int], period: float) -> Carried:
+def carry_angles(runs: Sequence[Array], noise: SensorNoise, rates: dict[int, int], period: float) -> Carried:
     """Replace every channel of `rates` by the integral of its measured rate, where the memory is long enough.
 
     And where both agree: an angle in degrees, or another column, would vanish in the offset, unseen by the verdict.
@@ -58,7 +58,7 @@ def carry_angles(runs: Sequence[Array], noise: Noise, rates: dict[int, int], per
         sigma[channel] = max(offset, noise.sigma[rate] * period * np.sqrt(2.0 * LONGEST))
         done.append(channel)
         priors.append(offset_prior([len(run) for run in runs], noise.sigma[rate] * period, offset))
-    return Carried(changed, Noise(sigma, noise.step), tuple(done), tuple(priors))
+    return Carried(changed, SensorNoise(sigma, noise.step), tuple(done), tuple(priors))
 
 
 def offset_shapes(time: Array, run: Array, lengths: Sequence[int]) -> Array:

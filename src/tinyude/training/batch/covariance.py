@@ -21,7 +21,7 @@ from tinyude import native
 from tinyude.reference.signal.nodes import Nodes
 from tinyude.reference.signal.window import Window, legendre
 from tinyude.training.batch.targets import Layout, Targets, integral, node_places, node_rule
-from tinyude.training.batch.windows import Batch
+from tinyude.training.batch.windows import EqualWindows
 
 Array = NDArray[Any]
 
@@ -100,7 +100,7 @@ def noise_variance(targets: Targets, sigma: Array, slopes: Mapping[int, Array]) 
     return answer
 
 
-def _effects(targets: Targets, batch: Batch, nodes: Array, state: int, slopes: Array) -> Array:
+def _effects(targets: Targets, batch: EqualWindows, nodes: Array, state: int, slopes: Array) -> Array:
     """Derivative of the target by each window coefficient (windows, channels, poly + 1)."""
     layout, window = targets.layout, batch.window
     weight = targets.weights[nodes, state]

@@ -18,8 +18,8 @@ from tinyude.physics.holds import CLEARLY_LIKELIER, Hold
 from tinyude.training.batch.assemble import make_model
 from tinyude.training.batch.observe import Observed
 from tinyude.training.batch.parameters import learn_parameters
-from tinyude.training.batch.regression import Options, Regression, evidence_of
-from tinyude.training.batch.samples import Counts, Noise
+from tinyude.training.batch.regression import BatchOptions, Regression, evidence_of
+from tinyude.training.batch.samples import Counts, SensorNoise
 from tinyude.training.batch.state_fit import ONLY_NOISE, StateFit, combinations
 from tinyude.training.batch.targets import Targets
 from tinyude.training.batch.through_inputs import chosen_again, with_input_terms
@@ -57,7 +57,7 @@ class BatchResult:
         return self.candidates[0]
 
     @property
-    def noise(self) -> Noise:
+    def noise(self) -> SensorNoise:
         """Sensor noise by channel."""
         return self.observed.sensors
 
@@ -72,7 +72,7 @@ class BatchResult:
         return self.noise.sigma
 
 
-def batch_fit(physics: Physics, stream: Stream, options: Options | None = None) -> BatchResult:
+def batch_fit(physics: Physics, stream: Stream, options: BatchOptions | None = None) -> BatchResult:
     """Fit models of what the known physics lacks.
 
     A parameter that reaches a bound compensates for something else: it keeps its first value, unless
@@ -84,7 +84,7 @@ def batch_fit(physics: Physics, stream: Stream, options: Options | None = None) 
         What is known; its learned parameters are fitted too.
     stream : Stream
         The record, in memory.
-    options : Options, optional
+    options : BatchOptions, optional
         What may be learned, and where.
 
     Returns
@@ -97,16 +97,16 @@ def batch_fit(physics: Physics, stream: Stream, options: Options | None = None) 
     TinyUDEError
         If no window fits into the record.
     """
-    found = _fit(physics, stream, options or Options())
+    found = _fit(physics, stream, options or BatchOptions())
     if not (kept := found.best.model.physics.at_bounds()):
         return found
     others = [name for name in physics.learned if name not in kept]
-    without = _fit(physics.with_learned(others), stream, options or Options())
+    without = _fit(physics.with_learned(others), stream, options or BatchOptions())
     clearly = found.best.evidence > without.best.evidence + CLEARLY_LIKELIER
     return found if clearly else without
 
 
-def _fit(physics: Physics, stream: Stream, options: Options) -> BatchResult:
+def _fit(physics: Physics, stream: Stream, options: BatchOptions) -> BatchResult:
     """Fit with these learned parameters, also where they end at a bound."""
     raw = Regression(physics, stream, options)
     if wrong := raw.contradicted():

@@ -14,9 +14,9 @@ from tinyude.data.streams import Stream
 from tinyude.physics import Physics
 from tinyude.physics.kinematics import measured_map
 from tinyude.training.batch.carried_angle import carry_angles
-from tinyude.training.batch.samples import Counts, Noise, mend, sensor_noise
+from tinyude.training.batch.samples import Counts, SensorNoise, mend, sensor_noise
 from tinyude.training.batch.targets import Layout
-from tinyude.training.batch.windows import LONGEST, Batch, local_windows
+from tinyude.training.batch.windows import LONGEST, EqualWindows, local_windows
 
 Array = NDArray[Any]
 
@@ -29,11 +29,11 @@ class Observed:
     ----------
     layout : Layout
         Channels, derivatives and period.
-    batches : list of Batch
+    batches : list of EqualWindows
         The windows, longest first; empty if none fits into the record.
     lengths, starts, inputs : list
         Samples, first instant (seconds) and inputs of each run.
-    sensors, noise : Noise
+    sensors, noise : SensorNoise
         Of the sensors, and with angles carried by their rates.
     carried : tuple of int
         Channels whose angle was carried; `prior` is the prior of their remaining offset.
@@ -42,12 +42,12 @@ class Observed:
     """
 
     layout: Layout
-    batches: list[Batch]
+    batches: list[EqualWindows]
     lengths: list[int]
     starts: list[float]
     inputs: list[Array]
-    sensors: Noise
-    noise: Noise
+    sensors: SensorNoise
+    noise: SensorNoise
     carried: tuple[int, ...]
     prior: Array
     counts: Counts

@@ -40,7 +40,7 @@ TWO_WAY = 0.05  # least share of samples on either side of 0 for a state to coun
 
 
 @dataclass(frozen=True)
-class Options:
+class BatchOptions:
     """The user's choices; names as in tinyude.UDE."""
 
     measured: Sequence[str] | None = None
@@ -71,7 +71,7 @@ def _rotates(angle: Array) -> bool:
 class Regression:
     """Targets of a record and the problems of its residual states."""
 
-    def __init__(self, physics: Physics, stream: Stream, options: Options) -> None:
+    def __init__(self, physics: Physics, stream: Stream, options: BatchOptions) -> None:
         self.physics, self.options = physics, options
         self.on = residual_states(physics, options.on, "default")
         self.runs = stream.runs if isinstance(stream.runs, list) else [stream.longest]

@@ -33,14 +33,14 @@ SHIFTED = 0.5  # of its deviation: a sample nearer than this to a neighbour is a
 
 
 @dataclass(frozen=True)
-class Noise:
+class SensorNoise:
     """Sensor noise and resolution, by channel."""
 
     sigma: Array  # standard deviation, never 0
     step: Array  # quantisation step; 0 where there is none, infinite where nothing ever changed
 
 
-def sensor_noise(runs: Sequence[Array]) -> Noise:
+def sensor_noise(runs: Sequence[Array]) -> SensorNoise:
     """Noise of every channel from the central residual of a quartic over 11 and over 7 neighbours.
 
     The smaller of the two: motion that a quartic does not follow adds to the longer one first. Both are medians: noise
@@ -60,7 +60,7 @@ def sensor_noise(runs: Sequence[Array]) -> Noise:
     step = np.array([quantisation_step([run[:, channel] for run in runs]) for channel in range(runs[0].shape[1])])
     power = np.sqrt(np.nanmean(np.concatenate(runs) ** 2, axis=0))
     floor = np.maximum(np.where(np.isfinite(step), step, 0.0) / np.sqrt(12.0), RELATIVE_FLOOR * power)
-    return Noise(np.maximum(np.where(np.isfinite(sigma), sigma, 0.0), np.maximum(floor, 1e-30)), step)
+    return SensorNoise(np.maximum(np.where(np.isfinite(sigma), sigma, 0.0), np.maximum(floor, 1e-30)), step)
 
 
 def _with_bursts(runs: Sequence[Array], sigma: Array) -> Array:
@@ -126,7 +126,7 @@ def mend(samples: Array, sigma: Array) -> tuple[Array, int, int]:
     return mended, int(lost.sum()), int(outlier.sum())
 
 
-def unusable_rows(samples: Array, noise: Noise) -> tuple[Array, Array]:
+def unusable_rows(samples: Array, noise: SensorNoise) -> tuple[Array, Array]:
     """Rows that are not finite, and rows where a channel is stuck although its noise should move it."""
     finite = np.isfinite(samples).all(axis=1)
     stuck = np.zeros(len(samples), dtype=bool)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tinyude.reference.signal.nodes import Nodes, nodes_gauss
 from tinyude.reference.signal.window import Window, legendre, window_derivative_row, window_make
-from tinyude.training.batch.windows import LONGEST, Batch
+from tinyude.training.batch.windows import LONGEST, EqualWindows
 
 Array = NDArray[Any]
 
@@ -53,7 +53,7 @@ class Targets:
     """Regression targets, ordered by run and time; nodes are those of window 0, then of 1, ..."""
 
     layout: Layout
-    batches: list[Batch]
+    batches: list[EqualWindows]
     place: list[Array]  # index of each batch's windows in that order
     run: Array
     centre: Array
@@ -109,7 +109,7 @@ class Targets:
         ]
 
 
-def make_targets(layout: Layout, batches: Sequence[Batch], inputs: Sequence[Array]) -> Targets:
+def make_targets(layout: Layout, batches: Sequence[EqualWindows], inputs: Sequence[Array]) -> Targets:
     """Targets of the windows; inputs of each run (samples, inputs)."""
     parts, run, centre, half = [], [], [], []
     for batch in batches:
@@ -239,7 +239,7 @@ def _places(half: int, count: int, held: bool) -> tuple[Array, Array]:
     return (bounds[:-1] + bounds[1:]) / (2.0 * half) - 1.0, np.diff(bounds) / half
 
 
-def _jets(batch: Batch, layout: Layout, derivative: int) -> Array:
+def _jets(batch: EqualWindows, layout: Layout, derivative: int) -> Array:
     """A derivative of every state at the place of each window's derivative."""
     window = batch.window
     columns = []
@@ -249,7 +249,7 @@ def _jets(batch: Batch, layout: Layout, derivative: int) -> Array:
     return np.stack(columns, axis=-1)
 
 
-def _nodes(batch: Batch, layout: Layout, inputs: Sequence[Array]) -> tuple[Nodes, Array]:
+def _nodes(batch: EqualWindows, layout: Layout, inputs: Sequence[Array]) -> tuple[Nodes, Array]:
     """Nodes of a batch's windows, and the inputs there (windows, nodes, inputs)."""
     window = batch.window
     if not layout.inputs:
@@ -265,7 +265,7 @@ def _nodes(batch: Batch, layout: Layout, inputs: Sequence[Array]) -> tuple[Nodes
     return nodes, held
 
 
-def node_rule(batch: Batch, layout: Layout) -> Nodes:
+def node_rule(batch: EqualWindows, layout: Layout) -> Nodes:
     """Node values and weights of a batch's windows."""
     window = batch.window
     return _rule(window.half, window.seconds, window.poly, layout.order, bool(layout.inputs), batch.tau)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from tinyude.reference.signal.gates import gates_limits
 from tinyude.reference.signal.window import SEGMENTS, Window, window_make
-from tinyude.training.batch.samples import Noise, unusable_rows
+from tinyude.training.batch.samples import SensorNoise, unusable_rows
 
 Array = NDArray[Any]
 
@@ -39,7 +39,7 @@ Rejected = list[tuple[str, int, int]]  # reason, run and row of every rejected w
 
 
 @dataclass(frozen=True)
-class Batch:
+class EqualWindows:
     """Windows of one half width, all runs."""
 
     window: Window
@@ -51,8 +51,8 @@ class Batch:
 
 
 def local_windows(
-    runs: Sequence[Array], noise: Noise, period: float, longest: int = LONGEST
-) -> tuple[list[Batch], Rejected]:
+    runs: Sequence[Array], noise: SensorNoise, period: float, longest: int = LONGEST
+) -> tuple[list[EqualWindows], Rejected]:
     """Windows that cover the repaired runs (samples, channels), longest first; and those rejected.
 
     longest: half width, samples.
@@ -69,11 +69,11 @@ def local_windows(
         parts = found[half]
         run = np.concatenate([np.full(len(part[1]), part[0]) for part in parts])
         centre, coefficients, excess = (np.concatenate([part[k] for part in parts]) for k in (1, 2, 3))
-        batches.append(Batch(_window(half, period), run, centre, coefficients, excess))
+        batches.append(EqualWindows(_window(half, period), run, centre, coefficients, excess))
     return batches, rejected
 
 
-def chosen_windows(batches: Sequence[Batch], chosen: Array) -> list[Batch]:
+def chosen_windows(batches: Sequence[EqualWindows], chosen: Array) -> list[EqualWindows]:
     """The chosen windows, counted by run and time over all batches."""
     centre, run = (np.concatenate([getattr(batch, name) for batch in batches]) for name in ("centre", "run"))
     rank = np.empty(len(chosen), dtype=np.intp)
@@ -87,7 +87,7 @@ def chosen_windows(batches: Sequence[Batch], chosen: Array) -> list[Batch]:
     return kept
 
 
-def _some(batch: Batch, mine: Array) -> Batch:
+def _some(batch: EqualWindows, mine: Array) -> EqualWindows:
     return replace(
         batch,
         run=batch.run[mine],
@@ -97,13 +97,13 @@ def _some(batch: Batch, mine: Array) -> Batch:
     )
 
 
-def enough_windows(batches: Sequence[Batch]) -> list[Batch]:
+def enough_windows(batches: Sequence[EqualWindows]) -> list[EqualWindows]:
     """Every second window if there are very many: neighbours share nearly all of their samples."""
     count = sum(len(batch.run) for batch in batches)
     return list(batches) if count <= MANY else chosen_windows(batches, np.arange(count) % 2 == 0)
 
 
-def with_run_ends(batches: Sequence[Batch]) -> list[Batch]:
+def with_run_ends(batches: Sequence[EqualWindows]) -> list[EqualWindows]:
     """Adds the derivative near both ends of every run, from the first and the last window there.
 
     A derivative at the centre gives the window's ends almost no weight, and transients are largest where they begin.
@@ -127,7 +127,7 @@ def half_widths(samples: int, longest: int = LONGEST) -> list[int]:
 
 
 def _cover(
-    samples: Array, noise: Noise, period: float, rejected: dict[str, Array], longest: int
+    samples: Array, noise: SensorNoise, period: float, rejected: dict[str, Array], longest: int
 ) -> list[tuple[int, Array, Array, Array]]:
     """Half width, centres, coefficients and excess noise of the windows of one run; fills the centres `rejected`."""
     lost, stuck = unusable_rows(samples, noise)
@@ -164,7 +164,7 @@ def _cover(
     return found
 
 
-def _judge(window: Window, samples: Array, centre: Array, noise: Noise) -> tuple[Array, Array, Array, Array]:
+def _judge(window: Window, samples: Array, centre: Array, noise: SensorNoise) -> tuple[Array, Array, Array, Array]:
     """Coefficients; whether the misfit and the segment sums of all channels pass; the misfit by channel."""
     coefficients, misfit, segments = _fit(window, samples, centre)
     most_misfit, most_segments = gates_limits(window, noise.sigma, noise.step)
@@ -172,7 +172,7 @@ def _judge(window: Window, samples: Array, centre: Array, noise: Noise) -> tuple
     return coefficients, np.asarray((misfit <= most_misfit).all(axis=1)), np.asarray(steady), misfit
 
 
-def _judge_wider(window: Window, samples: Array, centre: Array, noise: Noise, period: float) -> Array:
+def _judge_wider(window: Window, samples: Array, centre: Array, noise: SensorNoise, period: float) -> Array:
     """Misfit of a slightly wider window relative to the limit for noise, by channel; 0 where it does not fit.
 
     A polynomial absorbs a jump between its outermost samples: only a wider window shows it.

@@ -14,7 +14,7 @@ from tinyude.training.batch.fit import BatchResult, batch_fit
 from tinyude.training.batch.kernel_fit import _missing, _Search, make_inputs, wide_covariance
 from tinyude.training.batch.library import Factor, Offer, evaluate, expression, rich_library
 from tinyude.training.batch.problem import Problem, make_blocks
-from tinyude.training.batch.regression import Options
+from tinyude.training.batch.regression import BatchOptions
 from tinyude.training.batch.samples import mend, sensor_noise
 from tinyude.training.batch.selection import grow, make_gram, select, small_sets
 from tinyude.training.batch.targets import Layout, make_targets
@@ -27,7 +27,7 @@ RNG = np.random.default_rng(0)
 def fit(physics: Physics, samples: np.ndarray, period: float = 1e-3, **options: object) -> BatchResult:
     names = options.get("measured", physics.states)
     stream = as_stream(samples, period, None, list(names), ())  # type: ignore[call-overload]
-    return batch_fit(physics, stream, Options(**options))  # type: ignore[arg-type]
+    return batch_fit(physics, stream, BatchOptions(**options))  # type: ignore[arg-type]
 
 
 def test_sensor_noise_is_found_in_fast_motion() -> None:

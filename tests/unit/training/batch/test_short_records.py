@@ -9,7 +9,7 @@ from tinyude.data.streams import as_stream
 from tinyude.physics import Physics
 from tinyude.training.batch import fit as batch
 from tinyude.training.batch.fit import batch_fit
-from tinyude.training.batch.regression import Options, Regression
+from tinyude.training.batch.regression import BatchOptions, Regression
 from tinyude.training.batch.state_fit import StateFit
 from tinyude.training.batch.windows import ENDS
 
@@ -26,7 +26,7 @@ def record(rates: object, starts: list[list[float]], period: float, rows: int, n
 
 def regression(physics: Physics, runs: list[Array], period: float, library: str | None = "auto") -> Regression:
     stream = as_stream(runs, period, None, list(physics.states), ())
-    return Regression(physics, stream, Options(library=library))
+    return Regression(physics, stream, BatchOptions(library=library))
 
 
 def left(work: Regression, state: int) -> float:
@@ -77,7 +77,7 @@ def test_node_states_do_not_follow_a_stiff_field() -> None:
 
 
 def best(physics: Physics, runs: list[Array], period: float) -> dict:
-    return batch_fit(physics, as_stream(runs, period, None, list(physics.states), ()), Options()).best.states
+    return batch_fit(physics, as_stream(runs, period, None, list(physics.states), ()), BatchOptions()).best.states
 
 
 def test_rich_library_holds_waves_of_two_states() -> None:
@@ -125,7 +125,7 @@ def test_a_rotating_state_that_no_equation_reads_is_taken_for_an_angle(library: 
     """A driven pendulum told without its weight: over 20 revolutions no shape but a sine fits."""
     runs = record(lambda t, x: [x[1], 1.2 - 0.3 * x[1] - np.sin(x[0])], [[0.1, 0.0], [2.0, 1.0]], 0.02, 2000)
     physics = Physics(["q", "w"], ["w", "1.2 - 0.3*w"])
-    found = batch_fit(physics, as_stream(runs, 0.02, None, ["q", "w"], ()), Options(library=library))
+    found = batch_fit(physics, as_stream(runs, 0.02, None, ["q", "w"], ()), BatchOptions(library=library))
     q = np.linspace(0.0, 6.28, 50)
     assert np.ptp(runs[0][:, 0]) > 60.0 and found.best.model.physics.angles == ("q",)
     error = found.best.model.residual(np.stack([q, np.full(50, 3.8)], axis=1))[:, 1] + np.sin(q)
@@ -135,7 +135,7 @@ def test_a_rotating_state_that_no_equation_reads_is_taken_for_an_angle(library: 
 def test_a_position_that_goes_far_is_no_angle() -> None:
     runs = record(lambda t, x: [x[1], 1.5 - 0.2 * x[1] - 0.05 * x[1] ** 2], [[0.0, 8.0]], 0.05, 1000)
     physics = Physics(["x", "v"], ["v", "1.5 - 0.2*v"])
-    found = batch_fit(physics, as_stream(runs, 0.05, None, ["x", "v"], ()), Options())
+    found = batch_fit(physics, as_stream(runs, 0.05, None, ["x", "v"], ()), BatchOptions())
     assert np.ptp(runs[0][:, 0]) > 60.0 and found.best.model.physics.angles == ()
 
 
@@ -163,5 +163,5 @@ def test_node_states_that_stay_are_not_searched_again(monkeypatch: pytest.Monkey
     monkeypatch.setattr(Regression, "final", counted)
     monkeypatch.setattr(batch, "ONLY_NOISE", 0.0)
     runs = record(lambda t, x: [-x[0]], [[1.0]], 0.01, 300)
-    batch_fit(Physics(["x"], ["-x"]), as_stream(runs, 0.01, None, ["x"], ()), Options())
+    batch_fit(Physics(["x"], ["-x"]), as_stream(runs, 0.01, None, ["x"], ()), BatchOptions())
     assert len(calls) == 1
