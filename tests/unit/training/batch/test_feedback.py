@@ -5,7 +5,7 @@ import pytest
 import sympy as sp
 
 import tinyude as tu
-from tinyude.experiments.studies.choice import record, told
+from tinyude.experiments.studies.choice import record, stated_physics
 from tinyude.experiments.studies.choice_plants import TUNING, Plant
 from tinyude.physics.holds import Hold
 from tinyude.refinement.records import Record
@@ -51,7 +51,9 @@ def test_few_rows_no_input_and_a_constant_one_tell_nothing() -> None:
 def test_the_verdict_says_that_an_input_follows_the_states() -> None:
     plant = TUNING["arm under a controller"]
     found = one(plant, 11)
-    ude = tu.UDE(told(plant), measured=plant.measured, hidden=()).fit(found.samples, t=found.times, u=found.inputs)
+    ude = tu.UDE(stated_physics(plant), measured=plant.measured, hidden=()).fit(
+        found.samples, t=found.times, u=found.inputs
+    )
     assert ude.diagnostics_["refinement"]["following"] == ["u"]
     assert ude.verdict_.status != "good" and "u follows the states, as a controller does" in " ".join(str(ude).split())
 
@@ -59,7 +61,7 @@ def test_the_verdict_says_that_an_input_follows_the_states() -> None:
 def test_of_an_input_that_follows_the_states_no_shapes_are_offered() -> None:
     plant = TUNING["arm under a controller"]
     found = one(plant, 11)
-    ude = tu.UDE(told(plant), measured=plant.measured, refine=False, network=None)
+    ude = tu.UDE(stated_physics(plant), measured=plant.measured, refine=False, network=None)
     ude.fit(found.samples, t=found.times, u=found.inputs)
     learned = [sp.sympify(row["term"]) for row in ude.terms_ if row["learned"]]
     assert learned and all(term == sp.Symbol("u") or sp.Symbol("u") not in term.free_symbols for term in learned)
