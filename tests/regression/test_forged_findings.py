@@ -13,7 +13,8 @@ from safetensors.numpy import save as to_bytes
 import tinyude as tu
 from tinyude.errors import TinyUDEError
 from tinyude.model.file import checksum
-from tinyude.report import collect, render
+from tinyude.report.collect import collect
+from tinyude.report.page import render
 
 SCRIPT = '"><script>alert(1)</script>'
 Parts = tuple[dict[str, Any], dict[str, np.ndarray]]

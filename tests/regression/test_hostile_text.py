@@ -26,7 +26,8 @@ from tinyude.physics.parsing import parse_expression
 from tinyude.physics.syntax import canonical_text
 from tinyude.physics.template import physics_template
 from tinyude.physics.typeset import shape
-from tinyude.report import collect, render
+from tinyude.report.collect import collect
+from tinyude.report.page import render
 
 ATTACKS = [
     "-(g/L)*sin(theta) # */ int owned(void) { return 1; } /*",

@@ -12,7 +12,7 @@ import pytest
 import tinyude as tu
 from tinyude.data.logs import Columns, log_stream
 from tinyude.data.streams import as_stream
-from tinyude.report import collect
+from tinyude.report.collect import collect
 from tinyude.systems.pendulum import RESIDUALS
 
 WAYS: dict[str, Callable[[Any], Any]] = {

@@ -31,8 +31,8 @@ def demo(
     """Learn a pendulum's missing damping from one noisy minute, and write a report page."""
     check_writable(out, json, picture)
     from tinyude.experiments.demo import run_demo
-    from tinyude.report import render
     from tinyude.report.figures import save_figure, summary
+    from tinyude.report.page import render
 
     console.print("A pendulum swings for a minute; its model knows gravity, but not the damping.")
     with progress_bar("learning what is missing") as moved:

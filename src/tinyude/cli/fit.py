@@ -129,7 +129,8 @@ def _learn(ude: UDE, stream: Stream, logs: list[Path], columns: Columns, units: 
 
 def _page(ude: UDE, physics: Path, logs: list[Path], held_out: list[Path], **content: Any) -> str:
     """The report page, with the command and the files that it was made from."""
-    from tinyude.report import collect, render
+    from tinyude.report.collect import collect
+    from tinyude.report.page import render
 
     title = f"What {physics.name} leaves out of {', '.join(log.name for log in logs)}"
     command = shlex.join(["tinyude", *sys.argv[1:]]) if sys.argv[1:2] == ["fit"] else ""

@@ -20,6 +20,7 @@ def report(
     """Write the report page of a saved model."""
     check_writable(out, read=[model])
     ude = load(model)
-    from tinyude.report import collect, render
+    from tinyude.report.collect import collect
+    from tinyude.report.page import render
 
     write_text(out, render(collect(ude, title=f"The model {model.name}")))

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.signal import savgol_filter
 
 from tinyude.errors import TinyUDEError
 
@@ -253,10 +252,7 @@ class _Grid:
         place, stamps, samples, inputs = place[fresh], part.stamps[fresh], part.samples[fresh], part.inputs[fresh]
         offset = stamps - self.origin - place * period
         if np.max(np.abs(offset), initial=0.0) > JITTER * period and len(place) > SLOPE_SAMPLES:
-            slope, spacing = (
-                savgol_filter(v, SLOPE_SAMPLES, 3, deriv=1, axis=0) for v in (_filled(samples), stamps[:, None])
-            )
-            samples = samples - slope / spacing * offset[:, None]
+            samples = samples - _slopes(samples, stamps) * offset[:, None]
             faults.jitter = max(faults.jitter, float(np.sqrt(np.mean(offset**2)) / period))
         place, first = np.unique(place, return_index=True)
         faults.crowded += len(part.stamps) - len(place)
@@ -280,6 +276,14 @@ def _means(samples: Array, first: Array) -> Array:
     good = np.isfinite(samples)
     sums, counts = (np.add.reduceat(v, first, axis=0) for v in (np.where(good, samples, 0.0), good.astype(np.float64)))
     return np.where(counts > 0.0, sums / np.maximum(counts, 1.0), np.nan)
+
+
+def _slopes(samples: Array, stamps: Array) -> Array:
+    """Local derivatives of the samples by time."""
+    from scipy.signal import savgol_filter  # its import takes longer than a fit, and only uneven stamps need it
+
+    slope, spacing = (savgol_filter(v, SLOPE_SAMPLES, 3, deriv=1, axis=0) for v in (_filled(samples), stamps[:, None]))
+    return np.asarray(slope / spacing)
 
 
 def _filled(samples: Array) -> Array:

@@ -311,7 +311,8 @@ class Fitted:
         Path
             The file.
         """
-        from tinyude.report import collect, render
+        from tinyude.report.collect import collect
+        from tinyude.report.page import render
 
         self._fitted()
         target = Path(path)

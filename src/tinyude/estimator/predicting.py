@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tinyude.data.frames import column_named, numbers, seconds
 from tinyude.errors import TinyUDEError
-from tinyude.model.equations import interval_factor
+from tinyude.model.equations import NORMAL, interval_factor
 from tinyude.model.model import Model
 from tinyude.model.program import model_program
 from tinyude.model.result import FitResult
@@ -20,8 +20,6 @@ from tinyude.physics.derivatives import program_derivative
 from tinyude.physics.programs import program_numpy
 
 Array = NDArray[Any]
-
-POSTERIOR_GROUPS = 10**6  # a posterior's spread is known, not estimated from groups
 
 
 class Predicting:
@@ -111,7 +109,7 @@ class Predicting:
             raise TinyUDEError(f"level is {level}; give a number between 0 and 1, e.g. 0.9.")
         middle = model.residual(states, held)
         if model.covariance is not None:
-            half = interval_factor(POSTERIOR_GROUPS, level) * posterior_error(model, states, held)
+            half = interval_factor(NORMAL, level) * posterior_error(model, states, held)
             return middle - half, middle + half
         spread = self.result_.spread
         if spread is None:

@@ -9,7 +9,7 @@ from typing import Any
 from tinyude.estimator.ude import UDE
 from tinyude.model.quantities import percent
 from tinyude.model.validation import free_run
-from tinyude.report import collect
+from tinyude.report.collect import collect
 from tinyude.report.sentences import kilobytes
 from tinyude.systems import pendulum
 

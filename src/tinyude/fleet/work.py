@@ -183,7 +183,8 @@ def _lost_key(unit: Unit, recipe: Recipe) -> str:
 def write_report(model: str, store: Store) -> None:
     """The report page of a stored model, in the folder of the fleet's page."""
     from tinyude.estimator.ude import load
-    from tinyude.report import collect, render
+    from tinyude.report.collect import collect
+    from tinyude.report.page import render
 
     with tempfile.TemporaryDirectory(prefix="tinyude-") as folder:
         here = Path(folder) / "model.tinyude"

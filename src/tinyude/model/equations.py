@@ -16,6 +16,7 @@ from tinyude.model.quantities import percent
 from tinyude.physics.written import written_text
 
 CONFIDENCE = 0.90
+NORMAL = 10**6  # groups for an interval whose spread is known, not estimated: a normal distribution
 LONG = 2 * WIDTH  # characters of a known right-hand side beyond which it is abbreviated in print
 
 

@@ -56,7 +56,6 @@ def in_basic_functions(expr: sp.Expr) -> sp.Expr:
 
 
 @lru_cache(maxsize=1024)
-@lru_cache(maxsize=1024)
 def derivative(expr: sp.Expr, symbol: sp.Symbol) -> sp.Expr:
     """d expr / d symbol; abs and sign are differentiated on either side of their corner."""
     if not expr.has(sp.Abs, sp.sign):

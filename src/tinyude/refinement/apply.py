@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tinyude.data.streams import Stream
 from tinyude.model.diagnostics import network_share
-from tinyude.model.equations import interval_factor, term_table
+from tinyude.model.equations import NORMAL, interval_factor, term_table
 from tinyude.model.model import Model
 from tinyude.physics import Physics
 from tinyude.physics.holds import Hold, as_holds
@@ -32,7 +32,6 @@ from tinyude.refinement.starts import Sensors
 from tinyude.refinement.support import Rates
 
 Array = NDArray[Any]
-NORMAL = 10**6  # groups for an interval whose spread is known: a normal distribution
 ROWS_USED = 1000
 PASSES_SHARE = 0.5  # of the time, for filter passes; the rest is for programs and the streaming learner
 HOLDS_SHARE = 0.1  # of the passes, for the choice of holds

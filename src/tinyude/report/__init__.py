@@ -3,8 +3,3 @@
 `displays` are the pictures of `UDE.plot_*`, `notebook` what a notebook shows, `environment` the settings of templates.
 Nothing here computes a model: all comes from a fitted UDE's public surface.
 """
-
-from tinyude.report.collect import collect
-from tinyude.report.page import render
-
-__all__ = ["collect", "render"]

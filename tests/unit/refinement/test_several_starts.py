@@ -8,7 +8,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import tinyude as tu
-from tinyude.report import collect
+from tinyude.report.collect import collect
 from tinyude.report.displays import record_run
 
 TRUE = {"a": 0.4, "b": 0.22, "c": 0.35}

@@ -12,7 +12,9 @@ from tinyude.model.equations import CONFIDENCE
 from tinyude.model.start_state import state_at
 from tinyude.model.validation import free_run, longest_stretch, run_scores, validate
 from tinyude.physics import Physics
-from tinyude.report import collect, figures, render
+from tinyude.report import figures
+from tinyude.report.collect import collect
+from tinyude.report.page import render
 from tinyude.report.panels import analysis_cards
 from tinyude.report.sentences import INTERVAL, data_sentence, found_sentences, joined, percent, significant
 from tinyude.report.slices import slice_of

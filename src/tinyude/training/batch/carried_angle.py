@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.signal import lfilter
 
 from tinyude.reference.numeric.statistics import MEDIAN
 from tinyude.training.batch.samples import SensorNoise
@@ -88,6 +87,8 @@ def offset_prior(lengths: Sequence[int], step: float, size: float) -> Array:
 
 
 def _carry(angle: Array, rate: Array, period: float, memory: float) -> Array:
+    from scipy.signal import lfilter  # most records carry no angle, and its import takes longer than a fit
+
     integrated = np.concatenate([[0.0], np.cumsum(0.5 * period * (rate[1:] + rate[:-1]))])
     offset = angle - integrated
     keep = 1.0 - 1.0 / memory
