@@ -116,7 +116,7 @@ typedef struct tu_config {
     int32_t poly;     /* order of the polynomials [4, 2 for slow plants]; 1 .. 6 */
     int32_t stride;   /* ticks between windows [1 .. 5]; >= 1 */
     int32_t max_half; /* ticks, longest half width: sizes the ring [16 .. 512]; 5 .. 8192 */
-    int32_t spacing;  /* paper: ticks between taps, at first or for good [20]; 1 .. max_half / taps; unused if dense */
+    int32_t spacing;  /* paper: ticks between taps, initial or fixed [20]; 1 .. max_half / taps; unused if dense */
     int32_t adaptive; /* paper: flag [1], spacing and second order by the calibration; 0: as configured */
     int32_t gated;    /* paper: flag [1], acceptance test by the running median; 0: every window is accepted */
     int32_t repair;   /* flag [1]: fill lone dropouts, replace lone outliers, mark stuck sensors; 0: none of it */

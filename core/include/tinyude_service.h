@@ -55,7 +55,7 @@ typedef struct tu_term {
 enum tu_sensor_flag {
     TU_SENSOR_MISSING = 1, /* more than one sample in ten of the last minute was not finite */
     TU_SENSOR_STUCK = 2,   /* repeats its value, which its noise makes unlikely */
-    TU_SENSOR_ASTRAY = 4   /* more than one sample in ten was too far from its prediction to be noise */
+    TU_SENSOR_DEVIATES = 4 /* more than one sample in ten was too far from its prediction to be noise */
 };
 
 typedef struct tu_health {

@@ -195,7 +195,7 @@ int tu_learner_advance(tu_learner *l)
         sample_slice(l);
     } else if (job->compare) {
         job->compare = tu_targets_compare_slice(l);
-    } else if (job->astray) {
+    } else if (job->go_back) {
         tu_learner_go_back(l);
     } else if (job->prior) {
         tu_learner_prior_slice(l);
@@ -208,7 +208,7 @@ int tu_learner_advance(tu_learner *l)
     } else if (job->update) {
         job->update = tu_learner_update_slice(l);
     }
-    return job->sample || job->compare || job->astray || job->prior || job->setup || job->solve || job->judge ||
+    return job->sample || job->compare || job->go_back || job->prior || job->setup || job->solve || job->judge ||
            job->update;
 }
 
@@ -225,7 +225,7 @@ int32_t tu_learner_cost(const tu_learner *l)
     if (job->sample) {
         return job->sample == TU_TAKEN ? 2 : job->sample == TU_TRYING ? 12 : fit < 20 ? fit : 20;
     }
-    if (job->compare || job->astray || job->prior) {
+    if (job->compare || job->go_back || job->prior) {
         return 14;
     }
     if (job->setup) {

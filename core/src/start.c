@@ -112,7 +112,7 @@ int tu_learner_start(tu_learner *l, const tu_model *model)
 
 void tu_learner_go_back(tu_learner *l)
 {
-    l->job.astray = 0;
+    l->job.go_back = 0;
     tu_last_good_restore(l);
     tu_targets_forget(l);
     l->since_change = (uint32_t)l->config->updates;

@@ -67,7 +67,7 @@ typedef struct {
     int node;    /* next node of its physics */
     int compare; /* in a trial: compare the window with its stored neighbour */
     tu_search search;
-    int astray;     /* the last good model predicts better: return to it */
+    int go_back;    /* the last good model predicts better: return to it */
     uint32_t prior; /* windows of the prior still to add */
     int setup;      /* of windows, when a calibration ends: tu_setting_up */
     int solve;      /* of the library: tu_solving */

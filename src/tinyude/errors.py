@@ -31,7 +31,7 @@ def no_such_file(path: str | PathLike[str]) -> TinyUDEError:
 
     wanted = Path(path)
     if wanted.is_symlink():
-        return TinyUDEError(f"{path} is a link to {wanted.readlink()}, which is not there; mend the link.")
+        return TinyUDEError(f"{path} is a link to {wanted.readlink()}, which is not there; correct the link.")
     try:
         beside = {f.stem: f.name for f in wanted.absolute().parent.iterdir() if f.suffix == wanted.suffix}
         near = get_close_matches(wanted.stem, list(beside), 1)

@@ -1,4 +1,4 @@
-"""What accepted windows teach: network, loss, optimiser, library."""
+"""Cases of learning from accepted windows: network, loss, optimiser, library."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measured records for the tests here, which are skipped where the records are not at hand."""
+"""Measured records for the tests here, which are skipped without the records."""
 
 import importlib
 import os

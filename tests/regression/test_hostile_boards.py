@@ -1,4 +1,4 @@
-"""What a board, or whoever holds its line, says: whole by its checksum, and absurd."""
+"""Frames with a valid checksum and absurd content, from a board or from anyone on its line."""
 
 from __future__ import annotations
 

@@ -236,7 +236,7 @@ MANY = "[states]\n" + "".join(f's{k} = "s{k // 2}"\n' for k in range(5_000))
 def test_load_physics_file_reads_no_more_than_a_physics_file(tmp_path: Path) -> None:
     link, pipe, large = tmp_path / "rig.toml", tmp_path / "pipe.toml", tmp_path / "large.toml"
     link.symlink_to("/dev/zero")
-    os.mkfifo(pipe)  # nobody writes: reading it would never end
+    os.mkfifo(pipe)  # without a writer: reading it would never end
     for path in (link, pipe, tmp_path):
         with pytest.raises(TinyUDEError, match="not a regular file"):
             load_physics_file(path)
@@ -296,7 +296,7 @@ def test_read_table_keeps_a_whole_last_row_without_a_line_end(tmp_path: Path, te
     "rows", ['1,2,5" pipe\n2,3,b\n3,4,6" pipe\n', '1,2,"a\n2,3,b\n3,4,c"\n', '1,2,a\n2,3,"b\n3,4,c\n']
 )
 def test_an_open_quote_swallows_no_rows(tmp_path: Path, rows: str) -> None:
-    """In a column that nobody asked for it took the rows up to the next quote along, and nothing was said."""
+    """In a column that was not requested: rows up to the next quote were lost without a warning."""
     (tmp_path / "log.csv").write_text("t,x,note\n" + rows)
     with pytest.raises(TinyUDEError, match=r"quote in the row .* is not closed; keep each row on one line"):
         read_table(tmp_path / "log.csv", ["t", "x"])
@@ -339,5 +339,5 @@ def test_load_physics_file_rejects_numbers_and_texts_beyond_all_measure(
 def test_a_broken_link_is_called_so(tmp_path: Path) -> None:
     """It was told: did you mean the file of that name?"""
     (tmp_path / "log.csv").symlink_to(tmp_path / "gone.csv")
-    with pytest.raises(TinyUDEError, match=r"is a link to .*gone\.csv, which is not there; mend the link"):
+    with pytest.raises(TinyUDEError, match=r"is a link to .*gone\.csv, which is not there; correct the link"):
         read_table(tmp_path / "log.csv")

@@ -1,4 +1,4 @@
-"""The last rung of the ladder: an emulated board computes the bits that the host computes."""
+"""An emulated board computes the same bits as the host."""
 
 import os
 import re
@@ -256,7 +256,7 @@ def test_readme_example_runs_in_any_folder(tmp_path: Path) -> None:
 
 def test_config_header_names_every_field_of_the_core() -> None:
     config, _ = learner("default", 60_000)
-    config = replace(config, inputs=1, linear=(1,), shift=(0,))  # what is told of each input
+    config = replace(config, inputs=1, linear=(1,), shift=(0,))  # the fields of inputs
     written = re.findall(r"^    \.(\w+) =", config_header(config, 8, "plant"), re.MULTILINE)
     public = (ROOT / "core" / "include" / "tinyude.h").read_text()
     body = re.sub(r"/\*.*?\*/", "", public, flags=re.DOTALL).split("typedef struct tu_config {")[1].split("}")[0]

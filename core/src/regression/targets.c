@@ -210,7 +210,7 @@ static void count_block(tu_learner *l)
     if (changed && l->config->follow) {
         start_over(l);
     } else if (tu_last_good_end_block(l)) {
-        l->job.astray = 1;
+        l->job.go_back = 1;
     } else if (!l->change.trial && (trial || library->blocks % SOLVE_EVERY == 0)) {
         tu_targets_solve_begin(l);
         if (l->known.network) {

@@ -30,7 +30,7 @@ void tu_observer_carve(tu_observer *o, tu_arena *arena, const tu_config *config)
     o->predicted = tu_arena_reals(arena, config->channels);
     o->expected = tu_arena_reals(arena, config->channels);
     o->ratio = tu_arena_reals(arena, config->channels);
-    o->astray = tu_arena_ints(arena, config->channels);
+    o->far_run = tu_arena_ints(arena, config->channels);
     o->far = tu_arena_reals(arena, config->channels);
     o->work = tu_arena_reals(arena, 7 * n + 2 * n * n);
     o->steps = 0;
@@ -145,7 +145,7 @@ static void begin(tu_observer *o, const tu_real *x_scale, const tu_real *sigma, 
         o->variance[i * n + i] = sensed ? 2 * sigma[c] * sigma[c] : 4 * x_scale[i] * x_scale[i];
     }
     for (int c = 0; c < o->config->channels; c++) {
-        o->astray[c] = 0;
+        o->far_run[c] = 0;
         o->predicted[c] = row[c];
         o->expected[c] = 0;
     }
@@ -168,8 +168,8 @@ static void correct(tu_observer *o, int state, tu_real sigma, tu_real sample)
     tu_real share = tu_larger(o->forget, TU_R(1.0) / ((tu_real)o->steps + 1)); /* plain mean in the first minute */
     o->ratio[c] += share * ((score < MOST ? score : MOST) - o->ratio[c]);
     o->far[c] -= share * o->far[c];
-    o->astray[c] = score < FAR ? 0 : o->astray[c] + 1;
-    if (o->astray[c]) {
+    o->far_run[c] = score < FAR ? 0 : o->far_run[c] + 1;
+    if (o->far_run[c]) {
         o->far[c] += share;
         return;
     }
@@ -189,7 +189,7 @@ static int is_lost(const tu_observer *o)
 {
     int lost = 0;
     for (int c = 0; c < o->config->channels; c++) {
-        lost |= o->astray[c] >= LOST;
+        lost |= o->far_run[c] >= LOST;
     }
     for (int i = 0; i < o->config->states; i++) {
         lost |= !tu_usable(o->x[i]) || !tu_usable(o->variance[i * o->config->states + i]);

@@ -23,7 +23,7 @@ typedef struct {
     tu_real *predicted; /* by channel, as all that follows: the last step's prediction */
     tu_real *expected;  /* its variance, sensor noise included */
     tu_real *ratio;     /* mean of e^2 / S */
-    int32_t *astray;    /* consecutive samples beyond the limit, not used */
+    int32_t *far_run;   /* consecutive samples beyond the limit, not used */
     tu_real *far;       /* their share of the last minute */
     tu_real *work;
 } tu_observer;

@@ -1,4 +1,4 @@
-"""tinyude fleet: all machines of a plant, fitted on all cores or on a cluster, and who of them differs or changes."""
+"""tinyude fleet: all machines of a plant, fitted on all cores or on a cluster; which of them differ or change."""
 
 from __future__ import annotations
 

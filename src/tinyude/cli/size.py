@@ -1,4 +1,4 @@
-"""tinyude size: what a learner takes on a chip, before it is there."""
+"""tinyude size: the memory that a learner takes on a chip, before it is flashed."""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ def _lines(file: IO[str], path: Path) -> Iterator[str]:
 
 
 def _before_padding(line: str, number: int, file: IO[str], path: Path) -> str:
-    """What precedes the zero bytes that end a log whose power went, or whose room was taken beforehand."""
+    """The line without the zero bytes at the end of a file: left by a power failure, or space reserved by a logger."""
     head, _, rest = line.partition(_NUL)
     for _ in range(_LONGEST_TAIL):
         if rest.strip(_NUL) or number == 1:

@@ -10,13 +10,13 @@ from pathlib import Path
 
 from tinyude.errors import TinyUDEError
 
-MOST_PACKED = 200  # bytes of numbers in one of the file: measured ones hold noise, which does not pack
-ROOM = 500_000_000  # bytes that any file may become: a short log of something at rest packs well
+MOST_PACKED = 200  # bytes of numbers in one of the file: measured data hold noise, which does not compress
+ROOM = 500_000_000  # bytes that any file may expand to: a short log of a machine at rest compresses well
 NUMBER = 8  # bytes, as it is read
 
 
 def check_declared_size(path: Path, numbers: int) -> None:
-    """An error where a file would become far more numbers than measured ones can be packed into it."""
+    """An error if a file would expand to far more numbers than measured data of its size can hold."""
     become, held = NUMBER * numbers, path.stat().st_size
     if become > max(ROOM, MOST_PACKED * held):
         raise TinyUDEError(

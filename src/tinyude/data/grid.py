@@ -16,7 +16,7 @@ Array = NDArray[Any]
 SHORTEST = 12  # samples of a run, as many as refinement takes for a stretch (refinement/records.py)
 FIRST_STAMPS = 64  # that a sample period and its phase are first estimated from
 RECORD_MORE = "Record for longer, or at a higher rate."
-HOLE = 4.5  # periods without a sample that end a run
+GAP = 4.5  # periods without a sample that end a run
 SINGLE = 1.75  # usual steps: a longer one has lost a sample
 JITTER = 0.02  # of a period: below it time stamps count as regular
 GAPPY, SPARSE = 0.15, 0.1  # share of ticks without a sample: above, stamps follow no grid; aimed at for those
@@ -87,8 +87,8 @@ def find_period(pieces: Iterable[Array]) -> float:
                 raise TinyUDEError(f"t has {len(stamps)} distinct times; at least {SHORTEST} are needed. {RECORD_MORE}")
             usual = float(np.median(steps))
             fit = _PeriodFit(float(steps[steps < SINGLE * usual].mean()))
-        for part in np.split(stamps, np.flatnonzero(steps >= HOLE * usual) + 1):
-            if fit.count and part[0] - fit.last >= HOLE * usual:
+        for part in np.split(stamps, np.flatnonzero(steps >= GAP * usual) + 1):
+            if fit.count and part[0] - fit.last >= GAP * usual:
                 best = max(best, fit, key=lambda f: f.count)
                 fit = _PeriodFit(best.period)
             fit.add(part)
@@ -104,8 +104,8 @@ def _filled_period(period: float, steps: Array) -> float:
 
 
 def _empty(period: float, steps: Array) -> float:
-    """Share of the ticks of a period without a sample, holes apart."""
-    ticks = np.round(np.cumsum(np.where(steps < HOLE * period, steps, period)) / period)
+    """Share of the ticks of a period without a sample, gaps apart."""
+    ticks = np.round(np.cumsum(np.where(steps < GAP * period, steps, period)) / period)
     return 1.0 - len(np.unique(ticks)) / (ticks[-1] - ticks[0] + 1.0)
 
 
@@ -188,7 +188,7 @@ def _doubling(first: int, last: int) -> Iterator[int]:
 
 
 def on_grid(pieces: Iterable[Piece], period: float, faults: Faults) -> Iterator[Run]:
-    """Runs of rows a period apart, split where stamps have holes; a run cut by the end of a piece is followed up."""
+    """Runs of rows a period apart, split where stamps have gaps; a run cut by the end of a piece is followed up."""
     grid = _Grid(period, faults)
     for piece in pieces:
         yield from grid.add(piece)
@@ -216,8 +216,8 @@ class _Grid:
         self.last = max(self.last, float(np.max(piece.stamps[keep], initial=-np.inf)))
         piece = piece[keep] if self.waiting is None else self.waiting + piece[keep]
         assert piece.stamps is not None
-        holes = np.flatnonzero(np.diff(piece.stamps) >= HOLE * self.period) + 1
-        parts = [piece[part] for part in np.split(np.arange(len(piece.stamps)), holes)]
+        gaps = np.flatnonzero(np.diff(piece.stamps) >= GAP * self.period) + 1
+        parts = [piece[part] for part in np.split(np.arange(len(piece.stamps)), gaps)]
         for part in parts[:-1]:
             yield from self._stretch(part)
             self.next = 0
@@ -232,8 +232,8 @@ class _Grid:
 
     def _stretch(self, part: Piece) -> Iterator[Run]:
         assert part.stamps is not None
-        if self.next and part.stamps[0] - self.origin >= (self.next - 1 + HOLE) * self.period:
-            self.next = 0  # the hole was where the pieces meet
+        if self.next and part.stamps[0] - self.origin >= (self.next - 1 + GAP) * self.period:
+            self.next = 0  # the gap was where the pieces meet
         if not self.next:
             if len(part.samples) < SHORTEST:
                 return

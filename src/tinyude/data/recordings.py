@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tinyude.data.grid import HOLE
+from tinyude.data.grid import GAP
 from tinyude.errors import TinyUDEError
 
 Array = NDArray[Any]
@@ -140,7 +140,7 @@ class _Track:
         edge = np.clip(after, 1, len(self.stamps) - 1) if len(self.stamps) > 1 else np.zeros(len(times), np.intp)
         apart = self.stamps[edge] - self.stamps[np.maximum(edge - 1, 0)]
         exact = self.stamps[np.maximum(after - 1, 0)] == times
-        return np.where((apart < HOLE * self.step) | exact, found, np.nan)
+        return np.where((apart < GAP * self.step) | exact, found, np.nan)
 
     def drop(self, count: int) -> None:
         self.stamps = self.stamps[count:]

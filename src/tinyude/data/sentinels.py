@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 
 USUAL = 0.9  # share of the values from which a channel's spread is taken
-FAR = 100.0  # spreads from the median: no state leaps like that
-JUMP = 0.9  # of that distance, in one sample, there and back: motion comes and goes by smaller steps
+FAR = 100.0  # spreads from the median: no state changes by so much in a sample
+JUMP = 0.9  # of that distance, covered in one sample both ways: motion takes smaller steps
 
 
 def without_sentinels(samples: Array) -> Array:
-    """Samples (rows, channels) with NaN where a channel leaps far out of all that it usually does, and back.
+    """Samples (rows, channels) with NaN where a channel leaves its usual range by far, and returns, each in one sample.
 
     What grows or decays smoothly stays, however far it goes: it is a motion.
     """
@@ -29,7 +29,7 @@ def without_sentinels(samples: Array) -> Array:
 
 
 def _far_stretches(column: Array) -> Array:
-    """Rows of stretches that are far away and begin and end by a leap; at an end of the record, one value held."""
+    """Rows of stretches that are far away; each begins and ends in one sample (at an end of the record: one value)."""
     rows = np.flatnonzero(np.isfinite(column))
     found = np.zeros(len(column), dtype=bool)
     if not len(rows):

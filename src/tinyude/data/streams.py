@@ -1,4 +1,4 @@
-"""Recorded data at the edge: validated once, laid on a regular grid, split where it has holes."""
+"""Recorded data at the edge: validated once, laid on a regular grid, split where it has gaps."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Stream:
     unstamped: int = 0  # rows without a time, left out
     missing: int = 0  # rows filled in as NaN
     jitter: float = 0.0  # RMS of time stamps around the grid, in periods
-    bad: int = 0  # values given that are not finite, beyond all measure, or sentinels
+    bad: int = 0  # values given that are not finite, not below LIMIT, or sentinels
     count: int = 0  # rows
     longest: Run = field(default_factory=lambda: Run(0.0, np.empty((0, 0)), np.empty((0, 0))))
     revolutions: list[float] = field(default_factory=list)  # by which each channel seems to wrap, 0 for none
@@ -142,7 +142,7 @@ def _array_source(samples: Array, held: Array, time: Any, revolutions: Sequence[
 
 
 def prepared(pieces: Iterable[Piece], revolutions: Sequence[float], live: bool = False) -> Iterator[Piece]:
-    """The pieces with NaN for values beyond all measure, and channels that jump by a revolution (0: none) unwrapped.
+    """The pieces with NaN for values from LIMIT on, and channels that jump by a revolution (0: none) unwrapped.
 
     Live: the learner judges every sample itself, as on a board, by those before it alone.
     """

@@ -1,4 +1,4 @@
-"""Writing an export: everything or a clear rejection, and never over somebody's work.
+"""Writing an export: everything or a clear rejection; files that the user changed are never overwritten.
 
 `export.json` lists the files of an export with their checksums. A folder that has one may be written again, as long as
 none of those files was changed since; files that are not on the list are left alone. The list is written twice: first

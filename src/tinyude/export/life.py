@@ -43,7 +43,7 @@ _SHARED = (
 
 @dataclass(frozen=True)
 class Cost:
-    """Instructions."""
+    """Instructions of a call: on average and at most."""
 
     mean: float
     longest: int
@@ -51,7 +51,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class Life:
-    """What a life left behind."""
+    """The results of a run."""
 
     figures: dict[str, int]
     terms: dict[int, tuple[float, float]]  # by column: coefficient and half of its interval's width
@@ -93,15 +93,15 @@ def count_life(elf: Path, rows: ArrayLike, save_every: int = 0, cut_after: int =
 
 
 def resume_life(elf: Path, flash: bytes) -> Life:
-    """A board that finds this flash: it takes the newest whole state up, and saves it once more."""
+    """A board that starts with this content of its flash: it loads the newest whole state, and saves it once more."""
     (elf.parent / "flash.bin").write_bytes(flash)
     return _run(elf, (RESUMED, 0, 0, NEVER, 1, 1), b"", COUNTING_SHIFT)
 
 
 def pace_life(elf: Path, period: float, clean: ArrayLike, noise: ArrayLike, fine: int, shift: int) -> Life:
-    """Samples in a timer's interrupt, of a sensor that shows the value of the moment at which it is read.
+    """Samples in a timer's interrupt; the sensor's value depends on the time at which it is read.
 
-    clean (samples * fine + 1, channels + inputs): what there is to sense, `fine` rows a period; held inputs.
+    clean (samples * fine + 1, channels + inputs): the sensor's values, `fine` rows a period; held inputs.
     noise (samples + 1, channels): of the sample that is nearest. The first sample is taken one period after the start.
     shift: of QEMU's icount, see MIPS.
     """
@@ -114,7 +114,7 @@ def pace_life(elf: Path, period: float, clean: ArrayLike, noise: ArrayLike, fine
 
 
 def probe_rows(chip: Chip, samples: int = 6000) -> NDArray[np.float32]:
-    """A stream for a chip of which no record is at hand: motions of its scales, then other ones, then noisy ones."""
+    """A synthetic stream for a chip without a record: motions of its scales, then faster ones, then noisy ones."""
     config, start, rng = chip.config, chip.start, np.random.default_rng(0)
     reach = start.window_half * start.window_spacing if start else config.max_half
     t = np.arange(samples) / (8.0 * reach)  # in periods of the motion

@@ -71,8 +71,8 @@ def _add_from_llvm(graph: CallGraph, code: Path, frames: Path) -> None:
 def deepest_stack(graph: CallGraph, entry: str, handlers: str, linked: Set[str] = frozenset()) -> int:
     """Bytes on the stack along the worst path from `entry`; what was not compiled here (libraries) counts 0.
 
-    A call through a pointer may reach any function that nobody calls by name: static ones, and those of other files
-    that were `linked` all the same, are only there because somebody took their address. Those in the file `handlers`,
+    A call through a pointer may reach any function without a call by name: static ones, and those of other files that
+    were `linked`, are in the image only because their address is taken. Those in the file `handlers`,
     and what leads to `entry`, are called by the hardware instead.
     """
     called = set().union(*graph.calls.values()) | {name for name in graph.calls if entry in graph.calls[name]}

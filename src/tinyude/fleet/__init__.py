@@ -1,4 +1,4 @@
-"""Many machines: one fit for each machine and period on Dask, what they have in common, and who differs or changes.
+"""Many machines: one fit for each machine and period on Dask, what they have in common, and which differ or change.
 
 `paths` finds the logs, `periods` reads their dates, `choice` and `selection` find the terms, `work` fits a log,
 `cluster` spreads the work, `store` keeps results, `population` and `watch` compare machines, `page` shows them. `fit`

@@ -1,7 +1,7 @@
-"""The terms offered to all machines of a fleet, from a first look at a few of them.
+"""The terms offered to all machines of a fleet, from the fits of a few of them.
 
-Each of these is fitted on its own. What they found joins the default library and the terms of the known physics;
-`selection` takes of these what the fleet needs.
+Each of these is fitted on its own. The terms they find are added to the default library and the terms of the known
+physics; `selection` chooses from these.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tinyude.physics.library import MAX_COLUMNS, default_terms, given_terms, kno
 from tinyude.training.data_defaults import rough_rms, two_way
 
 Progress = Callable[[str, int, int], None]
-PILOTS = 24  # machines looked at
+PILOTS = 24  # machines that are examined
 SETS = 6  # sets of terms found by machines that are tried as a start
 SAME_NUMBERS = 0.3  # relative difference up to which a found form is that of a known term, with its numbers
 
@@ -128,7 +128,7 @@ def survey(unit: Unit, recipe: Recipe) -> Survey | None:
     """A machine fitted on its own; None where it cannot be."""
     try:
         with local_logs(unit) as paths, warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of a first look, which is not kept
+            warnings.simplefilter("ignore")  # of a fit that is not kept
             stream = read_stream(paths, recipe.rig)
             ude = recipe.with_terms(()).estimator().fit(stream)
     except Exception:  # the unit's row has the error

@@ -1,9 +1,9 @@
 """The terms that all machines of a fleet learn: only the same coefficients can be compared.
 
-The same candidates are offered to a few machines, each with its own coefficients. From nothing and from each set of
-terms that a machine found, terms are added one by one while they explain a good part of what is left in most machines,
-and taken out where they do not. The set that leaves least is kept; a further term must pay for itself. Known terms in
-which machines differ are added, and all of them where nothing else is missing: a machine that wears differs in those.
+The same candidates are offered to a few machines, each with its own coefficients. Starting from no terms and from each
+set of terms that a machine found, terms are added one by one while they explain a tenth of the remainder in most
+machines, and removed if they do not. The set with the smallest remainder is kept. Known terms in which machines differ
+are added, and all of them if nothing else is missing: a worn machine differs in those.
 """
 
 from __future__ import annotations

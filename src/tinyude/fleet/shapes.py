@@ -1,8 +1,8 @@
 """The number inside a term that all machines share, such as the 20 of tanh(20*omega).
 
-Machines found it each beside other terms, which it then made up for, and 1 % of it moves coefficients by two standard
-errors. Here it is a parameter beside the chosen terms: refinement fits it in each machine looked at, and their mean,
-weighed by their errors, is the fleet's.
+The fit of each machine found a value of its own, together with other terms, whose errors it compensated. An error of
+1 % in it changes coefficients by two standard errors. Here it is a parameter in addition to the chosen terms: it is
+fitted by refinement in each examined machine, and all machines use the mean, weighted by the errors.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def fitted_numbers(
         rig = replace(recipe.rig, physics=free)
         estimator = replace(recipe, rig=rig, terms=()).estimator().set_params(library=[])
         with local_logs(unit) as paths, warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of a first look, which is not kept
+            warnings.simplefilter("ignore")  # of a fit that is not kept
             ude = estimator.fit(read_stream(paths, recipe.rig))
     except Exception:  # the unit's row has the error
         return None

@@ -1,7 +1,7 @@
-"""Who is unlike the fleet and who is changing: tests with a stated false-alarm rate.
+"""Which machines differ from the fleet and which are changing: tests with a stated false-alarm rate.
 
-Every test is a contrast (a weighted sum) of a machine's values over its periods, after what all machines do together is
-taken out: the mean against the fleet, the slope over time, and the step at each possible moment. The variance of a
+Every test is a contrast (a weighted sum) of a machine's values over its periods, without the changes that all machines
+share: the mean against the fleet, the slope over time, and the step at each possible moment. The variance of a
 contrast is known from the units' errors and from how much healthy machines vary from period to period.
 """
 
@@ -20,7 +20,7 @@ from tinyude.fleet.population import CONFIDENCE, ERROR_FREEDOM, ROBUST, Populati
 Array = NDArray[Any]
 
 LEVEL, TREND, STEP = "level", "trend", "step"
-FALSE_ALARMS = 1e-3  # share of healthy machines that are flagged at one look, all tests of a machine together
+FALSE_ALARMS = 1e-3  # share of healthy machines that one evaluation flags, all tests of a machine together
 SHARED = 5  # machines that must report in a period before what they have in common is taken out
 MEDIAN_COST = 1.57  # variance of a median over that of a mean
 LEAST_PERIODS = 3  # for a slope

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tinyude.reference.config import Config
 from tinyude.reference.signal.gates import gates_limits
 from tinyude.reference.signal.window import SEGMENTS, Window, legendre
-from tinyude.training.batch.samples import mend
+from tinyude.training.batch.samples import repaired
 
 Array = NDArray[Any]
 
@@ -24,7 +24,7 @@ def good_windows(
     if len(samples) <= 2 * reach:
         return np.empty(0, dtype=np.intp), np.empty((0, config.channels, window.poly + 1))
     if config.repair:
-        samples = mend(samples, sigma)[0]
+        samples = repaired(samples, sigma)[0]
     views = sliding_window_view(samples, 2 * reach + 1, axis=0)[::stride, :, :: window.spacing]
     coefficients = views @ window.rows.T
     residual = views - coefficients @ window.basis.T

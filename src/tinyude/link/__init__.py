@@ -1,7 +1,7 @@
 """The line to a board that learns: telemetry, commands, a monitor in the terminal and one in the browser.
 
 `frames` and `messages` are the protocol of core/src/service, `board` its two directions, `transport` serial, TCP or a
-file, `stream` and `history` what came in, `web` and `terminal` who shows it.
+file; `history` and `stream` hold what was received, `web` and `terminal` show it.
 """
 
 from tinyude.link.board import BoardLink

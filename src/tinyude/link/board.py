@@ -21,7 +21,7 @@ from tinyude.link.record import Recorder
 from tinyude.link.transport import LinkLost, NoAnswer, Transport
 
 _TRIES, _PATIENCE = 5, 0.6  # of a command, and seconds for its answer
-_ASK_EVERY = 1.0  # s between questions who the board is
+_ASK_EVERY = 1.0  # s between requests for the board's identity
 _REASONS = {-1: "it does not match the board's model", -4: "it is still calibrating", -16: "it has no storage",
             -18: "its storage failed"}  # fmt: skip
 
@@ -62,7 +62,7 @@ class BoardLink:
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self.ended = False
-        self.failure: Exception | None = None  # why the thread ended, if it had to
+        self.failure: Exception | None = None  # why the thread ended, if it failed
 
     @property
     def connected(self) -> bool:

@@ -42,7 +42,7 @@ class LoggedEvent:
 
 @dataclass
 class History:
-    """All of one board's life that a monitor shows."""
+    """Everything that a monitor shows of one board."""
 
     clock: Callable[[], float] = time.time
     hello: Hello | None = None
@@ -127,7 +127,7 @@ class History:
         return tick * self.hello.sample_period if self.hello else float(tick)
 
     def level(self) -> tuple[str, str]:
-        """How the machine is: a level and a word."""
+        """The state of the machine: a level and a word."""
         if not self.health:
             return "note", "no report yet"
         worst = self.health[-1][1].worst

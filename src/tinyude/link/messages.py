@@ -64,7 +64,7 @@ class EventKind(IntEnum):
 
 @dataclass(frozen=True)
 class Hello:
-    """What a board is: needed to read everything that depends on its sizes."""
+    """The identity and sizes of a board, without which its other messages cannot be read."""
 
     fingerprint: int
     model_numbers: int

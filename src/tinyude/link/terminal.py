@@ -1,4 +1,4 @@
-"""The monitor in a terminal: how the machine is, what was learned, the last samples, events."""
+"""The monitor in a terminal: the state of the machine, what was learned, the last samples, events."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tinyude.data.grid import HOLE
+from tinyude.data.grid import GAP
 from tinyude.data.log import Log
 from tinyude.errors import TinyUDEError
 from tinyude.model.dynamics import known_dynamics
@@ -92,7 +92,7 @@ def longest_stretch(pieces: Iterable[Log], most: int = LONGEST) -> Log:
             continue
         usual = usual or (float(np.median(np.diff(piece.t))) if len(piece.t) > 1 else 0.0)
         steps = np.diff(piece.t, prepend=stretch[-1].t[-1] if stretch else piece.t[:1])
-        breaks = np.flatnonzero((steps <= 0.0) | (steps > HOLE * usual))
+        breaks = np.flatnonzero((steps <= 0.0) | (steps > GAP * usual))
         for number, rows in enumerate(np.split(np.arange(len(piece.t)), breaks)):
             stretch = [*(stretch if number == 0 else []), _rows(piece, rows)]
             best = max(best, stretch, key=_length)

@@ -20,8 +20,8 @@ Result = TypeVar("Result")
 Failures = tuple[type[Exception], ...]
 
 MAX_SLOPE = 50_000  # parts of the derivative by one symbol, written out
-_CHECKS = 20  # at the clock, within a budget
-_ARRIVES = 1_000  # steps of a loop, at whose first Python raises what another thread sent
+_CHECKS = 20  # of the clock, within a budget
+_ARRIVES = 1_000  # steps of an empty loop, in which Python raises an exception that another thread has set
 _FAILURES: Failures = (
     ArithmeticError,
     MemoryError,
@@ -52,13 +52,13 @@ def with_time_limit(seconds: float, what: str, work: Callable[[], Result], failu
     """
 
     class OutOfTime(BaseException):
-        """Ends the work from outside; a class of its own, so that budgets can be nested."""
+        """Set by the watching thread in the working one; each budget has its own class, so that they can be nested."""
 
     clock, lock, sent, done = _thread_clock(), threading.Lock(), threading.Event(), threading.Event()
     end, worker = clock() + seconds, ctypes.c_ulong(threading.get_ident())
 
     def without_message(ignored: Any) -> None:
-        """In a callback that may not fail Python drops what was sent; the next look sends it again."""
+        """Python drops an exception that is set in a callback that may not fail; the next check sets it again."""
         if ignored.exc_type is not OutOfTime:
             hook(ignored)
 
@@ -79,7 +79,7 @@ def with_time_limit(seconds: float, what: str, work: Callable[[], Result], failu
             with lock:
                 done.set()
             for _ in range(_ARRIVES if sent.is_set() else 0):
-                pass  # one sent at the last moment is raised here, not later
+                pass  # an exception that was set at the last moment is raised here, not later
     except OutOfTime:
         done.set()
         raise TinyUDEError(

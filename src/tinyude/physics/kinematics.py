@@ -42,7 +42,7 @@ def measured_map(
 
 
 def rate_channels(physics: Physics, measured: Sequence[str] | None, on: Sequence[int]) -> tuple[int, ...]:
-    """For each channel 1 + the channel that senses its rate, where the known rate is all there is to it; else 0."""
+    """For each channel 1 + the channel that senses its rate, where that rate is exact (no residual); else 0."""
     names, _, _ = measured_map(physics, measured)
     senses = {name: 1 + channel for channel, name in enumerate(names)}
     rates = dict(zip(physics.states, physics.kinematic, strict=True))

@@ -1,4 +1,4 @@
-"""The library that the residual is looked up in first: terms that machines are known to leave out of their models."""
+"""The library of terms that are tried first for the residual: what models of machines most often lack."""
 
 from __future__ import annotations
 

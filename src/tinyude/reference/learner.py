@@ -122,7 +122,7 @@ def _process_window(learner: Learner) -> None:
     learner.doubted = learner.config.dense and reason in ("misfit", "jump", "inconsistent", "still")
     if reason in ("misfit", "jump"):  # a jump: the carried angle belongs to the motion before it
         kinematics_clear(learner.kinematics)
-    if learner.astray:
+    if learner.go_back:
         learner_go_back(learner)
     elif learner.anew:
         learner_prior(learner)

@@ -63,7 +63,7 @@ def learner_start(learner: Learner, model: StartModel) -> bool:
 
 def learner_go_back(learner: Learner) -> None:
     """Return to the last good model; discard later data."""
-    learner.astray = False
+    learner.go_back = False
     last_good_restore(learner)
     targets_forget(learner)
     learner.since_change = learner.config.updates

@@ -113,7 +113,7 @@ class Learner:
     losses: list[float] = field(default_factory=list)
     losses_taken: int = 0
     last_good: LastGood | None = None  # None if it is not kept, or does not exist yet
-    astray: bool = False  # the last good model predicts better: return to it
+    go_back: bool = False  # the last good model predicts better: return to it
     anew: bool = False  # restart the library's sums: the network was replaced
 
     @property

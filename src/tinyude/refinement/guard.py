@@ -4,7 +4,7 @@ The record is cut into a few long blocks: model errors grow with the length of a
 distinguish models. In each block the filter estimates the state over a short warm-up, then the model runs freely to
 the end of the block; from several starts, with errors at several horizons. Values for a block are those of the whole
 fit, moved by one Gauss-Newton step over the sums of the other folds. A network's weights then start from their prior:
-the windows' weights were fitted to the block too, and a network memorises it.
+the windows' weights were fitted to the block too, and a network reproduces it.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tinyude.data.grid import HOLE
+from tinyude.data.grid import GAP
 from tinyude.data.streams import Stream
 from tinyude.physics.holds import Hold, interval_coefficients
 from tinyude.reference.numeric.statistics import MEDIAN
@@ -78,7 +78,7 @@ def stretches_of(records: Sequence[Record], holds: Sequence[Hold], states: int, 
     made = []
     for number, record in enumerate(records):
         steps = np.diff(record.times)
-        breaks = np.flatnonzero(steps > HOLE * (np.median(steps) if len(steps) else 0.0)) + 1
+        breaks = np.flatnonzero(steps > GAP * (np.median(steps) if len(steps) else 0.0)) + 1
         for rows in np.split(np.arange(len(record.times)), breaks):
             if len(rows) >= shortest and np.isfinite(record.samples[rows]).any():
                 times = np.ascontiguousarray(record.times[rows])

@@ -187,8 +187,8 @@ def _exchanged(x: Array, u: Array) -> Array:
 def _slopes(x: Array, rates: Array) -> Array:
     """Least squares of what rates at `_exchanged` points change with each state, all other signals as they are.
 
-    The tangent at rest of dry friction says no more than "sticks"; this says how it damps over the recorded motion. A
-    plane through the rates would count what goes with a state, as the heat of a speed, as an effect of that state.
+    The slope of dry friction at rest is nearly infinite; this is its mean damping over the recorded motion. A plane
+    fitted to the rates would count what is correlated with a state (heat with speed) as an effect of that state.
     """
     steps = (_elsewhere(x) - x).T
     changes = rates.reshape(1 + len(steps), len(x), -1)

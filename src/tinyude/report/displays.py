@@ -191,8 +191,8 @@ def correlation(a: Array, b: Array, lags: Sequence[int] | range) -> Array:
 def record_run(ude: Any, Y: Any = None, t: Any = None, u: Any = None, start: float | None = None) -> dict[str, Any]:
     """A free run over a record, or over the excerpt of the fitted one, from the first window after `start`.
 
-    Without `start`, the excerpt's longest stretch in which the state does not jump: no model can follow a kick that
-    nobody told it of.
+    Without `start`, the excerpt's longest stretch in which the state does not jump: a model cannot follow a kick
+    that is not among its inputs.
     """
     if Y is None:
         return _excerpt_run(ude, start)

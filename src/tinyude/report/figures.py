@@ -282,11 +282,11 @@ def _draw_run(axes: Axes, part: Part, name: str, units: Mapping[str, str]) -> No
 
 
 def _run_view(reference: Array, *runs: Array) -> tuple[float, float]:
-    """Room for the reference and for runs that stray, but not for one that goes off to infinity."""
+    """Limits of the axis: the reference and its own range above and below it; runs that leave that are cut off."""
     low, high = float(np.nanmin(reference)), float(np.nanmax(reference))
     span = (high - low) or 1.0
-    strayed = np.clip(np.concatenate([run[np.isfinite(run)] for run in runs]), low - span, high + span)
-    low, high = float(np.min(strayed, initial=low)), float(np.max(strayed, initial=high))
+    shown = np.clip(np.concatenate([run[np.isfinite(run)] for run in runs]), low - span, high + span)
+    low, high = float(np.min(shown, initial=low)), float(np.max(shown, initial=high))
     return low - 0.1 * span, high + 0.1 * span
 
 

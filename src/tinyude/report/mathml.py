@@ -1,4 +1,4 @@
-"""The equations of a model as MathML: the known part in ink, what was learned marked with the class `learned`."""
+"""The equations of a model as MathML: the known part in the text colour, what was learned with the class `learned`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tinyude.physics.typeset import CLOSE, OPEN, TIMES, equals, math, rate, shap
 
 
 def equation_mathml(ude: Any) -> list[str]:
-    """One line for every state: the known part in ink, what was learned marked with the class `learned`."""
+    """One line for every state: the known part in the text colour, what was learned with the class `learned`."""
     model = ude.model_
     rows = ude.terms_
     lines = []

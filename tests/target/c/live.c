@@ -1,4 +1,4 @@
-/* An export called "model" that lives on a Cortex-M of QEMU: samples in SysTick's interrupt, learns in the main loop,
+/* An export called "model" on a Cortex-M of QEMU: samples in SysTick's interrupt, learns in the main loop,
  * and speaks over the board's UART. The sensors are the known physics with a damping that it leaves out.
  */
 #include "model.h"

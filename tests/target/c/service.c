@@ -335,7 +335,7 @@ static void models_travel(void)
     board_start(&to, &config);
     tu_line line = {wire_send, &out}, other = {wire_send, &in};
     plant_start(&p, config.states, 11);
-    command(&from, TU_COMMAND_SAVE, body, 0); /* nobody listens yet: the line is closed */
+    command(&from, TU_COMMAND_SAVE, body, 0); /* the line is not open yet */
     tu_service_report(from.service, &line, 2, 100, NULL);
     tu_service_report(to.service, &other, 2, 100, NULL);
     push_stream(&from, &p, SAMPLES);

@@ -78,7 +78,7 @@ def relative_error(coefficients: np.ndarray) -> float:
 @needs_core
 @pytest.mark.parametrize("fault", ["frozen", "gain drifts", "offset drifts", "swapped"])
 def test_last_good_model_comes_back_when_the_sensor_is_whole(fault: str) -> None:
-    """The fault leads the model astray; after it the residual is within 10 % of the truth, and that is counted."""
+    """The fault degrades the model; after it the residual is within 10 % of the truth, and that is counted."""
     learner = native.NativeLearner(CONFIG, known_programs(PHYSICS, TERMS, CONFIG.on), "float32")
     learner.start(model(CONFIG))
     rows = failing(fault)
@@ -145,13 +145,13 @@ def test_library_learns_beside_a_network_that_is_on(wrong: float) -> None:
 
 
 def compared(learner: Learner, gains: list[float]) -> bool:
-    """Whether the learner is astray after a look at blocks with these gains."""
-    astray = False
+    """Whether the learner would go back after blocks with these gains."""
+    back = False
     for gain in gains:
         assert learner.last_good
         learner.last_good.gain, learner.last_good.block_energy = gain, 1.0
-        astray = last_good_end_block(learner)
-    return astray
+        back = last_good_end_block(learner)
+    return back
 
 
 def test_last_good_end_block_gives_up_a_model_contradicted_for_long() -> None:

@@ -109,7 +109,7 @@ def test_repair_push_smears_a_jump_by_a_few_ticks_at_most(size: float) -> None:
 
 
 def test_repair_push_leaves_a_level_shift_alone() -> None:
-    """A kick moves the rate for good; its samples are no outliers."""
+    """A kick shifts the rate permanently; its samples are no outliers."""
     samples = noisy()
     samples[100:, 1] += 3.0
     rows, _, replaced = repaired(samples)

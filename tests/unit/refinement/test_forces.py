@@ -67,7 +67,7 @@ def test_no_forces_where_a_term_of_one_equation_says_the_same() -> None:
 
 @pytest.mark.slow
 def test_friction_of_joints_is_found_and_predicts_other_motions() -> None:
-    """Behind motors that lag, which nobody models: no candidate explains the record in full."""
+    """Motors with a lag that is not modelled: no candidate explains the record in full."""
     truth = arm(
         "s - 0.05*v - 0.1*tanh(30*v)", "r - 0.02*w - 0.06*tanh(30*w)", ("s", "r"), ("(tau - s)/0.01", "(rho - r)/0.01")
     )

@@ -1,4 +1,4 @@
-"""A formula is judged on blocks that taught it nothing, and nothing that was not judged replaces what was chosen."""
+"""A formula is judged on blocks that it was not fitted to; nothing that was not judged replaces what was chosen."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""A network is judged on blocks that taught it nothing."""
+"""A network is judged on blocks that it was not trained on."""
 
 import numpy as np
 import pytest

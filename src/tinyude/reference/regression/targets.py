@@ -123,7 +123,7 @@ def _count_block(learner: Learner) -> None:
     if changed and config.follow:
         _start_over(learner)
     elif last_good_end_block(learner):
-        learner.astray = True
+        learner.go_back = True
     elif not change.trial and (trial or library.blocks % SOLVE_EVERY == 0):
         if not (config.watched and last_layer_relearns(learner)):
             targets_solve(learner)

@@ -14,7 +14,7 @@ from tinyude.data.streams import Stream
 from tinyude.physics import Physics
 from tinyude.physics.kinematics import measured_map
 from tinyude.training.batch.carried_angle import carry_angles
-from tinyude.training.batch.samples import Counts, SensorNoise, mend, sensor_noise
+from tinyude.training.batch.samples import Counts, SensorNoise, repaired, sensor_noise
 from tinyude.training.batch.targets import Layout
 from tinyude.training.batch.windows import LONGEST, EqualWindows, local_windows
 
@@ -78,7 +78,7 @@ def observe(
     runs = stream.runs if isinstance(stream.runs, list) else [stream.longest]
     samples = [run.samples for run in runs]
     sensors = sensor_noise(samples)
-    mended = [mend(run, sensors.sigma) for run in samples]
+    mended = [repaired(run, sensors.sigma) for run in samples]
     _, channel, order = measured_map(physics, measured)
     pairs = [  # measured states whose equation is known to be another measured state, with that state
         (i, j)

@@ -101,7 +101,7 @@ class Counts:
     rejected: list[tuple[str, int, int]]  # reason, run and row of every window
 
 
-def mend(samples: Array, sigma: Array) -> tuple[Array, int, int]:
+def repaired(samples: Array, sigma: Array) -> tuple[Array, int, int]:
     """Samples with single dropouts filled and single outliers replaced by the median of the pairs around them.
 
     Also how many of each. A level shift (a rate after a kick) agrees with one of its neighbours and is kept.

@@ -15,7 +15,7 @@ from tinyude.training.batch.kernel_fit import _missing, _Search, make_inputs, wi
 from tinyude.training.batch.library import Factor, Offer, evaluate, expression, rich_library
 from tinyude.training.batch.problem import Problem, make_blocks
 from tinyude.training.batch.regression import BatchOptions
-from tinyude.training.batch.samples import mend, sensor_noise
+from tinyude.training.batch.samples import repaired, sensor_noise
 from tinyude.training.batch.selection import grow, make_gram, select, small_sets
 from tinyude.training.batch.targets import Layout, make_targets
 from tinyude.training.batch.units import NumpyUnits, make_units
@@ -42,7 +42,7 @@ def test_mend_replaces_an_outlier_and_leaves_a_level_shift() -> None:
     samples[100:] += 1.0
     samples[50] = np.nan
     samples[150] += 3.0
-    mended, filled, outliers = mend(samples, np.array([0.01]))
+    mended, filled, outliers = repaired(samples, np.array([0.01]))
     assert (filled, outliers) == (1, 1)
     assert np.array_equal(mended[95:105], samples[95:105])
     assert abs(mended[50, 0]) < 0.05 and abs(mended[150, 0] - 1.0) < 0.05
