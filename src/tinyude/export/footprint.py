@@ -45,9 +45,9 @@ def footprint(chip: Chip, core: str, prefix: str = PREFIX) -> Footprint:
 
 def image_footprint(core: str, elf: Path) -> Footprint:
     """Sizes of an image from the linker, and its call graph."""
-    graph = read_call_graph(elf.parent)
-    names = call([f"{board(core).toolchain.prefix}nm", elf], elf.parent).split()
-    return Footprint(*linked_bytes(core, elf), deepest_stack(graph, "main", "startup.c", frozenset(names)))
+    names = frozenset(call([f"{board(core).toolchain.prefix}nm", elf], elf.parent).split())
+    graph = read_call_graph(elf.parent, names)
+    return Footprint(*linked_bytes(core, elf), deepest_stack(graph, "main", "startup.c", names))
 
 
 def build_image(chip: Chip, core: str, folder: Path, inference_only: bool = False, prefix: str = PREFIX) -> Path:

@@ -55,9 +55,10 @@ def test_budgets_name_figures_that_are_measured() -> None:
 
 @pytest.mark.skipif(not native.available(), reason="the core is not compiled")
 def test_memory_halves_the_reservoir_in_int16() -> None:
+    """But for one bit of each window: whether it was stored before a suspected change."""
     parts = benchmark.memory()
     for name in benchmark.CASES:
-        assert parts["int16"][name]["reservoir"] * 2 == parts["float32"][name]["reservoir"]
+        assert parts["int16"][name]["reservoir"] * 2 - 2048 // 8 == parts["float32"][name]["reservoir"]
         assert parts["int16"][name]["total"] < parts["float32"][name]["total"]
 
 

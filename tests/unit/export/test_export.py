@@ -146,7 +146,7 @@ def test_arduino_package_follows_the_library_rules(chip: Chip) -> None:
     assert re.fullmatch(r"\d+\.\d+\.\d+", fields["version"])
     assert fields["category"] == "Data Processing"
     assert f"src/{fields['includes']}" in files
-    sketches = [Path(path) for path in files if path.startswith("examples/")]
+    sketches = [Path(path) for path in files if path.endswith(".ino")]
     assert [sketch.stem for sketch in sketches] == [sketch.parent.name for sketch in sketches] == ["rig"]
     assert not any(path.endswith((".a", ".o", ".exe")) or "utility/" in path for path in files)
 
@@ -164,7 +164,9 @@ def test_build_files_name_every_source(chip: Chip) -> None:
         files = export_files(chip, target, "rig")
         named = set(re.findall(r"src}?/([\w/]+\.c)", files[path]))
         assert named == {
-            source.removeprefix("src/") for source in files if source.endswith(".c") and "main" not in source
+            source.removeprefix("src/")
+            for source in files
+            if source.endswith(".c") and not source.startswith(("samples/", "examples/"))
         }
     assert "config TINYUDE_RIG\n" in files["zephyr/Kconfig"]
     assert "CONFIG_TINYUDE_RIG=y\n" in files["samples/rig/prj.conf"]
