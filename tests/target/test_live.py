@@ -152,8 +152,11 @@ def test_board_predicts_one_step_ahead(board: int) -> None:
         wait_until(lambda: link.poll(0.05) is not None and link.history.rows_seen >= 300, 20.0)
     finally:
         link.close()
-    errors = [np.abs(row.measured - row.predicted) for row in predicted(link.history.rows)]
-    assert len(errors) >= 20 and np.median(errors, axis=0).max() < 0.1
+    rows = predicted(link.history.rows)
+    errors = np.array([np.abs(row.measured - row.predicted) for row in rows])
+    noise = np.array([0.005, 0.01]) / np.sqrt(3.0)  # of live.c: four uniforms have a variance of a third
+    assert len(errors) >= 20
+    assert np.all(np.median(errors, axis=0) < 1.5 * 0.6745 * noise)  # the last sample would miss by two to ten times
 
 
 def test_model_goes_both_ways_and_back_bit_for_bit(board: int, chip: Chip) -> None:

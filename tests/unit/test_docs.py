@@ -122,6 +122,15 @@ def test_shell_lines_parse(path: Path) -> None:
 
 
 @of_each(DOCUMENTS)
+def test_commands_begin_a_line_of_a_shell_block(path: Path) -> None:
+    """An indented block was filled like a paragraph: two commands in one line, options on the next."""
+    sentences = re.sub(r"`[^`]*`", "", FENCE.sub("", path.read_text()))
+    assert not re.findall(r"python \S+\.py", sentences)
+    lines = "".join(block.text for block in blocks(path, "sh")).splitlines()
+    assert not [line for line in lines if len(re.findall(r"python \S+\.py", line)) > 1]
+
+
+@of_each(DOCUMENTS)
 def test_commands_named_in_sentences_exist(path: Path) -> None:
     sentences = FENCE.sub("", path.read_text())
     for name, rest in re.findall(r"`tinyude ([a-z]+)([^`]*)`", sentences):

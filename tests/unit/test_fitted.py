@@ -26,10 +26,12 @@ def test_verdict_is_good_and_survives_the_file(fitted: tu.UDE, tmp_path: Path) -
     assert tu.load(tmp_path / "m.tinyude").verdict_ == fitted.verdict_
 
 
-def test_terms_show_yours_learned_and_net(fitted: tu.UDE) -> None:
+def test_terms_show_yours_learned_and_net(fitted: tu.UDE, pendulum: System) -> None:
     [row] = [row for row in fitted.terms_ if row["term"] == "omega"]
     assert row["yours"] == 0.0 and row["net"] == row["learned"] and row["low"] < row["learned"] < row["high"]
-    assert 0.0 < row["share"] < 1.0
+    clean = pendulum.clean(seed=1)[1][:12_000]
+    share = 0.4 * np.sqrt(np.mean(clean[:, 1] ** 2) / np.mean(pendulum.truth(clean)[:, 1] ** 2))
+    assert row["share"] == pytest.approx(share, rel=0.03)
 
 
 def test_linearize_is_the_slope_of_predict(fitted: tu.UDE) -> None:

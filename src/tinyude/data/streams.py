@@ -308,7 +308,10 @@ def _table(values: Any, names: Sequence[str], what: str, kind: str, shortest: in
             f"{what} is missing; this physics has the {kind}s {', '.join(names)}: give {what}=..., or a frame with "
             "columns of these names, which cross-validation splits too."
         )
+    least = SHORTEST if shortest is None else shortest
     table = numbers(values, names, what)
+    if not table.size and least:
+        raise TinyUDEError(f"{what} has 0 samples; at least {least} are needed. {RECORD_MORE}")
     if table.ndim == 1:
         table = table[:, None]
     if table.ndim != 2 or table.shape[1] != len(names):
@@ -320,7 +323,6 @@ def _table(values: Any, names: Sequence[str], what: str, kind: str, shortest: in
         raise TinyUDEError(
             f"{what} has shape {table.shape}; it needs one column for each {kind}: {', '.join(names)}.{remedy}"
         )
-    least = SHORTEST if shortest is None else shortest
     if len(table) < least:
         raise TinyUDEError(f"{what} has {len(table)} samples; at least {least} are needed. {RECORD_MORE}")
     return table

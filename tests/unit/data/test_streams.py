@@ -84,7 +84,7 @@ def test_as_stream_fills_lost_rows_with_nan_and_counts_them() -> None:
     np.testing.assert_array_equal(stream.runs[0].samples[keep], SAMPLES[keep])
 
 
-def test_as_stream_splits_at_a_hole() -> None:
+def test_as_stream_splits_at_a_gap() -> None:
     keep = np.ones(COUNT, dtype=bool)
     keep[150:200] = False
     stream = as_stream(SAMPLES[keep], TIMES[keep], None, NAMES, [])
@@ -92,11 +92,20 @@ def test_as_stream_splits_at_a_hole() -> None:
     assert stream.runs[1].start == pytest.approx(TIMES[200]) and stream.missing == 0
 
 
-def test_as_stream_leaves_out_stretches_too_short_to_use() -> None:
+@pytest.mark.parametrize(("lost", "runs"), [(3, 1), (4, 2)])
+def test_as_stream_splits_from_a_step_of_four_and_a_half_periods_on(lost: int, runs: int) -> None:
     keep = np.ones(COUNT, dtype=bool)
-    keep[SHORTEST - 10 : SHORTEST + 40] = False
+    keep[150 : 150 + lost] = False
     stream = as_stream(SAMPLES[keep], TIMES[keep], None, NAMES, [])
-    assert len(stream.runs) == 1 and stream.runs[0].start > 0.0
+    assert (len(stream.runs), stream.missing) == (runs, lost if runs == 1 else 0)
+
+
+@pytest.mark.parametrize(("rows", "runs"), [(SHORTEST - 1, 1), (SHORTEST, 2)])
+def test_as_stream_leaves_out_stretches_too_short_to_use(rows: int, runs: int) -> None:
+    keep = np.ones(COUNT, dtype=bool)
+    keep[rows : rows + 50] = False
+    stream = as_stream(SAMPLES[keep], TIMES[keep], None, NAMES, [])
+    assert len(stream.runs) == runs and (stream.runs[0].start > 0.0) == (runs == 1)
 
 
 def test_as_stream_counts_repeated_times_and_keeps_the_first() -> None:
@@ -185,7 +194,7 @@ def backwards() -> np.ndarray:
 
 BAD = {
     "no samples": (broken(Y=np.empty((0, 2))), f"0 samples; at least {SHORTEST}"),
-    "an empty list": (broken(Y=[]), "."),
+    "an empty list": (broken(Y=[]), f"Y has 0 samples; at least {SHORTEST}"),
     "too few samples": (broken(Y=SAMPLES[:11]), f"11 samples; at least {SHORTEST}"),
     "three columns": (broken(Y=np.ones((COUNT, 3))), r"\(400, 3\).*one column for each measured state: theta, omega"),
     "one column": (broken(Y=SAMPLES[:, :1]), r"measured=\[...\]"),
@@ -207,7 +216,7 @@ BAD = {
     "times that go back": (broken(t=backwards()), "t goes backwards at row 100 .*sort the rows"),
     "one and the same time": (broken(t=np.zeros(COUNT)), "1 distinct times"),
     "times as text": (broken(t=np.array(["noon"] * COUNT)), "give times in seconds"),
-    "inputs nobody has": (broken(u=np.ones(COUNT)), r"no inputs; name them in Physics\(inputs=...\)"),
+    "inputs that the physics lacks": (broken(u=np.ones(COUNT)), r"no inputs; name them in Physics\(inputs=...\)"),
     "runs of other periods": (
         broken(Y=[SAMPLES, SAMPLES], t=[0.01, 0.02]),
         "resample them to a common period",
@@ -245,7 +254,7 @@ def test_as_stream_leaves_empty_rows_at_the_end_out() -> None:
     assert stream.count == COUNT and stream.bad == 0
 
 
-def test_as_stream_rejects_a_record_of_holes() -> None:
+def test_as_stream_rejects_a_record_of_gaps() -> None:
     times = TIMES + 10.0 * (np.arange(COUNT) // 11)
     with pytest.raises(TinyUDEError, match="No stretch of 12 samples without a gap; check the time stamps"):
         as_stream(SAMPLES, times, None, NAMES, [])

@@ -117,9 +117,11 @@ def test_network_share_is_of_the_whole_residual() -> None:
 
 
 def test_record_excerpt_holds_data_and_estimates(fitted: UDE, short_stream: tuple[float, np.ndarray]) -> None:
+    """States are estimated from many samples: they differ from single noisy ones by the noise of these."""
     record = fitted.record_
     period, samples = short_stream
     assert record["Y"].shape == (len(record["t"]), 2) and record["u"].shape == (len(record["t"]), 0)
     assert len(record["window_t"]) == len(record["x"]) == len(record["dx"]) > 50
     rows = np.round(record["window_t"] / period).astype(int)
-    np.testing.assert_allclose(record["x"], samples[rows], atol=0.1)
+    noise = 0.01 * np.sqrt(np.mean(samples**2, axis=0))
+    assert np.all(np.sqrt(np.mean((record["x"] - samples[rows]) ** 2, axis=0)) < 1.2 * noise)

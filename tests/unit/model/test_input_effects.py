@@ -26,5 +26,5 @@ def drag_in_wind(noise: float = 0.01) -> tuple[tu.Physics, float, np.ndarray, np
 def test_drag_in_wind_is_no_wrong_unit_of_the_wind() -> None:
     physics, period, samples, inputs = drag_in_wind()
     found = tu.UDE(physics, refine=False).fit(samples, t=period, u=inputs)
-    assert [row["term"] for row in found.terms_] == ["(v - w)**2"] or "v - w" in str(found.equations())
+    assert found.terms_ and all("v - w" in row["term"] for row in found.terms_)
     assert found.verdict_.status == "good", found.verdict_

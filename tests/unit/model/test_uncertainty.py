@@ -124,6 +124,21 @@ def test_residual_interval_is_the_residual_plus_or_minus_1645_standard_errors(mo
     assert (high - low)[1] / 2.0 == pytest.approx(1.645 * np.hypot(0.01 * 2.0, 0.02 * 0.125), rel=1e-3)
 
 
+def test_residual_interval_without_a_covariance_is_student_s_over_the_groups(model: Model) -> None:
+    """Five groups have four degrees of freedom: 2.132 standard errors for 90 %, 4.604 for 99 %."""
+    rng = np.random.default_rng(8)
+    features = model.features(np.zeros((1, 2)), None).shape[-1]
+    found = Spread(rng.standard_normal((5, 1, 2)), rng.standard_normal((5, 1, features)))
+    ude = tu.UDE(model.physics)
+    ude.result_ = type("Result", (), {"model": model, "spread": found})()  # type: ignore[assignment]
+    at = np.array([0.5, 2.0])
+    error = residual_error(model, found, at, None)
+    for level, factor in ((0.9, 2.132), (0.99, 4.604)):
+        low, high = ude.residual_interval(at, level=level)
+        assert (low + high) / 2.0 == pytest.approx(model.residual(at, None), rel=1e-9)
+        assert (high - low) / 2.0 == pytest.approx(factor * error, rel=1e-3)
+
+
 def test_with_neighbours_adds_the_covariance_of_neighbouring_blocks(model: Model, seen: Windows) -> None:
     """Each block moves a coefficient by a known amount; the variance changes by twice the products of neighbours."""
     plain = replace(model, hidden=(), weights=np.zeros(0), network_on=np.zeros(1), errors=np.array([[0.01, 0.0]]))
