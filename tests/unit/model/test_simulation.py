@@ -11,7 +11,7 @@ from tinyude import native
 from tinyude.errors import TinyUDEError
 from tinyude.estimator.ude import UDE
 from tinyude.model.dynamics import Dynamics, known_dynamics
-from tinyude.model.simulation import RUNAWAY, free_run, free_runs, rollout
+from tinyude.model.simulation import RUNAWAY, free_run, free_runs, outside, rollout
 from tinyude.physics import Physics
 
 TIMES = np.linspace(0.0, 3.0, 61)
@@ -190,6 +190,11 @@ def test_extrapolation_names_the_state_and_the_moment(fitted: UDE) -> None:
     [said] = fitted.extrapolation(np.vstack([inside, [[0.0, 2.0 * high]]]), times=[0.0, 1.0, 2.5])
     assert said.startswith(f"omega reaches {2.0 * high:.4g} from t = 2.5 s on") and "extrapolates" in said
     assert fitted.extrapolation([0.1 + 4.0 * np.pi, 0.0]) == []  # the same angle two revolutions on
+
+
+@pytest.mark.parametrize(("value", "leaves"), [(1.09, False), (1.11, True), (-0.09, False), (-0.11, True)])
+def test_outside_allows_a_tenth_of_the_visited_range(value: float, leaves: bool) -> None:
+    assert bool(outside(np.array([[0.5], [value]]), ["x"], {"x": (0.0, 1.0)}, [])) == leaves
 
 
 def test_simulate_rejects_inputs_that_are_no_numbers(short_stream: tuple[float, np.ndarray], quick_engine: str) -> None:

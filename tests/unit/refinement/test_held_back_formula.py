@@ -9,9 +9,9 @@ import pytest
 import tinyude as tu
 from tinyude.model.candidate import Candidate
 from tinyude.physics import Physics
+from tinyude.refinement import guard, support
 from tinyude.refinement import identified as kept
 from tinyude.refinement import refine as stage
-from tinyude.refinement import support
 from tinyude.refinement.estimate import Estimate, Setup, estimate
 from tinyude.refinement.guard import HeldBack, free_run_errors, held_back
 from tinyude.refinement.hybrid import hybrid, without_parts
@@ -53,6 +53,16 @@ def test_values_of_another_fit_are_judged_and_not_corrected(fitted) -> None:
     wrong = with_value(found, 1.6)
     kept = free_run_errors(setup, wrong, parts, elsewhere=True)
     assert kept.mean() > 3.0 * free_run_errors(setup, wrong, parts).mean()
+
+
+def test_values_of_another_fit_move_by_the_influence_of_one_block_only(fitted) -> None:
+    """A sixth of the record at a rate a tenth away moves the value by a sixtieth; a new fit would move it by 0.5."""
+    setup, found, parts = fitted
+    wrong = with_value(found, 1.6)
+    moved = guard._without_each_fold(setup, wrong, parts, elsewhere=True)
+    assert len(moved) > 2 and max(abs(value[0] - 1.6) for value in moved.values()) < 0.1
+    again = guard._without_each_fold(setup, wrong, parts, elsewhere=False)
+    assert max(value[0] for value in again.values()) < 1.3
 
 
 def test_only_formulas_of_the_windows_are_judged_by_influence(monkeypatch: pytest.MonkeyPatch) -> None:

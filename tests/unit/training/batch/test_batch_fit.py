@@ -37,15 +37,23 @@ def test_sensor_noise_is_found_in_fast_motion() -> None:
     assert np.allclose(noise.sigma, [0.01, 0.05], rtol=0.1)
 
 
-def test_mend_replaces_an_outlier_and_leaves_a_level_shift() -> None:
+@pytest.mark.parametrize(("size", "replaced"), [(6.9, 0), (7.1, 1), (-7.1, 1)])
+def test_repaired_replaces_a_sample_seven_standard_deviations_away(size: float, replaced: int) -> None:
+    samples = np.zeros((40, 1))
+    samples[20] = 0.3 * size
+    rows, _, outliers = repaired(samples, np.array([0.3]))
+    assert outliers == replaced and rows[20, 0] == (0.0 if replaced else samples[20, 0])
+
+
+def test_repaired_replaces_an_outlier_and_leaves_a_level_shift() -> None:
     samples = 0.01 * RNG.standard_normal((200, 1))
     samples[100:] += 1.0
     samples[50] = np.nan
     samples[150] += 3.0
-    mended, filled, outliers = repaired(samples, np.array([0.01]))
+    rows, filled, outliers = repaired(samples, np.array([0.01]))
     assert (filled, outliers) == (1, 1)
-    assert np.array_equal(mended[95:105], samples[95:105])
-    assert abs(mended[50, 0]) < 0.05 and abs(mended[150, 0] - 1.0) < 0.05
+    assert np.array_equal(rows[95:105], samples[95:105])
+    assert abs(rows[50, 0]) < 0.05 and abs(rows[150, 0] - 1.0) < 0.05
 
 
 def test_half_widths_follow_the_run() -> None:
