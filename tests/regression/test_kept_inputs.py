@@ -104,6 +104,20 @@ def test_a_command_needs_no_particular_terminal(arguments: str, status: int, rig
     assert not status or (done.stderr.startswith("error: ") and "; " in done.stderr)
 
 
+@pytest.mark.parametrize(("output", "status"), [("> /dev/full", 1), ("| head -c 3", 0), (">&-", 0)])
+def test_results_are_written_whatever_becomes_of_the_output(output: str, status: int, rig: Path) -> None:
+    """A fit was lost when its output went to a pager that was left, or to a full disk: it printed before it saved."""
+    arguments = "simulate a.tinyude --from states.csv --at 0.1 --seconds 0.2 --out run.csv --json run.json"
+    (rig / "states.csv").write_text(
+        "time,theta,omega\n" + "".join(f"{0.005 * k},{np.sin(k * 0.01)},{np.cos(k * 0.01)}\n" for k in range(200))
+    )
+    command = f'set -o pipefail; "{sys.executable}" -m tinyude {arguments} {output}'
+    done = subprocess.run(["bash", "-c", command], cwd=rig, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (status, status), done.stderr
+    assert not status or done.stderr.startswith("error: Cannot print: No space left on device; ")
+    assert len((rig / "run.csv").read_text().splitlines()) == 42 and (rig / "run.json").stat().st_size > 100
+
+
 @pytest.mark.parametrize(
     "text", ["t;x\n0.01;999\n0.02;1,000\n", "t\tx\n0,5\t1\n1.5\t2\n", "t;x\n1,234;0.5\n2,345;0.6\n"]
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 import warnings
 from importlib import import_module
@@ -16,6 +17,7 @@ from tinyude import __version__
 from tinyude.errors import TinyUDEError, one_line
 
 INTERRUPTED = 130  # the exit status of a program that was stopped by Ctrl-C
+CLOSED = 141  # that of one whose reader closed its end, as a shell reports it
 UsageError: Any = typer.BadParameter.__base__  # click's, which some versions of typer include under another name
 
 # Each command is the function of its name in the module of its name; a module is imported when its command is used.
@@ -85,6 +87,7 @@ def program(version: bool = typer.Option(False, "--version", help="Show the vers
 def main() -> None:
     """Run the program; print a failure as one line."""
     warnings.showwarning = _show_warning
+    os.environ.pop("MPLBACKEND", None)  # no command opens a window, and Matplotlib fails on a name it does not know
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal of few characters shows others escaped
@@ -92,6 +95,7 @@ def main() -> None:
         status = app(sys.argv[1:] or ["--help"], standalone_mode=False)
         if status == INTERRUPTED:  # typer turns an interrupt into this status, without a word
             raise KeyboardInterrupt
+        _check_output()
         sys.exit(status)
     except UsageError as error:
         from tinyude.cli.usage import usage_line
@@ -104,9 +108,22 @@ def main() -> None:
         _fail(f"interrupted; {done}.", INTERRUPTED)
     except TinyUDEError as error:
         _fail(str(error))
+    except BrokenPipeError:  # who read the output has enough
+        from tinyude.cli.console import drop_output
+
+        drop_output()
+        sys.exit(CLOSED)
     except OSError as error:
         name = f"{error.filename}: " if error.filename else ""
         _fail(f"{name}{error.strerror or error}; check the file, its permissions and the room on its disk.")
+
+
+def _check_output() -> None:
+    """Report that the standard output failed, except to a reader that closed its end."""
+    console = sys.modules.get("tinyude.cli.console")
+    failure = console.output.failure if console else None
+    if failure is not None and not isinstance(failure, BrokenPipeError):
+        _fail(f"Cannot print: {failure.strerror or failure}; files were written as requested.")
 
 
 def _fail(message: str, status: int = 1) -> NoReturn:

@@ -6,9 +6,9 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO, cast
 
 import numpy as np
 from rich.console import Console
@@ -17,13 +17,61 @@ from rich.table import Table
 
 from tinyude.data.whole_file import write_whole
 from tinyude.errors import TinyUDEError, printable
-from tinyude.model.line_wrapping import wrapped
+from tinyude.model.line_wrapping import WIDTH, wrapped
 
 STDOUT = Path("-")  # as a file to write: the figures go there, and all else to stderr
+NARROWEST = 20  # characters
 COLOURS = {"good": "bold green", "caution": "bold yellow", "bad": "bold red"}
 written: list[str] = []  # files of this run of the program
-console = Console(highlight=False)
-errors = Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+class Output:
+    """The standard output as it is when something is printed.
+
+    Where it fails (a reader that has closed its end, a full disk), the command goes on: its results belong in files.
+    `failure` says why; `main` reports it at the end.
+    """
+
+    def __init__(self) -> None:
+        self.failure: OSError | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(sys.stdout, name)
+
+    def write(self, text: str) -> int:
+        self._try(lambda stream: stream.write(text))
+        return len(text)
+
+    def flush(self) -> None:
+        self._try(lambda stream: stream.flush())
+
+    def _try(self, action: Callable[[TextIO], Any]) -> None:
+        if sys.stdout is None or self.failure is not None:
+            return
+        try:
+            action(sys.stdout)
+        except OSError as error:
+            self.failure = error
+            drop_output()
+
+
+def drop_output() -> None:
+    """Send what the standard output still holds nowhere: otherwise it fails once more when Python ends."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _console(**options: Any) -> Console:
+    """A console that also prints where the environment gives a width that nothing fits into, as COLUMNS=0."""
+    made = Console(highlight=False, **options)
+    if made.width < NARROWEST:
+        made.width = WIDTH
+    return made
+
+
+output = Output()
+console = _console(file=cast(TextIO, output))
+errors = _console(stderr=True, soft_wrap=True)
 
 
 @contextmanager
@@ -94,7 +142,7 @@ def quiet_for(json_file: Path | None) -> Path | None:
     """The file of --json; when that is stdout, all else goes to stderr."""
     if json_file == STDOUT and sys.stdout is None:
         raise TinyUDEError("--json - writes to the standard output, which is closed; give a file.")
-    console.file = sys.stderr if json_file == STDOUT else None  # type: ignore[assignment]
+    console.file = sys.stderr if json_file == STDOUT else cast(TextIO, output)
     return json_file
 
 
@@ -123,6 +171,7 @@ def write_json(path: Path | None, figures: Any) -> None:
     text = json.dumps(_as_json(figures), indent=2, allow_nan=False) + "\n"
     if path == STDOUT:
         sys.stdout.write(text)
+        sys.stdout.flush()
     else:
         write_text(path, text)
 

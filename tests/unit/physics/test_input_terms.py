@@ -1,10 +1,12 @@
 import pickle
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import sympy as sp
 
 import tinyude as tu
+from tinyude.model.diagnostics import _input_shares
 from tinyude.physics import Physics
 from tinyude.physics.input_terms import InputTerm, acting_inputs, input_effects
 
@@ -63,3 +65,17 @@ def test_acting_inputs_are_those_whose_effect_no_simple_term_has() -> None:
 def test_input_effects_are_derivatives_by_the_inputs() -> None:
     x, u = np.array([[0.1, 0.8], [1.0, -2.0]]), np.array([[0.5], [-1.0]])
     assert np.allclose(input_effects(ARM, [0], x, u)[:, :, 0], [[0.0, np.cos(0.1)], [0.0, np.cos(1.0)]])
+
+
+def test_share_of_a_term_of_an_input_is_that_of_the_rate_it_changes_most() -> None:
+    """Of a's rate it is a third, of b's two fifths; windows of less noise have more weight."""
+    b = sp.Symbol("b", real=True)
+    stated = Physics(["a", "b"], ["2*u", "u"], inputs=["u"])
+    physics = stated.with_input_terms([InputTerm("u", b, "c")], {"c": -0.5})
+    x = np.array([[0.0, 1.0], [0.0, -1.0], [0.0, 7.0]])
+    weight = np.array([[1.0], [1.0], [0.0]]) * np.ones(2) * 1.5
+    seen = SimpleNamespace(
+        x=x, u=np.zeros((3, 1)), dx=np.tile([3.0, 1.25], (3, 1)), weight=weight, rms=lambda v: np.abs(v).mean(axis=0)
+    )
+    shares = _input_shares(SimpleNamespace(physics=physics), seen)  # type: ignore[arg-type]
+    assert shares == {"u: b": pytest.approx(0.5 / 1.25)}
