@@ -96,3 +96,19 @@ def test_remedies_name_what_is_there(record: np.ndarray) -> None:
         tu.UDE(PHYSICS).fit(frame, t="tme")
     with pytest.raises(tu.TinyUDEError, match=r"shape \(3, 400, 2\).*Several runs are a list: give list\(Y\)\."):
         tu.UDE(PHYSICS).fit(record.reshape(3, 400, 2), t=0.01, u=F.reshape(3, 400, 1))
+
+
+def test_physics_takes_rates_by_the_names_of_states() -> None:
+    assert tu.Physics(["x", "v"], {"v": "f - 8*x", "x": "v"}, ["f"]) == PHYSICS
+    with pytest.raises(tu.TinyUDEError, match="rhs names x; it must name each state: x, v"):
+        tu.Physics(["x", "v"], {"x": "v"})
+
+
+def test_physics_lists_public_names_only() -> None:
+    assert "field" in dir(PHYSICS) and "_compiled" not in dir(PHYSICS)
+
+
+def test_learned_parameters_are_plain_numbers(record: np.ndarray) -> None:
+    physics = tu.Physics(["x", "v"], ["v", "f - k*x - 0.5*v"], ["f"], {"k": tu.Parameter(7.0, learn=True)})
+    ((name, *numbers),) = tu.UDE(physics, library=[], refine=False).fit(record, t=0.01, u=F[:, None]).parameters_
+    assert name == "k" and all(type(number) is float for number in numbers)

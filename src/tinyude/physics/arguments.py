@@ -57,9 +57,13 @@ def check_names_differ(states: tuple[str, ...], inputs: tuple[str, ...], paramet
 
 
 def right_hand_sides(
-    rhs: Sequence[sp.Expr | str | float], states: tuple[str, ...], others: tuple[str, ...]
+    rhs: Sequence[sp.Expr | str | float] | Mapping[str | sp.Symbol, sp.Expr | str | float],
+    states: tuple[str, ...],
+    others: tuple[str, ...],
 ) -> tuple[str, ...]:
     """The right-hand side of each state as text; they may contain states, inputs and parameters."""
+    if isinstance(rhs, Mapping):
+        rhs = _in_order_of(states, {str(name): item for name, item in rhs.items()})
     if callable(rhs) or (isinstance(rhs, Sequence) and any(map(_is_function, rhs))):
         raise TinyUDEError(
             "rhs is a Python function, which cannot be differentiated or put on a board; write the rates as text "
@@ -74,6 +78,13 @@ def right_hand_sides(
             "give dx/dt of each state, in the same order."
         )
     return texts
+
+
+def _in_order_of(states: tuple[str, ...], named: Mapping[str, sp.Expr | str | float]) -> list[sp.Expr | str | float]:
+    """Right-hand sides given by the names of their states."""
+    if set(named) != set(states):
+        raise TinyUDEError(f"rhs names {', '.join(named) or 'nothing'}; it must name each state: {', '.join(states)}.")
+    return [named[name] for name in states]
 
 
 def check_learned_are_used(rhs: Sequence[sp.Expr], learned: Sequence[str]) -> None:

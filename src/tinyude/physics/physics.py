@@ -39,8 +39,8 @@ class Physics(ActsThroughInputs):
     ----------
     states : sequence of str or sympy.Symbol
         Names of the states.
-    rhs : sequence of str, sympy.Expr or float
-        The known part of dx/dt of each state, in the same order; 0 where nothing is known. As text: ``+ - * / **``,
+    rhs : sequence of str, sympy.Expr or float, or mapping of them
+        The known part of dx/dt of each state, in the same order or by its name; 0 where nothing is known. As text: ``+ - * / **``,
         pi, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, exp, log, sqrt; and with corners abs, sign, max, min and
         Piecewise((a, x < 1), (b, True)), of which every piece must have a value everywhere.
     inputs : sequence of str or sympy.Symbol, default ()
@@ -87,7 +87,7 @@ class Physics(ActsThroughInputs):
     def __init__(
         self,
         states: Sequence[str | sp.Symbol],
-        rhs: Sequence[sp.Expr | str | float],
+        rhs: Sequence[sp.Expr | str | float] | Mapping[str | sp.Symbol, sp.Expr | str | float],
         inputs: Sequence[str | sp.Symbol] = (),
         parameters: Mapping[str | sp.Symbol, float | Parameter] | None = None,
         angles: Sequence[str | sp.Symbol] | None = None,
@@ -366,6 +366,9 @@ class Physics(ActsThroughInputs):
     def __repr__(self) -> str:
         equations = ", ".join(f"d{s}/dt = {text}" for s, text in zip(self.states, self.texts, strict=True))
         return f"Physics({equations})"
+
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if not name.startswith("_") or name.startswith("__")]
 
     @property
     def _equations(self) -> Iterator[tuple[str, sp.Expr]]:

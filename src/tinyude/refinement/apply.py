@@ -136,8 +136,8 @@ def parameter_table(model: Model) -> list[tuple[str, float, float, float]]:
     for name, error in zip(model.physics.learned, model.parameter_errors, strict=True):
         if name in model.physics.of_input_terms:
             continue
-        p = model.physics.parameters[name]
-        rows.append((name, p.value, max(p.min, p.value - factor * error), min(p.max, p.value + factor * error)))
+        p, reach = model.physics.parameters[name], factor * float(error)
+        rows.append((name, p.value, max(p.min, p.value - reach), min(p.max, p.value + reach)))
     return rows
 
 
