@@ -13,7 +13,7 @@ from tinyude.model.collinear import is_collinear
 from tinyude.model.line_wrapping import HANG, WIDTH, wrapped
 from tinyude.model.model import Model
 from tinyude.model.quantities import percent
-from tinyude.physics.written import written_text
+from tinyude.physics.written import plain_text, written_text
 
 CONFIDENCE = 0.90
 NORMAL = 10**6  # groups for an interval whose spread is known, not estimated: a normal distribution
@@ -87,7 +87,13 @@ def _learned(model: Model, diagnostics: Mapping[str, Any], index: int) -> list[s
 
 def _terms_of(diagnostics: Mapping[str, Any], name: str) -> list[str]:
     """The learned terms of a state's rate, or of an input, each with its sign."""
-    return [_signed(entry) for entry in diagnostics["terms"] if entry["state"] == name]
+    found = [entry for entry in diagnostics["terms"] if entry["state"] == name]
+    return [_signed(entry, _shown(entry, diagnostics)) for entry in found]
+
+
+def _shown(entry: Mapping[str, Any], diagnostics: Mapping[str, Any]) -> str:
+    """A term as it is read: in the range of the fit the same as what is computed."""
+    return written_text(plain_text(entry["term"], diagnostics.get("visited", {})))
 
 
 def describe(model: Model, diagnostics: Mapping[str, Any]) -> str:
@@ -109,12 +115,12 @@ def found_lines(model: Model, diagnostics: Mapping[str, Any]) -> list[str]:
         )
         parts = [
             *_shared_terms(diagnostics, found),
-            *(_with_interval(e) for e in found if not is_collinear(diagnostics, e)),
+            *(_with_interval(e, _shown(e, diagnostics)) for e in found if not is_collinear(diagnostics, e)),
         ]
         lines += _listed(f"residual of {state}:", [*parts, rest])
     for name in dict.fromkeys(term.input for term in model.physics.input_terms):
         found = [entry for entry in diagnostics["terms"] if entry["state"] == name]
-        lines += _listed(f"missing in {name}:", [_with_interval(entry) for entry in found])
+        lines += _listed(f"missing in {name}:", [_with_interval(e, _shown(e, diagnostics)) for e in found])
     lines += [_parameter(*row) for row in diagnostics["parameters"]]
     if any("[" in line for line in lines):
         lines.append(f"intervals: {CONFIDENCE:.0%}, given these terms and their shapes{_beside(diagnostics)}")
@@ -127,7 +133,7 @@ def _shared_terms(diagnostics: Mapping[str, Any], found: Sequence[Mapping[str, A
     if not shared:
         return []
     signals = ", ".join(diagnostics["collinear"][shared[0]["state"]]["of"])
-    parts = [f"{_coefficient(entry, 'coefficient')} * {written_text(entry['term'])}" for entry in shared]
+    parts = [f"{_coefficient(entry, 'coefficient')} * {_shown(entry, diagnostics)}" for entry in shared]
     meaning = "cannot be told apart: only their sum is determined"
     return [*parts, f"these {len(shared)} shapes of {signals} {meaning}"]
 
@@ -185,9 +191,9 @@ def _digits(value: float, error: float) -> int:
     return int(np.clip(np.ceil(np.log10(abs(value) / error)) + 1, 4, 9))
 
 
-def _with_interval(entry: Mapping[str, Any]) -> str:
+def _with_interval(entry: Mapping[str, Any], term: str) -> str:
     value, low, high = (_coefficient(entry, key) for key in ("coefficient", "low", "high"))
-    return f"{value} * {written_text(entry['term'])} [{low}, {high}]"
+    return f"{value} * {term} [{low}, {high}]"
 
 
 def _coefficient(entry: Mapping[str, Any], key: str) -> str:
@@ -195,8 +201,8 @@ def _coefficient(entry: Mapping[str, Any], key: str) -> str:
     return f"{entry[key]:.{_digits(entry['coefficient'], entry['error'])}g}"
 
 
-def _signed(entry: Mapping[str, Any]) -> str:
-    value, term = entry["coefficient"], written_text(entry["term"])
+def _signed(entry: Mapping[str, Any], term: str) -> str:
+    value = entry["coefficient"]
     number = f"{abs(value):.{_digits(value, entry['error'])}g}"
     return f"{'-' if value < 0.0 else '+'} {number if term == '1' else f'{number}*{term}'}"
 

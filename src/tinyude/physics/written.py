@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import lru_cache
+from typing import Any
 
 import sympy as sp
 from sympy.printing.str import StrPrinter
@@ -39,6 +41,15 @@ def written_text(text: str) -> str:
     term = as_written(parsed(text))
     shown = short_numbers(_Printer().doprint(term))
     return f"({shown})" if term.is_Add else shown
+
+
+def plain_text(text: str, ranges: Mapping[str, Any]) -> str:
+    """The text of a term without absolute values of signals that keep their sign in these ranges: there it is equal."""
+    if "Abs(" not in text:
+        return text
+    signs = {name: 1 if low >= 0.0 else -1 for name, (low, high) in ranges.items() if low >= 0.0 or high <= 0.0}
+    sizes = {sp.Abs(x): signs[x.name] * x for x in parsed(text).free_symbols if x.name in signs}
+    return str(parsed(text).xreplace(sizes))
 
 
 def short_numbers(text: str) -> str:

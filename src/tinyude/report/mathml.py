@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from tinyude.physics.typeset import CLOSE, OPEN, TIMES, equals, math, rate, shape, summands, symbol
+from tinyude.physics.written import plain_text
 
 
 def equation_mathml(ude: Any) -> list[str]:
     """One line for every state: the known part in the text colour, what was learned with the class `learned`."""
     model = ude.model_
-    rows = ude.terms_
+    ranges = ude.diagnostics_["visited"]
+    rows = [{**row, "term": plain_text(row["term"], ranges)} for row in ude.terms_]
     lines = []
     for index, state in enumerate(model.physics.states):
         parts = [rate(state), equals(), *summands(model.physics.stated_rhs[index])]

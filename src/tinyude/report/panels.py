@@ -15,6 +15,7 @@ from tinyude.model.quantities import percent, seconds
 from tinyude.model.simulation import outside
 from tinyude.model.verdict import Verdict
 from tinyude.physics.typeset import term_mathml
+from tinyude.physics.written import plain_text
 from tinyude.report.control_panels import WHITE, correlation_panels, poles_panel
 from tinyude.report.displays import record_run
 from tinyude.report.mathml import equation_mathml
@@ -66,11 +67,11 @@ def _next_step(verdict: Mapping[str, Any] | None) -> tuple[str, str]:
 
 def _terms(ude: Any) -> list[Data]:
     """Rows of the table, each with its interval as a small picture, and the change of your value it amounts to."""
-    shown = []
+    shown, ranges = [], ude.diagnostics_["visited"]
     for row in ude.terms_:
         change = f"{100.0 * row['learned'] / row['yours']:+.2g} %" if row["yours"] else ""
         mark = interval_mark(row["low"], row["learned"], row["high"])
-        shown.append({**row, "math": term_mathml(row["term"]), "change": change, "mark": mark})
+        shown.append({**row, "math": term_mathml(plain_text(row["term"], ranges)), "change": change, "mark": mark})
     return shown
 
 

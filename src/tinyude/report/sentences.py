@@ -11,7 +11,7 @@ from tinyude.model.collinear import is_collinear
 from tinyude.model.diagnostics import REASON_WORDS
 from tinyude.model.evidence import LEFT_LARGE, NEAR_NOISE
 from tinyude.model.quantities import percent
-from tinyude.physics.written import written_text
+from tinyude.physics.written import plain_text, written_text
 
 INTERVAL = "90 % interval"  # the level of the intervals in the diagnostics
 TERMS_TOLD = 4  # in a sentence; the table has them all
@@ -38,13 +38,14 @@ def _nothing_learned(diagnostics: Diagnostics) -> str:
 
 def _missing_part(state: str, place: str, diagnostics: Diagnostics) -> str:
     """What the known physics left out of one state's rate, or of an input through which it acts; or nothing."""
+    ranges = diagnostics.get("visited", {})
     terms = [term for term in diagnostics.get("terms", ()) if term["state"] == state]
     share = float(diagnostics.get("network", {}).get(state, 0.0))
     network = share >= SHARE_WORTH_TELLING
     if not terms:
         return f"A network represents what the known physics lacks in {place}." if network else ""
     more = len(terms) - TERMS_TOLD
-    told = [_term(term, not is_collinear(diagnostics, term)) for term in terms[:TERMS_TOLD]]
+    told = [_term(term, not is_collinear(diagnostics, term), ranges) for term in terms[:TERMS_TOLD]]
     parts = joined([*told, *([f"{more} further terms"] if more > 0 else [])])
     if diagnostics.get("verdict", {}).get("status") == "bad":
         return f"Learned in {place}, but not reliable: {parts}."
@@ -55,10 +56,10 @@ def _missing_part(state: str, place: str, diagnostics: Diagnostics) -> str:
     return f"The known physics lacks {parts} in {place}{rest}."
 
 
-def _term(term: Mapping[str, Any], alone: bool) -> str:
+def _term(term: Mapping[str, Any], alone: bool, ranges: Mapping[str, Any]) -> str:
     """A term, with its interval where it has one alone."""
     value, low, high = significant([term["coefficient"], term["low"], term["high"]])
-    times = "" if term["term"] == "1" else f" {written_text(term['term']).replace('**', '^')}"
+    times = "" if term["term"] == "1" else f" {written_text(plain_text(term['term'], ranges)).replace('**', '^')}"
     return f"{value}{times} ({INTERVAL} {low} to {high})" if alone else f"{value}{times}"
 
 

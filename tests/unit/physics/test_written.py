@@ -5,7 +5,7 @@ import pytest
 import sympy as sp
 
 from tinyude.physics.expressions import numpy_function
-from tinyude.physics.written import parsed, written_text
+from tinyude.physics.written import parsed, plain_text, written_text
 
 
 @pytest.mark.parametrize(
@@ -36,3 +36,24 @@ def test_written_text_has_the_same_values(text: str) -> None:
     points = np.random.default_rng(0).normal(size=(50, 2))
     told, stored = (numpy_function([parsed(t)], symbols)(points) for t in (written_text(text), text))
     np.testing.assert_allclose(told, stored, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("I*S/(Abs(I) + 0.1)", "I*S/(I + 0.1)"),
+        ("sqrt(Abs(S))", "sqrt(-S)"),
+        ("S*Abs(S)", "-S**2"),
+        ("v*Abs(v)", "v*Abs(v)"),  # both signs
+        ("Abs(I - 1)", "Abs(I - 1)"),  # not known from the ranges
+        ("q*Abs(q)", "q*Abs(q)"),  # no range
+    ],
+)
+def test_plain_text_has_no_absolute_value_of_one_sign(text: str, plain: str) -> None:
+    ranges = {"I": (0.0, 2.0), "S": (-3.0, -0.5), "v": (-1.0, 1.0)}
+    assert plain_text(text, ranges) == plain
+    symbols = [sp.Symbol(name, real=True) for name in "ISvq"]
+    low, high = np.array([*ranges.values(), (-1.0, 1.0)]).T
+    points = np.random.default_rng(0).uniform(low, high, size=(50, 4))
+    told, stored = (numpy_function([parsed(t)], symbols)(points) for t in (plain, text))
+    np.testing.assert_allclose(told, stored, rtol=1e-12)
