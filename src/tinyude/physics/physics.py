@@ -40,9 +40,9 @@ class Physics(ActsThroughInputs):
     states : sequence of str or sympy.Symbol
         Names of the states.
     rhs : sequence of str, sympy.Expr or float, or mapping of them
-        The known part of dx/dt of each state, in the same order or by its name; 0 where nothing is known. As text: ``+ - * / **``,
-        pi, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, exp, log, sqrt; and with corners abs, sign, max, min and
-        Piecewise((a, x < 1), (b, True)), of which every piece must have a value everywhere.
+        The known part of dx/dt of each state, in the same order or by its name; 0 where nothing is known. As text:
+        ``+ - * / **``, pi, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, exp, log, sqrt; and with corners abs,
+        sign, max, min and Piecewise((a, x < 1), (b, True)), of which every piece must have a value everywhere.
     inputs : sequence of str or sympy.Symbol, default ()
         Names of the signals that act on the system.
     parameters : mapping of str to float or Parameter, optional

@@ -21,6 +21,8 @@ INPUTS = (
 ROWS_USED = 5000  # rows
 EQUAL = 1e-3  # spread of a clock's steps over their mean
 HELD = 0.8  # share of rows that repeat the row before them
+SPARSE = 0.01  # share of rows with a value: a column with fewer is no signal
+PERIODS = ("ts", "dt", "period", "sample_period", "sampling_period", "sample_time", "sampling_time")
 STEP = 0.1  # a usual step over the column's range: far more than one code or one update of a sensor
 CLOCKS = {"s": 1.0, "sec": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0}
 
@@ -39,14 +41,15 @@ def physics_template(table: Mapping[str, Any], log: str, time: str | None = None
     others : sequence of str
         Further columns of the log, listed in comments.
     """
-    unnamable = [n for n in table if not _nameable(n)]
-    table, others = {n: table[n] for n in table if _nameable(n)}, [*others, *unnamable]
+    period = _only_period(table)
+    left_out = [n for n in table if not _nameable(n) or _sparse(table[n]) or (period and n == period[0])]
+    table, others = {n: table[n] for n in table if n not in left_out}, [*others, *left_out]
     names, stamped = list(table), time is not None
     time = time or next((n for n in names if re.sub(r"[^a-z_]", "", _bare(n).lower()) in TIMES), None) or _steady(table)
     signals = [n for n in names if n != time]
     if not signals:
         raise TinyUDEError(f"{log} has no column of a signal that a physics file can name; rename its columns.")
-    named = [n for n in signals if any(word in re.split(r"[^a-z]+", n.lower()) for word in INPUTS)]
+    named = [n for n in signals if any(word in INPUTS for word in _words(n))]
     stepped = [n for n in signals if n not in named and _stepped(table[n])]
     inputs = [n for n in signals if n in named or n in stepped]
     states = [n for n in signals if n not in inputs] or signals
@@ -75,7 +78,7 @@ def physics_template(table: Mapping[str, Any], log: str, time: str | None = None
         "# L = 0.5",
         "# k = { value = 1.0, learn = true, min = 0.0 }",
     ]
-    lines += ["", "[time]", *_time_lines(table, time, stamped)]
+    lines += ["", "[time]", *_time_lines(table, time, stamped, period)]
     lines += [
         "",
         "# [fit]",
@@ -85,6 +88,26 @@ def physics_template(table: Mapping[str, Any], log: str, time: str | None = None
     if others:
         lines += ["", "# Further columns of the log:", *(f"#   {printable(name)}" for name in others)]
     return "\n".join(lines) + "\n"
+
+
+def _sparse(values: Any) -> bool:
+    """Whether a column is nearly empty."""
+    return bool(np.mean(np.isfinite(np.asarray(values, dtype=np.float64))) < SPARSE)
+
+
+def _only_period(table: Mapping[str, Any]) -> tuple[str, float] | None:
+    """A column of a single value that is named as a sample period, and that value."""
+    for name, values in table.items():
+        column = np.asarray(values, dtype=np.float64)
+        alone = column[np.isfinite(column)]
+        if _bare(name).strip().lower() in PERIODS and len(alone) and np.ptp(alone) == 0.0 < alone[0]:
+            return name, float(alone[0])
+    return None
+
+
+def _words(name: str) -> list[str]:
+    """The words of a column's name, also of one as uEst or motorTorque."""
+    return [word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)]
 
 
 def _bare(name: str) -> str:
@@ -166,8 +189,12 @@ def _column(name: str) -> str:
     return f"{{ column = {quoted}, unit = {_quoted(found)} }}" if 0 < len(found) <= MAX_UNIT else quoted
 
 
-def _time_lines(table: Mapping[str, Any], time: str | None, stamped: bool) -> list[str]:
-    """stamped: the log's reader gives that column's times in seconds."""
+def _time_lines(
+    table: Mapping[str, Any], time: str | None, stamped: bool, period: tuple[str, float] | None
+) -> list[str]:
+    """stamped: the log's reader gives that column's times in seconds. period: a column with the sample period."""
+    if time is None and period is not None:
+        return [f"period = {period[1]:g}  # guess: the value of the column {period[0]}"]
     if time is None:
         return ["period = 0.01  # no column of times was found: seconds between two rows"]
     steps = np.diff(np.asarray(table[time], dtype=np.float64)[:ROWS_USED])

@@ -71,3 +71,14 @@ def test_physics_template_takes_what_holds_and_jumps_for_an_input_and_codes_of_a
     text = physics_template({"t": 0.01 * rows, "pump": steps, "level": coded}, "log.csv")
     inputs = text.partition("[inputs]")[2].partition("[parameters]")[0]
     assert "pump" in inputs and "level" not in inputs and 'level = "0"' in text
+
+
+def test_physics_template_takes_a_lone_value_for_the_period_and_leaves_out_empty_columns() -> None:
+    rows = np.arange(400)
+    period, empty = np.full(400, np.nan), np.full(400, np.nan)
+    period[0] = 4.0
+    text = physics_template({"uEst": np.cos(rows), "yEst": np.sin(rows), "Ts": period, "column 4": empty}, "log.csv")
+    assert "period = 4  # guess: the value of the column Ts" in text
+    assert "[inputs]" in text and 'uEst = "uEst"' in text.split("[inputs]")[1]
+    assert text.split("[measured]")[0].count(" = ") == 1  # one state: yEst
+    assert "#   Ts" in text and "#   column 4" in text
