@@ -22,14 +22,15 @@ def batch_counters(found: BatchResult) -> FitCounters:
     """Counts of samples and windows."""
     counts, period = found.counts, found.targets.layout.period
     reasons = Counter(reason for reason, _, _ in counts.rejected)
-    doubted = reasons["misfit"]  # these are among the targets, with little weight: no shorter window was left
+    tried = sum(len(batch.run) for batch in found.observed.batches)  # of very many, every second one is a target
+    accepted = tried - reasons["misfit"]  # these have little weight: no shorter window was left
     rejected = tuple(reasons[reason] for reason in REASONS)
     return FitCounters(
         samples=counts.samples,
         filled=counts.filled,
         replaced=counts.outliers,
-        windows=found.targets.count - doubted + sum(rejected),
-        accepted=found.targets.count - doubted,
+        windows=accepted + sum(rejected),
+        accepted=accepted,
         rejected=rejected,
         deficient=found.deficient,
         changed_at=tuple(round(seconds / period) for seconds in found.changes),

@@ -355,3 +355,15 @@ def test_batch_fit_tells_an_input_of_two_values() -> None:
     samples = np.array(rows)[:, None] + 0.002 * rng.standard_normal((len(on), 1))
     ude = tu.UDE(tu.Physics(["x"], ["2*u"], inputs=["u"]), refine=False).fit(samples, t=0.02, u=on)
     assert {row["term"] for row in ude.terms_} == {"x", "u", "1"}
+
+
+def test_counters_of_a_long_record_count_all_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of very many windows, half are used; rejected ones are counted among all."""
+    t, Y = tu.systems.pendulum("A").stream(noise=0.01, seconds=12.0)
+    Y[600] += 0.5
+    physics = tu.Physics(["theta", "omega"], ["omega", "-9.81*sin(theta) - 0.4*omega"])
+    whole = tu.UDE(physics, library=None, network=None, refine=False).fit(Y, t=t).result_.counters
+    monkeypatch.setattr("tinyude.training.batch.windows.MANY", 20)
+    half = tu.UDE(physics, library=None, network=None, refine=False).fit(Y, t=t).result_.counters
+    assert (half.windows, half.accepted, half.rejected) == (whole.windows, whole.accepted, whole.rejected)
+    assert 20 < whole.accepted <= whole.windows
