@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
@@ -19,6 +19,8 @@ from tinyude.model.wrong_physics import AS_WELL, free_rows, remainder
 Array = NDArray[Any]
 
 SHIFTS = np.concatenate([np.arange(0.5, 5.0, 0.5), np.geomspace(5.0, 50.0, 12)])  # samples
+COARSE = SHIFTS[[0, 1, 3, 7, 11, 14, 17, 20]]  # tried first, each about twice the one before
+HINTED = 0.8  # of the share unexplained as logged: what a coarse shift must leave for the others to be tried
 FINER = np.linspace(-0.5, 0.5, 7)  # of the distance between the neighbours of the best shift
 LONGEST = 0.5  # of a signal's spread over its RMS rate: a longer shift may stand for other dynamics
 SCANNED = 400  # windows
@@ -52,23 +54,25 @@ def delays(model: Model, seen: Windows) -> list[Delay]:
     trial = _Trial(model, few, rows)
     now, found = trial.left(few), []
     for signal in _signals(model, few):
-        shifted = cache(partial(_shifted, trial, few, seen, signal))
-        shifts = _shifts(few, signal)
+        shifted = cache(partial(_shifted, trial, few, _paths(seen, signal), signal))
         for row in (None, *range(len(rows))):
-            if shifts and (delay := _delay(trial, seen, signal, now, shifted, shifts, row)):
+            coarse = [shifted(shift).of(row) for shift in _shifts(few, signal, COARSE)]
+            if min(coarse, default=np.inf) > HINTED * now.of(row):
+                continue
+            if delay := _delay(trial, signal, seen.period, now, shifted, _shifts(few, signal, SHIFTS), row):
                 found.append(delay)
                 break
     least = min((left for left, _ in found), default=0.0)
     return [one for left, one in sorted(found, key=lambda f: f[0]) if left <= ALIKE * least]
 
 
-def _shifted(trial: _Trial, few: Windows, seen: Windows, signal: _Signal, shift: float) -> _Left:
+def _shifted(trial: _Trial, few: Windows, paths: Sequence[_Path], signal: _Signal, shift: float) -> _Left:
     """What is left if the signal is shifted by so many samples."""
-    return trial.left(_moved(few, seen, signal, shift))
+    return trial.left(_moved(few, paths, signal, shift))
 
 
 def _delay(
-    trial: _Trial, seen: Windows, signal: _Signal, now: _Left, shifted: Callable[[float], _Left],
+    trial: _Trial, signal: _Signal, period: float, now: _Left, shifted: Callable[[float], _Left],
     shifts: Sequence[float], row: int | None,
 ) -> tuple[float, Delay] | None:  # fmt: skip
     """The best shift, refined once, if it explains all rates better (row None), or one of them more simply."""
@@ -88,7 +92,7 @@ def _delay(
         helps = bool(simpler and left.alone[row] < now.alone[row] / ALONE_HELPS and left.total < AS_WELL * now.total)
     if not helps:
         return None
-    return left.total, Delay(signal.name, shift * seen.period, signal.input is not None, now.of(row), left.of(row))
+    return left.total, Delay(signal.name, shift * period, signal.input is not None, now.of(row), left.of(row))
 
 
 @dataclass(frozen=True)
@@ -159,33 +163,77 @@ def _signals(model: Model, seen: Windows) -> list[_Signal]:
     return [*(_Signal(physics.states[s], state=s) for s in states), *inputs]
 
 
-def _shifts(seen: Windows, signal: _Signal) -> list[float]:
+def _shifts(seen: Windows, signal: _Signal, tried: Array) -> list[float]:
     longest = np.inf
     if signal.state is not None:
         rate = max(float(np.sqrt(np.mean(seen.dx[:, signal.state] ** 2))), 1e-300)
         longest = LONGEST * float(np.std(seen.x[:, signal.state])) / rate / seen.period
-    return [float(s) for s in (*-SHIFTS[::-1], *SHIFTS) if abs(s) <= longest]
+    return [float(s) for s in (*-tried[::-1], *tried) if abs(s) <= longest]
 
 
-def _moved(few: Windows, seen: Windows, signal: _Signal, samples: float) -> Windows:
+@dataclass(frozen=True)
+class _Path:
+    """A signal over the rows of one run, from the centres of its windows."""
+
+    run: int
+    first: float
+    last: float
+    at: Callable[[Array], Array]
+
+
+def _moved(few: Windows, paths: Sequence[_Path], signal: _Signal, samples: float) -> Windows:
     """A few windows as if a channel were logged so many samples earlier, or an input acted so many samples later."""
     if signal.input is not None:
-        u, nodes = few.u.copy(), few.node_u.copy()
-        u[:, signal.input] = _at(few, seen, seen.u[:, signal.input], -samples, smooth=False)
-        return replace(few, u=u, node_u=nodes + (u - few.u)[few.owner])
+        u = few.u.copy()
+        u[:, [signal.input]] = _at(few, paths, -samples)
+        return few.with_values(u=u, node_u=few.node_u + (u - few.u)[few.owner])
     assert signal.state is not None
-    x, dx = few.x.copy(), few.dx.copy()
-    for i in [i for i, channel in enumerate(few.channel) if channel == few.channel[signal.state]]:
-        x[:, i], dx[:, i] = (_at(few, seen, values[:, i], samples, smooth=True) for values in (seen.x, seen.dx))
-    return replace(few, x=x, dx=dx, node_x=few.node_x + (x - few.x)[few.owner])
+    own = _states_of(few, signal)
+    x, dx, values = few.x.copy(), few.dx.copy(), _at(few, paths, samples)
+    x[:, own], dx[:, own] = values[:, : len(own)], values[:, len(own) :]
+    return few.with_values(x=x, dx=dx, node_x=few.node_x + (x - few.x)[few.owner])
 
 
-def _at(few: Windows, seen: Windows, values: Array, later: float, smooth: bool) -> Array:
-    """Values of all windows at the centres of a few, so many samples later, run by run."""
-    answer = np.zeros(len(few))
-    for run in np.unique(few.run):
-        own, all_of_it = few.run == run, seen.run == run
-        place, first = np.unique(seen.centre[all_of_it], return_index=True)
-        known, wanted = values[all_of_it][first], np.clip(few.centre[own] + later, place[0], place[-1])
-        answer[own] = PchipInterpolator(place, known)(wanted) if smooth else np.interp(wanted, place, known)
+def _states_of(seen: Windows, signal: _Signal) -> list[int]:
+    """The states that the signal's channel measures: a position, and its derivatives."""
+    assert signal.state is not None
+    return [i for i, channel in enumerate(seen.channel) if channel == seen.channel[signal.state]]
+
+
+def _paths(seen: Windows, signal: _Signal) -> list[_Path]:
+    """What is interpolated: a channel's states and rates smoothly, an input linearly."""
+    paths = []
+    for run in np.unique(seen.run):
+        rows = np.flatnonzero(seen.run == run)
+        place, first = np.unique(seen.centre[rows], return_index=True)
+        rows = rows[first]
+        if signal.input is not None:
+            path: Callable[[Array], Array] = partial(_straight, place, seen.u[rows, signal.input])
+        else:
+            columns = _columns(seen, signal, rows)
+            path = PchipInterpolator(place, columns) if len(place) > 1 else partial(_constant, columns)
+        paths.append(_Path(int(run), float(place[0]), float(place[-1]), path))
+    return paths
+
+
+def _columns(seen: Windows, signal: _Signal, rows: Array) -> Array:
+    own = _states_of(seen, signal)
+    return np.hstack([seen.x[rows][:, own], seen.dx[rows][:, own]])
+
+
+def _straight(place: Array, values: Array, wanted: Array) -> Array:
+    return np.interp(wanted, place, values)[:, None]
+
+
+def _constant(values: Array, wanted: Array) -> Array:
+    return np.repeat(values, len(wanted), axis=0)
+
+
+def _at(few: Windows, paths: Sequence[_Path], later: float) -> Array:
+    """A signal's values at the centres of a few windows, so many samples later, run by run."""
+    whole = [(path, np.flatnonzero(few.run == path.run)) for path in paths]
+    parts = [path.at(np.clip(few.centre[own] + later, path.first, path.last)) for path, own in whole if len(own)]
+    order = np.concatenate([own for _, own in whole if len(own)])
+    answer = np.empty((len(few), parts[0].shape[1]))
+    answer[order] = np.concatenate(parts)
     return answer

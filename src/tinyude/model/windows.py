@@ -133,6 +133,12 @@ class Windows:
             **{name: getattr(self, name)[nodes] for name in by_node},
         )
 
+    def with_values(self, **changed: Any) -> Windows:
+        """The same windows with other states, rates or inputs: nodes and noise stay, so `first` and `weight` do too."""
+        other = replace(self, **changed)
+        vars(other).update(first=self.first, weight=self.weight)
+        return other
+
     def long(self) -> Windows:
         """Windows of the usual length or longer: their noise is similar."""
         return self.where(self.half >= self.usual)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tinyude.model.hypotheses import DEGREES, Hypothesis, hypotheses, squares
 from tinyude.model.model import Model
+from tinyude.model.parts import Terms
 from tinyude.model.windows import Windows
 from tinyude.reference.numeric.elementary import TWO_PI
 
@@ -98,7 +99,8 @@ def corrections(model: Model, seen: Windows) -> list[Correction]:
         spared = sum(_spared(model, seen, on[k], rest, other) - vanishing[k] for k in changed)
         for own in (changed, *(changed[[k]] for k in range(len(changed)) if no_worse)):
             share, as_given = (float(np.sqrt(e[own].sum() / nothing[own].sum())) for e in (left, given))
-            if spared >= SPARED or (as_given > needed and share < min(CORRECTION_NEEDED, as_given / helps)):
+            helpful = as_given > needed and share < min(CORRECTION_NEEDED, as_given / helps)
+            if helpful or (spared >= SPARED and share < NO_WORSE * as_given):
                 found = Correction(
                     hypothesis.text, hypothesis.remedy, share, as_given, hypothesis.kind, hypothesis.free
                 )
@@ -148,7 +150,7 @@ def _spares_a_term(model: Model, seen: Windows, state: int, given: Array, other:
     With a network, which has no terms, this cannot be tested.
     """
     learned, scale = _learned_columns(model, seen, state)
-    if not learned.shape[1] or np.any(model.network(seen.node_x, seen.inputs)[:, state]):
+    if not learned.shape[1] or any(state in part.on for part in model.parts if not isinstance(part, Terms)):
         return True
     limit = AS_WELL * remainder(learned, scale * given[:, state])
     fewer = (remainder(np.delete(learned, k, axis=1), scale * other[:, state]) for k in range(learned.shape[1]))
