@@ -20,6 +20,8 @@ Array = NDArray[Any]
 RICH_COLUMNS = 700  # most columns of the rich library
 DEGREE = {1: 3, 2: 3, 3: 3, 4: 3, 5: 3, 6: 2}  # of products, by the number of straight columns; 1 beyond
 STEEP = 5.0  # first exponent of a switch between two levels (Hill function)
+PLACES = (0.1, 0.3, 0.5, 0.7, 0.9)  # of the range of a signal: where corners and bumps are offered
+BEYOND = 0.02  # of the visited states: the fewest on either side of a corner, or of the centre of a bump
 AWAY_FROM_ZERO = 1e-2  # of its largest magnitude: the least that a column must keep for 1/x to be offered
 
 
@@ -179,6 +181,7 @@ class Signal:
     minus: int = ALONE
     speed: bool = False  # friction terms are offered
     angle: bool = False  # only harmonics are offered
+    corners: tuple[float, ...] = ()  # values at which a slope may change
 
     def factor(self, kind: str, *shape: float) -> Factor:
         """A shape of it."""
@@ -199,6 +202,7 @@ class Offer:
     followed: tuple[int, ...] = ()  # inputs computed by a controller from the states: no shapes are offered
     switched: tuple[int, ...] = ()  # inputs of two values: every function of one is a straight line
     differences: tuple[Signal, ...] = ()
+    corners: tuple[tuple[float, ...], ...] = ()  # of each column
 
     @property
     def columns(self) -> int:
@@ -217,7 +221,15 @@ class Offer:
     def signal(self, k: int) -> Signal:
         """A column with its range."""
         low, high = float(self.low[k]), float(self.high[k])
-        return Signal(k, float(self.rms[k]), low, high, speed=k in self.rates, angle=k in self.angles)
+        corners = self.corners[k] if self.corners else ()
+        return Signal(k, float(self.rms[k]), low, high, speed=k in self.rates, angle=k in self.angles, corners=corners)
+
+
+def corner_places(values: Array) -> tuple[float, ...]:
+    """Values over the range of a column, with enough of what it visits on both sides to determine the slopes there."""
+    low, high = float(values.min()), float(values.max())
+    places = low + np.array(PLACES) * (high - low)
+    return tuple(dict.fromkeys(map(_digits, np.clip(places, *np.quantile(values, (BEYOND, 1.0 - BEYOND))))))
 
 
 def plain_library(offer: Offer) -> list[Entry]:
@@ -291,11 +303,11 @@ def _digits(value: float) -> float:
 
 def _corners(signal: Signal) -> list[Factor]:
     """Corners at several places of its range, and a signed power."""
-    low, width = signal.low, signal.high - signal.low
+    width = signal.high - signal.low
     if signal.angle or not width > 0.0:
         return []
-    places = [_digits(low + f * width) for f in (0.1, 0.3, 0.5, 0.7, 0.9)]
-    return [signal.factor(side, place, width) for place in places for side in CORNERS] + [signal.factor("flow", 1.5)]
+    corners = [signal.factor(side, place, width) for place in signal.corners for side in CORNERS]
+    return [*corners, signal.factor("flow", 1.5)]
 
 
 def _shapes(signal: Signal) -> list[Factor]:
@@ -314,7 +326,7 @@ def _shapes(signal: Signal) -> list[Factor]:
     found += [made("hill", _digits(c * rms)) for c in (0.3, 0.8, 2.0)]
     found += [made("inhibited", _digits(c * rms)) for c in (0.3, 0.8, 2.0)]
     found += [made("exp", _digits(s * n / max(rms, width / 4.0))) for n in (0.5, 1.5) for s in (-1.0, 1.0)]
-    found += [made("bump", _digits(low + f * width), _digits(16.0 / width**2)) for f in (0.1, 0.3, 0.5, 0.7, 0.9)]
+    found += [made("bump", _digits(low + f * width), _digits(16.0 / width**2)) for f in PLACES]
     found += [made("tanh", _digits(s / rms)) for s in (1.0, 4.0)]
     found += [made("root"), made("power", 4.0), made("power", 5.0)]
     if low * high < 0.0:  # of one sign, |x| is x again: rounding would decide between the two

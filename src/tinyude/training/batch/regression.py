@@ -23,7 +23,7 @@ from tinyude.training.batch.carried_angle import offset_shapes
 from tinyude.training.batch.covariance import Whitener, noise_rows
 from tinyude.training.batch.feedback import followed_states
 from tinyude.training.batch.kernel_fit import make_inputs
-from tinyude.training.batch.library import Offer, Signal, given_entry
+from tinyude.training.batch.library import Offer, Signal, corner_places, given_entry
 from tinyude.training.batch.observe import observe
 from tinyude.training.batch.problem import Problem
 from tinyude.training.batch.state_fit import Choices, StateFit, first_fit, fit_state
@@ -209,6 +209,7 @@ class Regression:
         return Offer(
             self.states, self.angles, tuple(sorted(rates)), rms, columns.min(axis=0), columns.max(axis=0),
             self.rotating, switched=self.switched, differences=self._differences(),
+            corners=tuple(map(corner_places, columns.T)),
         )  # fmt: skip
 
     def _differences(self) -> tuple[Signal, ...]:
@@ -216,7 +217,8 @@ class Regression:
         for a, b in differences(self.physics):
             apart = columns[:, a] - columns[:, b]
             rms, angle = float(np.sqrt(np.mean(apart**2))) + 1e-300, bool({a, b} & set(self.rotating))
-            found.append(Signal(a, rms, float(apart.min()), float(apart.max()), b, (a, b) in speeds, angle))
+            low, high, corners = float(apart.min()), float(apart.max()), corner_places(apart)
+            found.append(Signal(a, rms, low, high, b, (a, b) in speeds, angle, corners))
         return tuple(found)
 
     @cached_property

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
-from tinyude.training.batch.library import CORNERS, Entry, with_shape
+from tinyude.training.batch.library import BEYOND, CORNERS, Entry, with_shape
 from tinyude.training.batch.problem import WhiteRows
 
 Array = NDArray[Any]
@@ -93,12 +93,13 @@ class _Search:
         return np.asarray(now.columns @ across - slopes * now.coefficients[self.owner])
 
     def bounds(self) -> tuple[Array, Array]:
-        """Least and largest step of each parameter; the centre of a bump and a corner stay among the visited states."""
+        """Least and largest step of each parameter; the centre of a bump and a corner keep states on both sides."""
         columns = self.problem.targets.columns
         seen = np.stack([self.entries[k][place].value(columns) for k, (place, _) in self.free])
         unit = np.where(self.unit > 0.0, self.unit, 1.0)
-        low = np.minimum((seen.min(axis=1) - self.begin) / unit, 0.0)
-        high = np.maximum((seen.max(axis=1) - self.begin) / unit, 0.0)
+        least, most = np.quantile(seen, (BEYOND, 1.0 - BEYOND), axis=1)
+        low = np.minimum((least - self.begin) / unit, 0.0)
+        high = np.maximum((most - self.begin) / unit, 0.0)
         return np.where(self.unit > 0.0, low, -RANGE), np.where(self.unit > 0.0, high, RANGE)
 
     def _beside(self, values: Array) -> Array:

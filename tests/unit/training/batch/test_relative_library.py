@@ -9,6 +9,7 @@ import pytest
 
 import tinyude as tu
 from tinyude.systems.zoo import Plant
+from tinyude.training.batch.library import BEYOND, corner_places
 
 MASSES = Plant(
     "two masses, friction between", "", "x v y w", ("v", "-10*x - 6*(x - y)", "w", "8*(x - y) - 7*y"),
@@ -41,3 +42,10 @@ def test_a_corner_is_printed_saved_and_loaded_as_max(tmp_path: object) -> None:
     states = np.array([[0.3, 0.0], [0.5, 0.0], [1.0, 2.0]])
     np.testing.assert_allclose(loaded.residual(states), found.residual(states), rtol=1e-12)
     assert str(loaded) == str(found)
+
+
+def test_corners_are_offered_where_states_lie_on_both_sides() -> None:
+    values = np.concatenate([np.linspace(0.0, 1.0, 1000), [9.0, 10.0]])
+    places = corner_places(values)
+    assert places and all(0.95 * BEYOND < np.mean(values < place) < 1.0 - 0.95 * BEYOND for place in places)
+    assert corner_places(np.linspace(0.0, 1.0, 1001)) == (0.1, 0.3, 0.5, 0.7, 0.9)
