@@ -124,6 +124,15 @@ def test_load_refuses_pictures_that_no_fit_writes(case: str, parts: Parts, tmp_p
     refused(forged(tmp_path, parts[0], {**parts[1], name: change(parts[1][name])}))
 
 
+def test_report_of_windows_at_one_time_has_no_correlations(parts: Parts, tmp_path: Path) -> None:
+    """Without innovations the page shows those of the windows, at lags that were all 0."""
+    header = changed(parts, "innovations", drop=True)
+    one_time = {**parts[1], "record.window_t": np.zeros_like(parts[1]["record.window_t"])}
+    pages = [collect(tu.load(forged(tmp_path, header, arrays)))["page"] for arrays in (parts[1], one_time)]
+    kept, lost = ([panel["title"] for panel in page["analysis"]] for page in pages)
+    assert set(kept) - set(lost) == {"Unexplained remainder: autocorrelation"} and set(lost) < set(kept)
+
+
 @pytest.mark.parametrize("name", ["offset", "centres", "inverse_lengths", "weights", "linear"])
 @pytest.mark.parametrize("value", [1e300, np.inf, np.nan])
 def test_load_refuses_a_kernel_network_of_absurd_numbers(name: str, value: float, parts: Parts, tmp_path: Path) -> None:

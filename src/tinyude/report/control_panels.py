@@ -24,6 +24,7 @@ DRAWS = 60  # models drawn for the spread of the poles
 RAYS = (0.2, 0.4, 0.7)  # damping
 ROUNDED = 1e-12  # of the largest pole: smaller ones are 0
 MOST_SQUARE = 10_000.0
+FEWEST = 40  # windows whose remainders are correlated
 FEWEST_A_STATE = 5  # windows for each number of a linear fit
 WHITE_WORDS = {"good": "✓ white", "caution": "nearly white", "bad": "✕ not white"}
 CROSSED_WORDS = {"good": "✓ nothing left", "caution": "little left", "bad": "✕ left over"}
@@ -61,11 +62,11 @@ def _remainder_panels(ude: Any) -> list[Data]:
     record = ude.record_
     inputs = inputs_at_windows(ude.record_, ude.model_.physics.n_inputs)
     physics, index = ude.model_.physics.stated, ude.model_.on[0]
-    if len(record["x"]) < 40 or "dx" not in record:
+    step = float(np.median(np.diff(record["window_t"]))) if len(record["x"]) >= FEWEST and "dx" in record else 0.0
+    if not step > 0.0:
         return []
     left = (record["dx"] - ude.predict(record["x"], inputs))[:, index]
     alone = (record["dx"] - physics.field(record["x"], inputs))[:, index]
-    step = float(np.median(np.diff(record["window_t"])))
     count = min(30, len(left) // 4)
     bound = 2.58 / np.sqrt(len(left))
     lags = step * np.arange(count + 1)

@@ -16,7 +16,7 @@ from tinyude.refinement.gauss_newton import Filter, Pass, Solution, gauss_newton
 from tinyude.refinement.noise import fit_noise
 from tinyude.refinement.starts import MeasurementModel, Sensors
 from tinyude.refinement.stretches import Stretch
-from tinyude.refinement.uncertainty import _scaled_inverse
+from tinyude.refinement.uncertainty import _scaled_inverse, information_covariance
 from tinyude.refinement.unknowns import Unknowns
 
 
@@ -36,8 +36,8 @@ def decay_rate(start: float) -> Unknowns:
     return Unknowns(("c",), start * one, -np.inf * one, np.inf * one, np.zeros(1, dtype=bool), none, vague, vague)
 
 
-def test_estimate_ends_with_the_pass_under_its_own_noise() -> None:
-    """Else its likelihood is compared with those of others under another noise."""
+def decay() -> tuple[estimate.Estimate, Field, Plan, np.ndarray]:
+    """The rate of a decay from a known start, and the times of its samples."""
     rng = np.random.default_rng(2)
     times = 0.01 * np.arange(400)
     samples = (np.exp(-0.7 * times) + 0.01 * rng.standard_normal(400))[:, None]
@@ -47,11 +47,31 @@ def test_estimate_ends_with_the_pass_under_its_own_noise() -> None:
     measurement = MeasurementModel(Sensors((0,), (0,)), np.array([0.0097]), np.ones(1))  # a little too small
     plan = Plan((0,), 0.1, np.ones(1))
     setup = estimate.Setup(measurement, plan, np.ones(1), np.array([1e-12]), make_filter)
-    found = estimate.estimate(setup, field, decay_rate(0.695), [stretch])
+    return estimate.estimate(setup, field, decay_rate(0.695), [stretch]), field, plan, times
+
+
+def test_estimate_ends_with_the_pass_under_its_own_noise() -> None:
+    """Else its likelihood is compared with those of others under another noise."""
+    found, field, plan, _ = decay()
     again = make_filter(field, found.batch, plan).run(found.unknowns.values, found.noise, found.gate)
     assert found.unknowns.values[0] == pytest.approx(0.7, abs=0.01)
     assert np.array_equal(found.solution.passed.variances, again.variances)
     assert found.solution.passed.log_likelihood == again.log_likelihood
+
+
+def test_information_covariance_is_that_of_least_squares_without_process_noise() -> None:
+    """Of start and rate together; the start has the variance that the first rows give it."""
+    found, _, _, times = decay()
+    assert not found.noise.process.any()
+    c, passed = found.unknowns.values[0], found.solution.passed
+    variance = found.noise.measurement[0]
+    by_start, by_rate = np.exp(-c * times), -times * np.exp(-c * times)
+    design = np.column_stack([by_start, by_rate])
+    information = design.T @ design / variance
+    information[0, 0] += 1.0 / found.batch.stretches[0].start_variance[0]
+    squares = float(passed.squares.sum() / passed.counts.sum())
+    expected = np.linalg.inv(information)[1, 1] * max(1.0, squares)
+    assert information_covariance(found)[0, 0] == pytest.approx(expected, rel=0.02)
 
 
 class Overflowing(Filter):
