@@ -135,10 +135,10 @@ def _logs(candidate: Candidate) -> Array:
 
 def _hurts(candidates: Sequence[Candidate], place: int) -> bool:
     """Whether a simpler one predicts clearly better: then the learned part of the chosen one hurts."""
-    return any(_worse(candidates[place], simpler) for simpler in candidates[:place])
+    return any(clearly_worse(candidates[place].scores, simpler.scores) for simpler in candidates[:place])
 
 
-def _worse(a: Candidate, b: Candidate) -> bool:
-    """Whether a's held-back error is clearly larger than b's: by the mean difference, where a bad run counts most."""
-    apart, error = paired(a.scores, b.scores)
-    return apart > max(CLEARLY * error, LITTLE * b.error)
+def clearly_worse(a: Array, b: Array) -> bool:
+    """Whether held-back errors a are clearly larger than b: by the mean difference, where a bad run counts most."""
+    apart, error = paired(a, b)
+    return apart > max(CLEARLY * error, LITTLE * float(np.mean(b)))

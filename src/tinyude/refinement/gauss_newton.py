@@ -15,7 +15,9 @@ from tinyude.refinement.unknowns import Unknowns
 
 Array = NDArray[Any]
 FIRST_DAMPING = 1e-3  # of the diagonal
+LEAST_DAMPING = 1e-9
 TRIALS = 6  # dampings tried for one step, each ten times the previous one
+EVERY = slice(None)
 CONVERGED = 1e-3  # converged if the next step would lower the cost by less
 
 
@@ -81,8 +83,8 @@ def gauss_newton(
     for number in range(steps):
         if not len(unknowns) or spent() or not np.isfinite(passed.cost):
             return Solution(unknowns, passed, number, not len(unknowns))
-        matrix, gradient = unknowns.system(passed.information.sum(axis=0), passed.gradient.sum(axis=0))
-        moved, damping, gained = _step(filter_, unknowns, noise, passed, matrix, gradient, damping)
+        moved, damping, gained = accepted_step(filter_, unknowns, noise, passed, damping)
+        damping = max(0.1 * damping, LEAST_DAMPING)
         if moved is None:
             return Solution(unknowns, passed, number, True)
         unknowns, passed = moved, filter_.run(moved.values, noise, gate)
@@ -91,21 +93,34 @@ def gauss_newton(
     return Solution(unknowns, passed, steps, False)
 
 
-def _step(
-    filter_: Filter, unknowns: Unknowns, noise: Noise, passed: Passed, matrix: Array, gradient: Array, damping: float
-) -> tuple[Unknowns | None, float, float]:
-    """The first damping whose step lowers the cost: the unknowns there, the damping for the next step, the gain."""
-    cost = passed.cost + unknowns.prior_cost
+def accepted_step(
+    filter_: Filter, unknowns: Unknowns, noise: Noise, passed: Passed, damping: float = FIRST_DAMPING,
+    stretches: slice | Array = EVERY,
+) -> tuple[Unknowns | None, float, float]:  # fmt: skip
+    """The first damping whose step lowers the cost: the unknowns there, the damping, the gain.
+
+    If none does: None, the last damping, and the gain that the sums promised, at most CONVERGED at a minimum.
+    passed: the pass at the given values. stretches: those whose sums and cost count.
+    """
+    matrix, gradient = system_of(unknowns, passed, stretches)
+    cost = float(passed.squares[stretches].sum()) + unknowns.prior_cost
+    promised = 0.0
     for _ in range(TRIALS):
         step = step_within(unknowns, matrix, gradient, damping)
+        promised = float(gradient @ step)
         trial = unknowns.moved(step)
-        new = filter_.run(trial.values, noise, frozen=passed).cost + trial.prior_cost
+        new = float(filter_.run(trial.values, noise, frozen=passed).squares[stretches].sum()) + trial.prior_cost
         if new <= cost:
-            return trial, max(0.1 * damping, 1e-9), max(cost - new, float(gradient @ step) * damping)
-        if float(gradient @ step) < CONVERGED:
+            return trial, damping, max(cost - new, promised * damping)
+        if promised < CONVERGED:
             break
         damping = max(10.0 * damping, 1e-4)
-    return None, damping, 0.0
+    return None, damping, promised
+
+
+def system_of(unknowns: Unknowns, passed: Passed, stretches: slice | Array = EVERY) -> tuple[Array, Array]:
+    """Matrix and gradient over some stretches of a pass, in the coordinates of the unknowns."""
+    return unknowns.system(passed.information[stretches].sum(axis=0), passed.gradient[stretches].sum(axis=0))
 
 
 def step_within(unknowns: Unknowns, matrix: Array, gradient: Array, damping: float) -> Array:

@@ -2,26 +2,27 @@
 
 The record is cut into a few long blocks: model errors grow with the length of a free run, and short runs hardly
 distinguish models. In each block the filter estimates the state over a short warm-up, then the model runs freely to
-the end of the block; from several starts, with errors at several horizons. Values for a block are those of the whole
-fit, moved by one Gauss-Newton step over the sums of the other folds. A network's weights then start from their prior:
-the windows' weights were fitted to the block too, and a network reproduces it.
+the end of the block; from several starts, with errors at several horizons. A refined model that did not converge is
+first fitted to the blocks (`settled`); the influence of a block on the values is then removed. A network's weights have
+their prior before any record there: the windows' weights were fitted to the block too, and a network reproduces it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tinyude.refinement.estimate import Estimate, Setup
-from tinyude.refinement.filter import Noise, Passed
+from tinyude.refinement.filter import Noise
 from tinyude.refinement.gating import pieces
-from tinyude.refinement.gauss_newton import step_within
+from tinyude.refinement.gauss_newton import CONVERGED, EVERY, accepted_step, gauss_newton, step_within, system_of
 from tinyude.refinement.starts import with_starts
 from tinyude.refinement.stretches import Batch, Stretch, batch_of
-from tinyude.refinement.unknowns import Unknowns
 
 Array = NDArray[Any]
 FOLDS = 8  # at most
@@ -31,6 +32,8 @@ SHORTEST = 40  # rows of a block
 WARM_UP = 0.1  # share of a block
 STARTS = (0.0, 0.5)  # shares of a block at which free runs begin
 HORIZONS = (0.25, 0.5, 1.0)  # shares of a free run at which its error is computed
+UNDAMPED = 1e-6  # of the diagonal: damping keeps what a network learned from the fold
+SETTLING = 6  # further steps of a fit before it is judged
 ENOUGH = 5  # free runs, below which they are not used for the choice
 
 
@@ -63,6 +66,11 @@ class HeldBack:
     runs: tuple[FreeRun, ...]
     spread: Array
     noise: Noise
+
+    @cached_property
+    def batch(self) -> Batch:
+        """The blocks, concatenated."""
+        return batch_of(self.blocks)
 
     @property
     def enough(self) -> bool:
@@ -112,13 +120,18 @@ def _block_rows(rows: int, longest: int) -> int:
     return -(-rows // count)
 
 
-def free_run_errors(setup: Setup, found: Estimate, parts: HeldBack, elsewhere: bool = False) -> Array:
-    """The error of each free run: mean over channels and horizons of min(RMS error / standard deviation, 1).
+def settled(setup: Setup, found: Estimate, parts: HeldBack, spent: Callable[[], bool]) -> Estimate:
+    """The estimate, or if it stopped before it converged, further steps over the blocks: what is kept is judged."""
+    if found.solution.converged:
+        return found
+    filter_ = setup.make(found.field, parts.batch, setup.plan)
+    solution = gauss_newton(filter_, found.unknowns, found.noise, found.gate, SETTLING, spent)
+    return replace(found, batch=parts.batch, solution=solution) if np.isfinite(solution.passed.cost) else found
 
-    elsewhere: whether the values were fitted in another way, which is to be judged: only the influence of each fold on
-    them is removed.
-    """
-    values = _without_each_fold(setup, found, parts, elsewhere)
+
+def free_run_errors(setup: Setup, found: Estimate, parts: HeldBack) -> Array:
+    """The error of each free run: mean over channels and horizons of min(RMS error / standard deviation, 1)."""
+    values = _without_each_fold(setup, found, parts)
     errors = np.zeros(len(parts.runs))
     for fold in np.unique(parts.fold):
         own = [k for k, run in enumerate(parts.runs) if parts.fold[run.block] == fold]
@@ -144,25 +157,32 @@ def run_error(states: Array, samples: Array, spread: Array) -> float:
     return float(np.mean(found)) if found else 1.0
 
 
-def _without_each_fold(setup: Setup, found: Estimate, parts: HeldBack, elsewhere: bool) -> dict[int, Array]:
-    """The unknowns as they would be without each fold's blocks."""
-    unknowns, fold = found.unknowns, parts.fold
-    folds = [int(f) for f in np.unique(fold)]
+def _without_each_fold(setup: Setup, found: Estimate, parts: HeldBack) -> dict[int, Array]:
+    """The unknowns as they would be without each fold's blocks, from a prior independent of this record.
+
+    The influence of a fold is the difference of two steps, over the other folds and over all of them, damped only if
+    the first would not lower the cost: over fewer blocks a step may leave the range in which it is valid. NaN if no
+    step lowers the cost, as for a network whose sensitivities run away: nothing is known then.
+    """
+    unknowns, folds = found.unknowns.unlearned(), [int(f) for f in np.unique(parts.fold)]
+    values = dict.fromkeys(folds, unknowns.values)
     if not len(unknowns):
-        return dict.fromkeys(folds, unknowns.values)
-    passed = setup.make(found.field, batch_of(parts.blocks), setup.plan).run(unknowns.values, found.noise, found.gate)
+        return values
+    filter_ = setup.make(found.field, parts.batch, setup.plan)
+    passed = filter_.run(unknowns.values, found.noise, found.gate)
     if not np.isfinite(passed.cost):
-        return dict.fromkeys(folds, unknowns.values)
-    everything = _step(unknowns, passed, fold >= 0) if elsewhere else np.zeros(len(unknowns))
-    return {f: unknowns.moved(_step(unknowns, passed, fold != f) - everything).values for f in folds}
-
-
-def _step(unknowns: Unknowns, passed: Passed, blocks: Array) -> Array:
-    """One step over the sums of these blocks, from a prior independent of this record."""
-    matrix, slope = unknowns.unlearned().system(
-        passed.information[blocks].sum(axis=0), passed.gradient[blocks].sum(axis=0)
-    )
-    return step_within(unknowns, matrix, slope, 1e-6)
+        return values
+    for fold in folds:
+        others = parts.fold != fold
+        moved, damping, promised = accepted_step(filter_, unknowns, found.noise, passed, UNDAMPED, others)
+        if moved is None and promised >= CONVERGED:
+            values[fold] = np.full(len(unknowns), np.nan)
+            continue
+        without, everything = (
+            step_within(unknowns, *system_of(unknowns, passed, chosen), damping) for chosen in (others, EVERY)
+        )
+        values[fold] = unknowns.moved(without - everything).values
+    return values
 
 
 def _blinded(run: FreeRun) -> Stretch:

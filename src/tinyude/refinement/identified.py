@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -23,12 +24,19 @@ ROUNDS = 2
 SAME = 1e-3  # relative change of a value that did not move: the others need no new fit
 
 
-def identified(setup: Setup, own: Hybrid, result: Estimate, model: Model, given: Physics) -> tuple[Model, Estimate]:
+def identified(
+    setup: Setup, own: Hybrid, result: Estimate, model: Model, given: Physics, worse: Callable[[Estimate], bool]
+) -> tuple[Model, Estimate]:
     """The model with its covariance; parameters that are not identified return to the user's value.
 
     One by one, the largest relative error first: with one fixed, the others may be identified. They are fitted again,
-    unless it stands at the user's value already: a further fit of an incomplete model may end elsewhere, and only the
-    values so far were compared on held-back runs.
+    unless it stands at the user's value already, and none returns if that makes the model worse: a further fit of an
+    incomplete model may end elsewhere.
+
+    Parameters
+    ----------
+    worse : callable
+        Whether a new fit predicts held-back runs clearly worse than the present one.
     """
     kept: list[int] = []
     now, final = result, covariance_of(setup, own, result, model)
@@ -37,7 +45,7 @@ def identified(setup: Setup, own: Hybrid, result: Estimate, model: Model, given:
         fitted = replace(now, solution=replace(now.solution, unknowns=_kept(now.unknowns, place, value)))
         if abs(before - value) > SAME * abs(value):
             fitted = solve_with_noise(setup, fitted, ROUNDS)
-        if not np.isfinite(fitted.solution.passed.cost):
+        if not np.isfinite(fitted.solution.passed.cost) or worse(fitted):
             break
         kept.append(place)
         now = fitted

@@ -56,16 +56,15 @@ class Incomplete:
         self, hybrids: Mapping[str, Hybrid], terms: Sequence[sp.Expr]
     ) -> tuple[dict[str, Hybrid], dict[str, Estimate]]:
         """Every structure in its best fit, and further structures with terms that the windows did not find."""
-        made, found = dict(hybrids), {}
+        made, ways = dict(hybrids), {}
         base = "parameters" if "parameters" in hybrids else "known"
         for name, own in hybrids.items():
-            ways = self._ways(own)
-            found[name] = self._best(ways)
+            ways[name] = self._ways(own)
             if name == base and self.parts.enough and terms:
-                for addition in self._additions(own.moved(ways[-1].unknowns.values), ways[-1], terms):
-                    label = f"{len(made) - len(hybrids) + 1} more"
-                    made[label], found[label] = addition
-        return made, found
+                last = ways[name][-1]
+                for number, (larger, way) in enumerate(self._additions(own.moved(last.unknowns.values), last, terms)):
+                    made[f"{number + 1} more"], ways[f"{number + 1} more"] = larger, [way]
+        return made, {name: self._best(own) for name, own in ways.items()}
 
     def _additions(self, model: Model, found: Estimate, terms: Sequence[sp.Expr]) -> list[tuple[Hybrid, Estimate]]:
         path: list[tuple[Hybrid, Estimate]] = []

@@ -14,10 +14,11 @@ from tinyude.model.candidate import Candidate
 from tinyude.model.model import Model
 from tinyude.physics import Physics
 from tinyude.refinement.budget import Budget
-from tinyude.refinement.choose import LITTLE, WHOLE, choose, has_network, simplest_first
+from tinyude.refinement.choose import LITTLE, WHOLE, choose, clearly_worse, simplest_first
 from tinyude.refinement.estimate import Estimate, Setup, estimate, estimate_on, explained, polished
+from tinyude.refinement.filter import Passed
 from tinyude.refinement.gating import cut_alike
-from tinyude.refinement.guard import SHORTEST, HeldBack, free_run_errors, held_back, paired
+from tinyude.refinement.guard import SHORTEST, HeldBack, free_run_errors, held_back, paired, settled
 from tinyude.refinement.hybrid import Hybrid, hybrid
 from tinyude.refinement.identified import identified
 from tinyude.refinement.incomplete import Incomplete
@@ -34,7 +35,8 @@ from tinyude.training.batch.feedback import followed_states
 
 Array = NDArray[Any]
 Streamed = Callable[[], Model | None]
-RICHEST, SEARCH, POLISH = 0.3, 0.4, 0.2  # of the work: one structure, the others where none explains the rows, the last
+RICHEST = 0.3  # of the work: for one structure
+SEARCH, SETTLE, POLISH = 0.4, 0.1, 0.1  # where it does not explain the rows: others, all again, the best again
 KEEPING = 0.1  # for the others where parameters are not identified
 JUDGED_ROWS = 2_000  # least rows of free runs, even if fewer are fitted: short runs distinguish little
 ROWS_AN_UNKNOWN = 10  # least rows per unknown: a model with more unknowns explains any record
@@ -154,7 +156,7 @@ def refine(
         budget.grant(SEARCH)
         if streamed is not None and (other := streamed()) is not None:
             hybrids["streaming"] = as_it_is(other)
-        made = _searched(setup, hybrids, given, offered, first, rows, bool(sensors.guess), following)
+        made = _searched(setup, hybrids, given, offered, first, rows, bool(sensors.guess), following, budget)
     candidates = _candidates(setup, made, rows.share_unseen(first.batch.rows))
     if not white:
         candidates = with_notes(setup, candidates, made.found, made.batch, rates)
@@ -169,7 +171,11 @@ def refine(
     if best.name in FIXED:
         return Refined(_certain(best), chosen, setup, result, made.parts, white or not made.parts.enough, following)
     budget.grant(KEEPING)
-    final, result = identified(setup, own, result, best.model, given)
+
+    def worse(now: Estimate) -> bool:
+        return not white and made.parts.enough and clearly_worse(free_run_errors(setup, now, made.parts), best.scores)
+
+    final, result = identified(setup, own, result, best.model, given, worse)
     return Refined(final, chosen, setup, result, made.parts, white or not made.parts.enough, following)
 
 
@@ -207,7 +213,7 @@ def _with_fewer_terms(
 
 def _searched(
     setup: Setup, hybrids: Mapping[str, Hybrid], given: Physics, offered: Sequence[sp.Expr], first: Estimate,
-    rows: Rows, uncut: bool, following: Sequence[str],
+    rows: Rows, uncut: bool, following: Sequence[str], budget: Budget,
 ) -> Structures:  # fmt: skip
     """Every structure fitted in several ways, and further ones with offered terms, if none explains the rows."""
     cut = rows.everything if uncut else rows.cut_like(first)
@@ -215,7 +221,13 @@ def _searched(
     parts = held_back(setup, rows.judged(cut, rows.few), first.noise)
     whole = reduced(rows.everything, rows.few, rows.longest)
     search = Incomplete(setup, given, parts, whole, replace(first, batch=batch), tuple(following))
-    return Structures(*search.run(hybrids, offered), parts, batch)
+    made, found = search.run(hybrids, offered)
+    if parts.enough:
+        budget.grant(SETTLE)
+        found = {
+            name: settled(setup, own, parts, setup.part(len(found) - k)) for k, (name, own) in enumerate(found.items())
+        }
+    return Structures(made, found, parts, batch)
 
 
 def _candidates(setup: Setup, made: Structures, unseen: float) -> list[Candidate]:
@@ -229,13 +241,19 @@ def _candidates(setup: Setup, made: Structures, unseen: float) -> list[Candidate
         result = made.found[name]
         model = own.moved(result.unknowns.values) if len(result.unknowns) else own.model
         judged = _movable(own, result) if name in WHOLE else result
-        formula = name in WHOLE and not has_network(own.model)
-        scores = free_run_errors(setup, judged, made.parts, formula) if made.parts.enough else np.zeros(0)
+        scores = free_run_errors(setup, judged, made.parts) if made.parts.enough else np.zeros(0)
         cost = len(result.unknowns) if name not in WHOLE else len(own.model.unknowns)
-        likelihood = robust_log_likelihood(result.solution.passed, result.gate)
-        price = 0.5 * cost * np.log(result.batch.rows) + unseen * len(result.unknowns)
+        likelihood = robust_log_likelihood(_passed_over(setup, result, made.batch), result.gate)
+        price = 0.5 * cost * np.log(made.batch.rows) + unseen * len(result.unknowns)
         candidates.append(Candidate(name, model, float(likelihood - price), scores, cost))
     return candidates
+
+
+def _passed_over(setup: Setup, result: Estimate, batch: Batch) -> Passed:
+    """The pass of an estimate over these rows."""
+    if result.batch is batch:
+        return result.solution.passed
+    return setup.make(result.field, batch, setup.plan).run(result.unknowns.values, result.noise, result.gate, False)
 
 
 def _movable(own: Hybrid, result: Estimate) -> Estimate:

@@ -12,7 +12,7 @@ from tinyude.refinement.compiled import make_filter
 from tinyude.refinement.field import Field
 from tinyude.refinement.filter import Noise, Passed, Plan
 from tinyude.refinement.gating import _jumps
-from tinyude.refinement.gauss_newton import Filter, Pass, Solution, gauss_newton
+from tinyude.refinement.gauss_newton import FIRST_DAMPING, Filter, Pass, Solution, accepted_step, gauss_newton
 from tinyude.refinement.noise import fit_noise
 from tinyude.refinement.starts import MeasurementModel, Sensors
 from tinyude.refinement.stretches import Stretch
@@ -88,6 +88,28 @@ class Overflowing(Filter):
 def test_gauss_newton_stays_where_sensitivities_overflow() -> None:
     solution = gauss_newton(Overflowing(), decay_rate(0.6), Noise(np.ones(1), np.ones(1)))
     assert solution.unknowns.values[0] == 0.6 and not solution.converged and solution.passed.cost == np.inf
+
+
+class Saturating(Filter):
+    """Two stretches of one row, with innovations y - atan(c): from far away, undamped steps diverge."""
+
+    def run_pass(self, unknowns: Any, noise: Noise, asked: Pass) -> Passed:
+        apart = np.array([0.0, 1.5]) - np.arctan(unknowns[0])
+        slope = np.full(2, 1.0 / (1.0 + unknowns[0] ** 2))
+        return Passed((slope**2)[:, None, None], (slope * apart)[:, None], (apart**2)[:, None], *[np.zeros((2, 1))] * 7)
+
+    def smooth(self, unknowns: Any, noise: Noise, gate: float = 0.0) -> Any:
+        raise AssertionError("a step smooths nothing")
+
+
+def test_step_over_some_stretches_lowers_their_cost() -> None:
+    noise, filter_, start = Noise(np.ones(1), np.ones(1)), Saturating(), decay_rate(3.0)
+    passed = filter_.run(start.values, noise)
+    moved, damping, _ = accepted_step(filter_, start, noise, passed, stretches=np.array([True, False]))
+    assert moved is not None and damping > FIRST_DAMPING  # the first one overshoots to -9.5
+    assert abs(moved.values[0]) < 3.0
+    other, _, _ = accepted_step(filter_, start, noise, passed, stretches=np.array([False, True]))
+    assert other is not None and other.values[0] > 3.0
 
 
 class Counted(Filter):

@@ -9,14 +9,16 @@ import pytest
 import tinyude as tu
 from tinyude.model.candidate import Candidate
 from tinyude.physics import Physics
-from tinyude.refinement import guard, support
 from tinyude.refinement import identified as kept
-from tinyude.refinement import refine as stage
+from tinyude.refinement import support
+from tinyude.refinement.choose import clearly_worse
 from tinyude.refinement.estimate import Estimate, Setup, estimate
-from tinyude.refinement.guard import HeldBack, free_run_errors, held_back
+from tinyude.refinement.gauss_newton import gauss_newton
+from tinyude.refinement.guard import HeldBack, _without_each_fold, free_run_errors, held_back, settled
 from tinyude.refinement.hybrid import hybrid, without_parts
 from tinyude.refinement.prepare import Sensors, make_setup
 from tinyude.refinement.records import Record, stretches_of
+from tinyude.refinement.stretches import batch_of
 
 DECAYS = (1.0, 1.1, 1.2, 1.0, 1.1, 1.2)
 
@@ -42,43 +44,40 @@ def with_value(found: Estimate, value: float) -> Estimate:
     return replace(found, solution=replace(found.solution, unknowns=unknowns))
 
 
-def test_at_the_optimum_the_influence_of_a_block_is_a_new_fit_without_it(fitted) -> None:
+def test_values_without_a_fold_are_those_of_a_new_fit_without_it(fitted) -> None:
     setup, found, parts = fitted
-    again, influence = (free_run_errors(setup, found, parts, elsewhere) for elsewhere in (False, True))
-    assert influence == pytest.approx(again, rel=0.1)
+    for fold, values in _without_each_fold(setup, found, parts).items():
+        others = [block for block, own in zip(parts.blocks, parts.fold, strict=True) if own != fold]
+        filter_ = setup.make(found.field, batch_of(others), setup.plan)
+        again = gauss_newton(filter_, found.unknowns, found.noise, found.gate).unknowns
+        influence = again.values - found.unknowns.values
+        assert values - found.unknowns.values == pytest.approx(influence, rel=0.2, abs=2e-4)
+    assert abs(influence[0]) > 1e-3
 
 
 def test_values_of_another_fit_are_judged_and_not_corrected(fitted) -> None:
     setup, found, parts = fitted
     wrong = with_value(found, 1.6)
-    kept = free_run_errors(setup, wrong, parts, elsewhere=True)
-    assert kept.mean() > 3.0 * free_run_errors(setup, wrong, parts).mean()
+    assert free_run_errors(setup, wrong, parts).mean() > 3.0 * free_run_errors(setup, found, parts).mean()
 
 
 def test_values_of_another_fit_move_by_the_influence_of_one_block_only(fitted) -> None:
     """A sixth of the record at a rate a tenth away moves the value by a sixtieth; a new fit would move it by 0.5."""
     setup, found, parts = fitted
     wrong = with_value(found, 1.6)
-    moved = guard._without_each_fold(setup, wrong, parts, elsewhere=True)
+    moved = _without_each_fold(setup, wrong, parts)
     assert len(moved) > 2 and max(abs(value[0] - 1.6) for value in moved.values()) < 0.1
-    again = guard._without_each_fold(setup, wrong, parts, elsewhere=False)
-    assert max(value[0] for value in again.values()) < 1.3
 
 
-def test_only_formulas_of_the_windows_are_judged_by_influence(monkeypatch: pytest.MonkeyPatch) -> None:
-    judged = []
-
-    def recorded(setup: Setup, found: Estimate, parts: HeldBack, elsewhere: bool = False) -> Any:
-        judged.append((len(found.unknowns), elsewhere))
-        return free_run_errors(setup, found, parts, elsewhere)
-
-    monkeypatch.setattr(stage, "free_run_errors", recorded)
-    rng, times = np.random.default_rng(1), 0.02 * np.arange(300)
-    samples = [a * np.exp(-1.1 * times)[:, None] + 1e-3 * rng.standard_normal((300, 1)) for a in (1.0, 2.0, 3.0)]
-    ude = tu.UDE(decay(), hidden=(), library=["x**2"]).fit(samples, t=[times] * 3)
-    assert sorted(c.name for c in ude.candidates_) == ["known", "parameters", "windows"]
-    assert sorted(set(judged)) == [(0, False), (1, False), (1, True)]  # known, refined, windows
-    assert sum(elsewhere for _, elsewhere in judged) == 1
+@pytest.mark.parametrize("spent", [False, True])
+def test_estimate_is_fitted_to_the_blocks_that_judge_it_while_the_work_lasts(spent: bool, fitted) -> None:
+    setup, found, parts = fitted
+    unfinished = with_value(found, 1.6)
+    assert settled(setup, unfinished, parts, lambda: False) is unfinished  # it is said to have converged
+    unfinished = replace(unfinished, solution=replace(unfinished.solution, converged=False))
+    made = settled(setup, unfinished, parts, lambda: spent)
+    assert made.unknowns.values == pytest.approx([1.6] if spent else found.unknowns.values, rel=0.01)
+    assert made.batch is parts.batch and len(made.solution.passed.states) == parts.batch.rows
 
 
 @pytest.mark.parametrize(("guess", "fits"), [(1.1, 0), (1.5, 1)])
@@ -101,9 +100,23 @@ def test_a_parameter_that_stands_at_its_guess_is_kept_without_a_new_fit(
     monkeypatch.setattr(kept, "solve_with_noise", fitted_again)
     unsure: dict[str, Any] = {"parameter_errors": np.array([2.0]), "covariance": None}
     monkeypatch.setattr(kept, "covariance_of", lambda _, __, ___, m: replace(m, **unsure))
-    final, _ = kept.identified(setup, hybrid(without_parts(model)), found, model, given)
+    final, _ = kept.identified(setup, hybrid(without_parts(model)), found, model, given, lambda _: False)
     assert len(calls) == fits
     assert final.parameter_errors[0] == 0.0 and final.physics.parameters["c"].value == guess
+
+
+def test_parameter_stays_where_its_return_would_worsen_held_back_runs(fitted, monkeypatch: pytest.MonkeyPatch) -> None:
+    setup, found, parts = fitted
+    model = tu.UDE(decay(), hidden=(), library=[], refine=False).fit(np.exp(-0.022 * np.arange(200)), t=0.02).model_
+    unsure: dict[str, Any] = {"parameter_errors": np.array([2.0]), "covariance": None}
+    monkeypatch.setattr(kept, "covariance_of", lambda _, __, ___, m: replace(m, **unsure))
+    given, before = decay().with_parameters({"c": 1.5}), free_run_errors(setup, found, parts)
+
+    def worse(now: Estimate) -> bool:
+        return clearly_worse(free_run_errors(setup, now, parts), before)
+
+    final, result = kept.identified(setup, hybrid(without_parts(model)), found, model, given, worse)
+    assert result is found and final.parameter_errors[0] == 2.0
 
 
 @pytest.mark.parametrize(("error", "noted"), [(0.01, False), (0.2, True)])
