@@ -77,7 +77,7 @@ def fit(
     rig = load_physics_file(physics)
     columns = Columns.of(rig)
     with progress_bar(f"reading {joined([log.name for log in logs])}"):
-        stream = log_stream(logs, columns)
+        stream = log_stream(logs, columns, several_rates=preset == "default")
     unseen, judged = _unseen(others, columns)
     chosen = {"library": _terms(library), "network": network, "hold": hold, "window": window}
     flags = fit_settings({key: value for key, value in chosen.items() if value is not None}, "--")

@@ -98,13 +98,17 @@ def iter_log(path: str | Path, columns: Columns, rows: int = ROWS) -> Iterator[L
             start += count
 
 
-def log_stream(paths: Sequence[str | Path], columns: Columns, rows: int = ROWS) -> Stream:
+def log_stream(paths: Sequence[str | Path], columns: Columns, rows: int = ROWS, several_rates: bool = False) -> Stream:
     """Log files as runs to fit; of long ones only `rows` rows are in memory at a time, read again in every pass.
 
     Cells of a MATLAB file are runs too: theta = "theta" reads theta{1}, theta{2}, ...
+    several_rates: runs that fit in memory may have other sample rates than most; they are then in `sources` alone.
     """
     sources = [_source(path, run, rows) for path in paths for run in _runs(path, columns)]
-    return make_stream(sources, list(columns.measured), list(columns.inputs))
+    names, inputs = list(columns.measured), list(columns.inputs)
+    stream = make_stream(sources, names, inputs, several_rates=several_rates)
+    whole = isinstance(stream.runs, list)
+    return stream if whole or not several_rates else make_stream(sources, names, inputs)
 
 
 def _runs(path: str | Path, columns: Columns) -> list[Columns]:

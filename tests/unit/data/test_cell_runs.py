@@ -102,3 +102,20 @@ def test_log_stream_rejects_signals_in_unequal_cells(tmp_path: Path) -> None:
     savemat(tmp_path / "log.mat", {"t": cells(TIMES), "angle": cells([TIMES[0]]), "torque": cells(TIMES)})
     with pytest.raises(TinyUDEError, match="t in 2, angle in 1, torque in 2 cells"):
         log_stream([tmp_path / "log.mat"], columns("t"))
+
+
+def test_log_stream_takes_runs_of_several_rates_if_they_fit_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = [tmp_path / "fast.csv", tmp_path / "slow.csv"]
+    for path, every in zip(paths, (1, 2), strict=True):
+        t = 0.01 * np.arange(0, 200, every)
+        np.savetxt(path, np.column_stack([t, np.sin(5.0 * t)]), delimiter=",", header="t,x", comments="")
+    columns = Columns("t", {"x": "x"}, {})
+    stream = log_stream(paths, columns, several_rates=True)
+    assert (stream.period, stream.count, len(stream.sources)) == (pytest.approx(0.01), 200, 2)
+    with pytest.raises(TinyUDEError, match=r"sample periods 0\.01 s and 0\.02 s"):
+        log_stream(paths, columns)
+    monkeypatch.setattr("tinyude.data.streams.IN_MEMORY", 100)
+    with pytest.raises(TinyUDEError, match=r"sample periods 0\.01 s and 0\.02 s"):
+        log_stream(paths, columns, several_rates=True)
