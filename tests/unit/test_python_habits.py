@@ -49,6 +49,7 @@ def test_simulate_takes_a_function_of_the_time_and_a_start_by_name(ude: tu.UDE) 
         ({"on": "v"}, "on is 'v'; give a list"),
         ({"sees": "v"}, "sees is 'v'; give a list"),
         ({"library": 3}, "library is 3; use 'auto'"),
+        ({"window": 0.05, "refine": False}, "window is 0.05 s, and .* 6 sample periods: give 0.06 s or more"),
         ({"settings": [1]}, r"settings is \[1\]; give a mapping"),
         ({"unmeasured": {"v": 1.0}}, r"unmeasured\['v'\] is 1.0; give a guess and a spread above 0: \(1.0, 0.5\)"),
     ],

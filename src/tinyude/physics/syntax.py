@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import keyword
+import re
 import unicodedata
 import warnings
 
@@ -52,6 +53,8 @@ def syntax_tree(text: str) -> ast.expr:
             tree = ast.parse(flat, mode="eval")
     except (Warning, SyntaxError, ValueError, RecursionError, MemoryError) as error:
         reason = getattr(error, "msg", None) or "nested too deeply or not text"
+        if side := re.search(r"(\b[\w.]+|\))\s+[\w(]|(?<![\w.])[\d.]+[^\W\d_]", flat):  # 2 x, sin x, 2x
+            reason = f"an operator is missing in {side[0]!r}"
         raise TinyUDEError(f"{short(flat)!r} is not an expression ({reason}); write e.g. -(g/L)*sin(theta).") from None
     nodes = sum(1 for _ in ast.walk(tree))
     if nodes > MAX_NODES:

@@ -182,3 +182,11 @@ def test_parse_expression_reads_many_pieces_within_its_budget() -> None:
     pieces = ", ".join(f"({k}*sin(theta)*omega**2/(1 + g**2), theta < {k})" for k in range(15))
     expr = parse_expression(f"Piecewise({pieces}, (0, True))", SYMBOLS, smooth=False)
     assert float(expr.subs({theta: 6.5, omega: 2.0, g: 1.0})) == pytest.approx(14.0 * float(sp.sin(6.5)))
+
+
+@pytest.mark.parametrize(
+    ("text", "side"), [("2 x", "2 x"), ("-sin x", "sin x"), ("1 + 2x", "2x"), ("(x + 1) x", r"\) x")]
+)
+def test_a_missing_operator_is_named(text: str, side: str) -> None:
+    with pytest.raises(TinyUDEError, match=f"an operator is missing in '{side}'"):
+        parse_expression(text, {"x": sp.Symbol("x")})

@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from scipy.linalg import block_diag
 
 from tinyude.data.streams import Stream
+from tinyude.errors import TinyUDEError
 from tinyude.physics import Physics
 from tinyude.physics.kinematics import measured_map
 from tinyude.training.batch.carried_angle import carry_angles
 from tinyude.training.batch.samples import Counts, SensorNoise, repaired, sensor_noise
 from tinyude.training.batch.targets import Layout
-from tinyude.training.batch.windows import LONGEST, EqualWindows, local_windows
+from tinyude.training.batch.windows import HALVES, LONGEST, EqualWindows, local_windows
 
 Array = NDArray[Any]
 
@@ -87,7 +88,12 @@ def observe(
     ]
     rates = {channel[i]: channel[j] for i, j in pairs}
     carried = carry_angles([run for run, _, _ in mended], sensors, rates, stream.period)
-    longest = LONGEST if window is None else int(0.5 * window / stream.period)
+    longest = LONGEST if window is None else int(0.5 * window / stream.period + 1e-6)
+    if longest < min(HALVES):
+        raise TinyUDEError(
+            f"window is {window:g} s, and the shortest window is {2 * min(HALVES)} sample periods: give "
+            f"{2 * min(HALVES) * stream.period:g} s or more."
+        )
     batches, rejected = local_windows(carried.runs, carried.noise, stream.period, longest)
     lengths = [len(run) for run in samples]
     by_rate = tuple((i, channel[j]) for i, j in pairs if channel[i] in carried.channels)
