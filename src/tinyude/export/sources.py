@@ -26,12 +26,15 @@ from tinyude.physics.programs import program
 
 SERVICE_VERSION = 1  # of tinyude_service.h
 CORE = "tinyude/"  # where the core lies beside the generated files
-# <prefix>.h must not stand in for a header that C, C++ or the core has.
+# <prefix>.h must not stand in for a header of C, C++, POSIX, the core or an example.
 _TAKEN = {
     "assert", "complex", "ctype", "errno", "fenv", "float", "inttypes", "iso646", "limits", "locale", "math", "setjmp",
     "signal", "stdalign", "stdarg", "stdatomic", "stdbool", "stddef", "stdint", "stdio", "stdlib", "stdnoreturn",
-    "string", "tgmath", "threads", "time", "uchar", "wchar", "wctype", "arduino", "main", "sensor", "tinyude", "tu",
+    "string", "tgmath", "threads", "time", "uchar", "wchar", "wctype", "arduino", "main", "sensor", "storage",
+    "tinyude", "tu", "alloca", "dirent", "dlfcn", "fcntl", "features", "glob", "malloc", "memory", "new", "poll",
+    "pthread", "regex", "sched", "search", "semaphore", "spawn", "strings", "syslog", "termios", "unistd", "utime",
 }  # fmt: skip
+_DEVICES = re.compile(r"con|prn|aux|nul|com\d|lpt\d", re.IGNORECASE)  # no file of Windows is called so
 
 
 def environment() -> Environment:
@@ -48,8 +51,8 @@ def prefix_of(name: str) -> str:
 
 def check_prefix(prefix: str) -> None:
     check_c_name(prefix)
-    if prefix.lower() in _TAKEN or prefix.lower().startswith("tu_"):
-        raise TinyUDEError(f"The prefix {prefix!r} is taken by a header or by the core; give another --prefix.")
+    if prefix.lower() in _TAKEN or prefix.lower().startswith("tu_") or _DEVICES.fullmatch(prefix):
+        raise TinyUDEError(f"The prefix {prefix!r} is taken by a header, the core or a device; give another --prefix.")
 
 
 def learner_files(chip: Chip, prefix: str) -> dict[str, str]:

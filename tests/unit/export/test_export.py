@@ -172,7 +172,9 @@ def test_build_files_name_every_source(chip: Chip) -> None:
     assert "CONFIG_TINYUDE_RIG=y\n" in files["samples/rig/prj.conf"]
 
 
-@pytest.mark.parametrize("prefix", ["2nd", "a-b", "math", "Time", "tu_x", "tinyude", ""])
+@pytest.mark.parametrize(
+    "prefix", ["2nd", "a-b", "math", "Time", "tu_x", "tinyude", "", "storage", "unistd", "new", "nul", "Com1"]
+)
 def test_export_rejects_a_prefix_that_is_no_name_or_taken(prefix: str, chip: Chip) -> None:
     with pytest.raises(TinyUDEError, match="prefix"):
         export_files(chip, "c", prefix)
