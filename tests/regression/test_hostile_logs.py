@@ -1,5 +1,6 @@
 """Log and physics files that are odd, broken or hostile: read rightly, or rejected in one line in bounded memory."""
 
+import gzip
 import os
 import struct
 import tracemalloc
@@ -167,6 +168,19 @@ def test_read_table_rejects_a_bomb(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     with pytest.raises(TinyUDEError, match=r"0\.008 GB; at most 0\.001 GB .* CSV or Parquet"):
         read_table(path)
     assert MAX_BYTES >= 10**9
+
+
+@pytest.mark.parametrize("line", ["\n", "# remark\n", "   \n", "sep=;\n"])
+def test_read_table_does_not_look_for_names_without_end(tmp_path: Path, line: str) -> None:
+    """Three billion empty lines, packed into 90 kB, were read for minutes."""
+    path = tmp_path / "log.csv.gz"
+    with gzip.open(path, "wt") as file:
+        file.write(line * 99_998 + "t,x\n0,1\n1,2\n")
+    assert read_table(path)["x"].tolist() == [1.0, 2.0]
+    with gzip.open(path, "wt") as file:
+        file.write(line * 100_001 + "t,x\n0,1\n")
+    with pytest.raises(TinyUDEError, match="no line of column names within 100,000 lines; leave out"):
+        read_table(path)
 
 
 def test_read_table_reads_npz_of_every_layout(tmp_path: Path) -> None:

@@ -63,6 +63,21 @@ def test_a_command_does_not_replace_what_it_reads(
     assert {path.name: path.read_bytes() for path in rig.iterdir()} == before
 
 
+@pytest.mark.parametrize("option", ["--out", "--report", "--json"])
+def test_a_folder_that_takes_no_files_is_named_before_the_work(
+    option: str, rig: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A fit of an hour ended without a result."""
+    (rig / "locked").mkdir()
+    locked = os.path.realpath(rig / "locked")
+    monkeypatch.setattr(os, "access", lambda path, mode: os.path.realpath(path) != locked)
+    (rig / "log.csv").unlink()  # it would be read first
+    assert f"{locked} takes no files from you; choose another folder" in told(
+        (*FIT, option, "locked/a"), monkeypatch, capsys
+    )
+    assert not list((rig / "locked").iterdir())
+
+
 @pytest.mark.parametrize("options", [("--out", "--report"), ("--report", "--json"), ("--json", "--out")])
 def test_two_results_do_not_go_to_one_file(
     options: tuple[str, str], rig: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

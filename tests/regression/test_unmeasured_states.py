@@ -64,3 +64,5 @@ def test_a_scale_that_no_sensor_shows_is_told() -> None:
     found = {name: value for name, value, _, _ in ude.parameters_}
     assert abs(found["a"] * found["k"] - 0.9) < 0.02 and abs(found["d"] - 0.8) < 0.02
     assert ude.verdict_.status == "caution" and any("not identified" in r.text for r in ude.verdict_.reasons)
+    unseen = ude.validate(2.0 * protein, 0.2, 2.0 * u)  # a motion twice as large leaves the range of the fit
+    assert unseen.figures["outside"] > 0.2 and "extrapolation" in {reason.kind for reason in unseen.reasons}

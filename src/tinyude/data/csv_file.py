@@ -27,6 +27,7 @@ from tinyude.errors import TinyUDEError, TinyUDEWarning
 MISSING = ["", "NA", "N/A", "na", "null", "None", "-"]
 MAX_COLUMNS = 10_000
 MAX_LINE = 1_000_000  # characters
+MAX_PREAMBLE = 100_000  # lines before the names of the columns, such as remarks
 BLOCK = 50_000_000  # characters that are parsed at once
 _COMMENTS = ("#", "%")
 _SEPARATOR_LINE = re.compile(r'"?sep=.?"?', re.IGNORECASE)  # a hint for Excel, which is not used here
@@ -146,6 +147,10 @@ def _layout(lines: Iterator[str], path: Path) -> tuple[Layout, list[str]]:
     """The layout, and the data line that was read to find it (if any)."""
     comment = ""
     for number, line in enumerate(lines, start=1):
+        if number > MAX_PREAMBLE:
+            raise TinyUDEError(
+                f"{path} has no line of column names within {MAX_PREAMBLE:,} lines; leave out what precedes it."
+            )
         if _SEPARATOR_LINE.fullmatch(line.strip()):
             continue
         if line.startswith(_COMMENTS):

@@ -68,7 +68,8 @@ def collect_evidence(
         return Evidence(**common, nets=net_values(result.model, result.diagnostics.get("term_shares")))
     rates = _of_the_rates(result, seen, unused or {}) | _of_the_physics(result, seen)
     runs = run_errors(result.model, stream, seen, given, result.diagnostics.get("holds") or "held")
-    covered = _outside(result.model, seen, result.diagnostics) if held_out else ({}, 0.0)
+    columns = np.hstack([seen.x, seen.u])
+    covered = _outside(result, (*result.model.physics.states, *result.model.physics.inputs), columns, held_out)
     return Evidence(
         **common,
         **rates,
@@ -168,6 +169,8 @@ def hidden_evidence(
         errors, count = _held_back(found), int(refinement["held_back_runs"])
         innovations = _innovations(found.get("innovations", {}))
     sigma, step = np.atleast_1d(found["noise"]), np.full(len(stream.names), np.nan)
+    rows = np.concatenate([np.hstack([run.samples, run.inputs]) for run in stream.runs])
+    covered = _outside(result, (*stream.names, *model.physics.inputs), rows, held_out)
     return Evidence(
         model.physics.states,
         model.physics.inputs,
@@ -183,6 +186,8 @@ def hidden_evidence(
         following=list(refinement.get("following", ())),
         held_back_count=count,
         innovations=innovations,
+        outside=covered[0],
+        outside_total=covered[1],
     )
 
 
@@ -365,11 +370,11 @@ def _parameters(model: Model, found: Mapping[str, Any]) -> list[dict[str, Any]]:
     return rows
 
 
-def _outside(model: Model, seen: Windows, found: Mapping[str, Any]) -> tuple[dict[str, float], float]:
-    """Share of the time that each signal is outside the range of the fit, and that any signal is."""
-    names = (*model.physics.states, *model.physics.inputs)
-    columns = np.hstack([seen.x, seen.u])
-    left = outside(columns, names, found["visited"], model.physics.angles)
+def _outside(result: FitResult, names: Sequence[str], columns: Array, held_out: str) -> tuple[dict[str, float], float]:
+    """Share of an unseen record in which each signal is outside the range of the fit, and in which any is."""
+    if not held_out:
+        return {}, 0.0
+    left = outside(columns, names, result.diagnostics["visited"], result.model.physics.angles)
     rows = np.zeros(len(columns), dtype=bool)
     for _, _, where in left:
         rows[where] = True

@@ -148,7 +148,7 @@ def _parameter(name: str, value: float, low: float, high: float) -> str:
     """A parameter with its interval; without one if the given value was kept."""
     if not high > low:
         return f"parameter {name} = {value:.6g}, kept"
-    digits = max(5, _digits(value, 0.3 * (high - low)))
+    digits = max(5, significant_digits(value, 0.3 * (high - low)))
     return f"parameter {name} = {value:.{digits}g} [{low:.{digits}g}, {high:.{digits}g}]"
 
 
@@ -184,7 +184,7 @@ def _beside(diagnostics: Mapping[str, Any]) -> str:
     return ", with the network as it is" if any(share > 0.0 for share in diagnostics["network"].values()) else ""
 
 
-def _digits(value: float, error: float) -> int:
+def significant_digits(value: float, error: float) -> int:
     """Significant digits to print: to a tenth of the error, four at least."""
     if not (error > 0.0 and value != 0.0 and np.isfinite(error)):
         return 4
@@ -198,12 +198,12 @@ def _with_interval(entry: Mapping[str, Any], term: str) -> str:
 
 def _coefficient(entry: Mapping[str, Any], key: str) -> str:
     """A term's coefficient, or an end of its interval, to its significant digits."""
-    return f"{entry[key]:.{_digits(entry['coefficient'], entry['error'])}g}"
+    return f"{entry[key]:.{significant_digits(entry['coefficient'], entry['error'])}g}"
 
 
 def _signed(entry: Mapping[str, Any], term: str) -> str:
     value = entry["coefficient"]
-    number = f"{abs(value):.{_digits(value, entry['error'])}g}"
+    number = f"{abs(value):.{significant_digits(value, entry['error'])}g}"
     return f"{'-' if value < 0.0 else '+'} {number if term == '1' else f'{number}*{term}'}"
 
 

@@ -198,8 +198,8 @@ def _roles(header: dict[str, Any], config: Config | None, physics: Physics) -> d
 def _check_config(config: Config, physics: Physics) -> None:
     for entry in fields(Config):
         value, kinds = getattr(config, entry.name), _KINDS[str(entry.type)]
-        items = value if isinstance(value, tuple) else (value,)
-        if type(value) not in kinds or not all(isinstance(item, int | float) and np.isfinite(item) for item in items):
+        items = value if isinstance(value, tuple) else (float(value),) if type(value) in kinds else ()
+        if type(value) not in kinds or not all(type(item) in (int, float) and np.isfinite(item) for item in items):
             raise TinyUDEError(f"{entry.name} is {value!r}, which is not of type {entry.type}")
     columns = physics.n_states + physics.n_inputs
     _within("on", config.on, physics.n_states)

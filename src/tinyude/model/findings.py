@@ -259,9 +259,13 @@ def _innovations(evidence: Evidence) -> Iterator[Reason]:
         )  # fmt: skip
     elif coloured > max(COLOURED, 3.0 * found.bound):
         runs, index = evidence.runs, judged_horizon(evidence)
-        off = runs is not None and bool(np.median(runs.model[index]) > 2.0 * np.median(runs.expected[index]))
+        error, expected = (
+            (0.0, 0.0) if runs is None else (float(np.median(e[index])) for e in (runs.model, runs.expected))
+        )
+        off = error > max(2.0 * expected, LEFT_LARGE)
         alone = not evidence.unexplained  # unmeasured states: there is no other evidence
-        missing = off or alone or any(left.over_noise > 1.5 for left in evidence.unexplained.values())
+        left = any(left.over_noise > 1.5 and left.share > LEFT_LARGE for left in evidence.unexplained.values())
+        missing = off or alone or left
         yield Reason(
             CAUTION if missing else NOTE,
             f"The one-step prediction error of {own} is not white noise (autocorrelation {coloured:.2f}; white noise "

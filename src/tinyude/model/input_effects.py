@@ -20,6 +20,8 @@ class InputEffect:
     ----------
     share : float
         RMS of the larger of both effects over the RMS of the rate.
+    reshaped : bool
+        Whether a learned part gives the effect another shape, as a saturation or a dead zone does.
     """
 
     state: str
@@ -27,6 +29,7 @@ class InputEffect:
     factor: float
     error: float
     share: float
+    reshaped: bool = False
 
 
 def input_effects(model: Model, seen: Windows) -> list[InputEffect]:
@@ -37,7 +40,7 @@ def input_effects(model: Model, seen: Windows) -> list[InputEffect]:
         mean[:, index] = seen.u[:, index].mean()
         known, whole = (
             np.asarray(field(seen.x, seen.u)) - np.asarray(field(seen.x, mean))
-            for field in (physics.field, model.field)
+            for field in (physics.stated.field, model.field)  # learned terms may act through inputs
         )
         for i in model.on:
             own, net = (np.sqrt(seen.weight[:, i]) * effect[:, i] for effect in (known, whole))
@@ -46,8 +49,17 @@ def input_effects(model: Model, seen: Windows) -> list[InputEffect]:
             factor, error = jackknife.ratio(net, own)
             size = max(float(np.sqrt(np.mean(effect**2))) for effect in (own, net))
             share = size / max(float(seen.rms(seen.dx)[i]), 1e-300)
-            answer.append(InputEffect(physics.states[i], name, factor, error, share))
+            answer.append(InputEffect(physics.states[i], name, factor, error, share, _reshaped(model, i, index)))
     return answer
+
+
+def _reshaped(model: Model, state: int, index: int) -> bool:
+    """Whether the learned part of a state's rate is no straight line in that input."""
+    row, signal = model.on.index(state), sp.Symbol(model.physics.inputs[index], real=True)
+    if any(sp.diff(model.terms[k], signal, 2) != 0 for k in np.flatnonzero(model.coefficients[row])):
+        return True
+    kernel, column = model.kernel, model.physics.n_states + index
+    return kernel is not None and state in kernel.on and column in kernel.depends_on(kernel.on.index(state))
 
 
 def _relative(model: Model, state: int, name: str) -> bool:

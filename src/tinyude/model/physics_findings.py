@@ -175,13 +175,20 @@ def _wrong_values(evidence: Evidence) -> Iterator[Reason]:
 
 
 def wrong_inputs(evidence: Evidence) -> Iterator[Reason]:
-    """Inputs that act differently than stated; a slightly smaller effect is saturation."""
+    """Inputs that act differently than stated; a slightly smaller effect is saturation.
+
+    One whose effect the learned part makes smaller by another shape, and so explains the rate, saturates.
+    """
     if _named_corrections(evidence) or evidence.delays:
         return
     said = {net.state for net in evidence.nets if _sign_flipped(net)}
     for effect in evidence.effects:
         sure = abs(effect.factor - 1.0) > SURE * effect.error and effect.share > VALUE_SHARE
         if effect.state in said or not sure or INPUT_LOW < effect.factor < INPUT_HIGH:
+            continue
+        left = evidence.unexplained.get(effect.state)
+        explained = left is not None and left.over_noise < NEAR_NOISE
+        if effect.reshaped and explained and ADDEND_GONE < effect.factor < INPUT_LOW:
             continue
         how = "the other way round" if effect.factor < 0.0 else f"{effect.factor:.2g} times as strongly as you state"
         yield Reason(

@@ -163,13 +163,17 @@ def poles_panel(ude: Any) -> Data | None:
 
 
 def _damping_rays(chart: Chart, left: float, top: float) -> None:
-    """Lines of equal damping from the origin to the edge of the chart."""
+    """Lines of equal damping from the origin to the edge of the chart; labels that would overlap are left out."""
+    labelled: list[tuple[float, float]] = []
     for damping in RAYS:
         slope = np.sqrt(1.0 / damping**2 - 1.0)
         reach = min(-left, top / slope)
         for sign in (1.0, -1.0):
             chart.line([0.0, -reach], [0.0, sign * slope * reach], "ray")
-        chart.text(-0.97 * reach, 0.97 * slope * reach, f"ζ {damping:g}", "", "start")
+        at = (-0.9 * reach, 0.9 * slope * reach)
+        if all(abs(at[1] - other) > 0.16 * top or abs(at[0] - own) > -0.12 * left for own, other in labelled):
+            chart.text(*at, f"ζ {damping:g}", "", "start")
+            labelled.append(at)
 
 
 def _elsewhere(x: Array) -> Array:

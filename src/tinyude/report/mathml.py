@@ -15,8 +15,8 @@ def equation_mathml(ude: Any) -> list[str]:
     rows = [{**row, "term": plain_text(row["term"], ranges)} for row in ude.terms_]
     lines = []
     for index, state in enumerate(model.physics.states):
-        parts = [rate(state), equals(), *summands(model.physics.stated_rhs[index])]
-        own = [row for row in rows if row["state"] == state]
+        own, known = [row for row in rows if row["state"] == state], model.physics.stated_rhs[index]
+        parts = [rate(state), equals(), *(summands(known) if known != 0 or not own else [])]
         parts += learned_summands(own)
         if ude.diagnostics_["network"].get(state, 0.0) > 0.0:
             parts.append(network(model, state))

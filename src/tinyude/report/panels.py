@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tinyude.errors import TinyUDEError
 from tinyude.model.diagnostics import REASON_WORDS
+from tinyude.model.equations import significant_digits
 from tinyude.model.quantities import percent, seconds
 from tinyude.model.simulation import outside
 from tinyude.model.verdict import Verdict
@@ -29,6 +30,7 @@ BESIDE = 1.2  # times the measured range, around its mean: where the known physi
 MOST_MISS = 100.0  # spreads: a run that is gone
 ROLLING = 40  # stretches that a rolling error is made of
 BINS = 28
+FAR_APART = 0.1  # of the path's range
 HORIZONS = 4  # in the table of errors
 CARD_WIDTHS = {2: 420.0, 3: 650.0, 6: 1300.0}  # of a chart, by the columns of six that its card takes
 
@@ -71,7 +73,11 @@ def _terms(ude: Any) -> list[Data]:
     for row in ude.terms_:
         change = f"{100.0 * row['learned'] / row['yours']:+.2g} %" if row["yours"] else ""
         mark = interval_mark(row["low"], row["learned"], row["high"])
-        shown.append({**row, "math": term_mathml(plain_text(row["term"], ranges)), "change": change, "mark": mark})
+        digits = significant_digits(row["learned"], row["error"])
+        told = {f"{key}_told": f"{row[key]:.{digits}g}" for key in ("learned", "net", "low", "high")}
+        shown.append(
+            {**row, **told, "math": term_mathml(plain_text(row["term"], ranges)), "change": change, "mark": mark}
+        )
     return shown
 
 
@@ -150,7 +156,8 @@ def figure_cards(ude: Any, verdict: Mapping[str, Any]) -> list[Data]:
         cards.append(_card(f"Unexplained share of d({state})/dt", found["noise"], found["share"], found["known"]))
     if not run and "" in figures.get("held_back", {}):
         held, noise = figures["held_back"], float(np.max(ude.diagnostics_["noise_relative"]))
-        cards.append(_card("Held-back free runs, share of the spread", noise, held[""], held.get("known", np.nan)))
+        title = f"Free runs over {figures['judged_on']}" if "fitted" in figures else "Held-back free runs"
+        cards.append(_card(f"{title}, share of the spread", noise, held[""], held.get("known", np.nan)))
         cards += _one_step_cards(ude.diagnostics_.get("innovations", {}))
     unseen = "fitted" in figures
     if not unseen and not ude.diagnostics_["windows"]:
@@ -158,7 +165,7 @@ def figure_cards(ude: Any, verdict: Mapping[str, Any]) -> list[Data]:
     share = 1.0 - figures["outside"] if unseen else figures["windows_passed"]
     title = f"Time in the recorded range, {figures['judged_on']}" if unseen else "Windows that pass the acceptance test"
     cards.append(
-        {"title": title, "value": percent(share), "beside": "", "svg": _share_bar(share, title), "plain": True}
+        {"title": title, "value": _whole_or_less(share), "beside": "", "svg": _share_bar(share, title), "plain": True}
     )
     return cards
 
@@ -182,6 +189,11 @@ def _card(title: str, noise: float, value: float, known: float) -> Data:
         "title": title, "value": percent(value), "beside": f"known physics alone {percent(known)}",
         "svg": scale_bar(marks, f"{title}: {told}."), "plain": False,
     }  # fmt: skip
+
+
+def _whole_or_less(share: float) -> str:
+    """A share in per cent, 100 % only if nothing is left out."""
+    return percent(share) if share <= 0.99 or share == 1.0 else f"{np.floor(1000.0 * share) / 10.0:.1f} %"
 
 
 def _share_bar(share: float, alt: str) -> str:
@@ -263,9 +275,19 @@ def coverage_panel(ude: Any, run: Data | None, units: Mapping[str, str]) -> Data
     if run is not None:
         again = np.any(np.abs(np.diff(path[:, angles], axis=0)) > np.pi, axis=1)  # a revolution: no line across
         path[1:][again] = np.nan
-        chart.line(path[:, 0], path[:, 1], "path")
-        note = "Accepted windows, few to many; line: the free run. Outside, the model extrapolates"
+        if _fast(path):
+            chart.dots(path[:, 0], path[:, 1], "path", 1.0)
+        else:
+            chart.line(path[:, 0], path[:, 1], "path")
+        what = "dots" if _fast(path) else "line"
+        note = f"Accepted windows, few to many; {what}: the free run. Outside, the model extrapolates"
     return {"svg": chart.draw(), "note": note + excerpt(ude)}
+
+
+def _fast(path: Array) -> bool:
+    """Whether neighbouring points of a path are so far apart that lines between them would fill the picture."""
+    steps = np.abs(np.diff(path, axis=0)) / (np.ptp(path[np.isfinite(path).all(axis=1)], axis=0) + 1e-300)
+    return bool(np.nanmedian(np.max(steps, axis=1)) > FAR_APART)
 
 
 def _wrapped_columns(values: Array, columns: list[int]) -> Array:

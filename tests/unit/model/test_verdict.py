@@ -210,11 +210,12 @@ COLOURED = Innovations((0.6, "x"), (0.0, "", ""), 0.04)
         (
             {
                 "innovations": Innovations((0.6, "x"), (0.0, "", ""), 0.04),
-                "unexplained": {"x": Unexplained(0.02, 0.9, 0.01)},
+                "unexplained": {"x": Unexplained(0.03, 0.9, 0.018)},
             },
             "caution",
             "is not white noise (autocorrelation 0.60",
         ),
+        ({"innovations": COLOURED, "unexplained": {"x": Unexplained(0.012, 0.9, 0.005)}}, "good", "not white noise"),
         ({"nets": [Net("x", "u", 30.0, -15.0, 0.1, 0.4)], **VALUE}, "caution", "another value of k explains it"),
         ({"nets": [Net("x", "u", 30.0, -15.0, 0.1, 0.4)]}, "caution", "0.5 times as much: a factor of 2"),
         ({"nets": [Net("x", "u", 30.0, -13.0, 0.1, 0.4)]}, "good", ""),  # a missing term that is like a known one
@@ -242,6 +243,10 @@ COLOURED = Innovations((0.6, "x"), (0.0, "", ""), 0.04)
         ({"effects": [InputEffect("x", "u", -1.0, 0.1, 0.4)]}, "caution", "u acts the other way round"),
         ({"effects": [InputEffect("x", "u", 0.7, 0.01, 0.4)]}, "good", ""),  # it saturates
         ({"effects": [InputEffect("x", "u", 5.6, 0.1, 0.01)]}, "good", ""),  # it hardly matters
+        ({"effects": [InputEffect("x", "u", 0.4, 0.01, 0.4)]}, "caution", "u acts 0.4 times as strongly"),
+        ({"effects": [InputEffect("x", "u", 0.4, 0.01, 0.4, True)]}, "good", ""),  # a saturation was learned
+        ({"effects": [InputEffect("x", "u", 0.02, 0.001, 0.4, True)]}, "caution", "u acts 0.02 times as strongly"),
+        ({"effects": [InputEffect("x", "u", 5.6, 0.1, 0.4, True)]}, "caution", "u acts 5.6 times as strongly"),
         ({"nets": [Net("x", "u", 0.01, 3.0, 0.1, 0.4)]}, "caution", "3e+02 times as much"),
         ({"nets": [Net("x", "u", 30.0, -60.0, 0.1, 0.4)]}, "caution", "check the sign"),
         ({"addends": [Addend("x", "k*u", -1.0, 0.01, 0.5, 10.0, 5.0)]}, "caution", "-1 times your term k*u"),

@@ -1,6 +1,7 @@
 """What a control engineer reads: innovations beside those of the known physics alone, and poles with their spread."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,7 +10,10 @@ from scipy.integrate import solve_ivp
 import tinyude as tu
 from tinyude.model.dynamics import known_dynamics
 from tinyude.model.simulation import free_run
-from tinyude.report.control_panels import correlation_panels, poles_panel
+from tinyude.report.control_panels import _damping_rays, correlation_panels, poles_panel
+from tinyude.report.mathml import equation_mathml
+from tinyude.report.panels import _fast, _whole_or_less
+from tinyude.report.svg import Chart
 
 PHYSICS = tu.Physics(["x", "v"], ["v", "-4*x + u"], ["u"])
 
@@ -99,3 +103,32 @@ def test_the_pole_of_an_integrator_is_zero_and_real_poles_get_no_lines_of_dampin
     assert panel is not None and "ζ" not in panel["svg"]
     assert sorted(row["real"] for row in panel["rows"] if row["who"] == "known")[-1] == 0.0
     assert all(row["decay"] is None or row["decay"] < 1.0 for row in panel["rows"])
+
+
+def test_labels_of_damping_that_would_overlap_are_left_out() -> None:
+    def labels(left: float, top: float) -> int:
+        chart = Chart((left, 1.0), (-top, top), x_label="", y_label="", alt="")
+        _damping_rays(chart, left, top)
+        return chart.draw().count("ζ")
+
+    assert labels(-5.0, 5.0) == 3
+    assert labels(-20.0, 500.0) == 1
+
+
+def test_only_a_whole_is_a_hundred_per_cent() -> None:
+    assert [_whole_or_less(share) for share in (1.0, 0.99996, 0.998, 0.5)] == ["100 %", "99.9 %", "99.8 %", "50 %"]
+
+
+def test_a_path_of_jumps_is_drawn_as_dots() -> None:
+    t = np.linspace(0.0, 20.0, 400)
+    assert not _fast(np.column_stack([np.sin(t), np.cos(t)]))
+    assert _fast(np.column_stack([np.sin(40.0 * t), np.cos(40.0 * t)]))
+
+
+def test_the_equation_of_a_rate_of_which_nothing_is_known_begins_with_what_was_learned() -> None:
+    physics = tu.Physics(["x", "y"], ["0", "0"])
+    model = SimpleNamespace(physics=physics, sees=())
+    row = {"state": "x", "term": "x", "learned": -1.0}
+    ude = SimpleNamespace(model_=model, terms_=[row], diagnostics_={"visited": {}, "network": {}})
+    first, second = equation_mathml(ude)
+    assert "<mn>0</mn>" not in first and "<mn>0</mn>" in second
