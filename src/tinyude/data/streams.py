@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -119,13 +120,13 @@ def _several(Y: Any, channels: int) -> bool:
 
 def wrap_revolutions(wraps: Sequence[str] | Mapping[str, float] | None, channels: Sequence[str]) -> dict[str, float]:
     """One revolution of each channel that wraps, in its unit; 2 pi by default."""
-    if isinstance(wraps, str):
-        raise TinyUDEError(f"wraps is {wraps!r}; give a list, e.g. [{wraps!r}].")
+    if isinstance(wraps, str) or not (wraps is None or isinstance(wraps, Iterable)):
+        raise TinyUDEError(f"wraps is {wraps!r}; give a list of angles, e.g. {list(channels[:1])}.")
     found = dict(wraps) if isinstance(wraps, Mapping) else dict.fromkeys(wraps or (), TWO_PI)
     for name, revolution in found.items():
         if name not in channels:
             raise TinyUDEError(f"wraps names {name}, which is not measured; measured are {', '.join(channels)}.")
-        if not 0.0 < revolution < np.inf:
+        if not (isinstance(revolution, Real) and 0.0 < revolution < np.inf):
             raise TinyUDEError(f"One revolution of {name} is {revolution}; give a positive number, 360 for degrees.")
     return found
 

@@ -13,7 +13,7 @@ import sympy as sp
 from tinyude.data.streams import Stream, as_stream, wrap_revolutions
 from tinyude.errors import TinyUDEError
 from tinyude.physics import Physics
-from tinyude.physics.holds import Hold, as_holds
+from tinyude.physics.holds import KINDS, Hold, as_holds
 from tinyude.physics.kinematics import measured_map, residual_states, seen_columns
 from tinyude.physics.library import given_terms
 from tinyude.reference.config import Config
@@ -92,6 +92,10 @@ class FitOptions:
             raise TinyUDEError(f"refine is {self.refine!r}; use True, False or 'thorough'.")
         if isinstance(self.hold, str) and self.hold != "auto":
             Hold(self.hold)
+        if not isinstance(self.hold, str | Mapping):
+            raise TinyUDEError(f"hold is {self.hold!r}; use 'auto', {', '.join(KINDS)}, or one of these by input.")
+        if not (self.unmeasured is None or isinstance(self.unmeasured, Mapping)):
+            raise TinyUDEError(f"unmeasured is {self.unmeasured!r}; give a guess and a spread by state: (1.0, 0.5).")
         check_random_state(self.random_state)
         _check_numbers(self.hidden, self.learner_settings)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -105,8 +106,8 @@ class Predicting:
         True
         """
         model, states, held = self._arguments(X, u)
-        if not 0.0 < level < 1.0:
-            raise TinyUDEError(f"level is {level}; give a number between 0 and 1, e.g. 0.9.")
+        if not (isinstance(level, Real) and 0.0 < level < 1.0):
+            raise TinyUDEError(f"level is {level!r}; give a number between 0 and 1, e.g. 0.9.")
         middle = model.residual(states, held)
         if model.covariance is not None:
             half = interval_factor(NORMAL, level) * posterior_error(model, states, held)

@@ -76,8 +76,7 @@ def residual_states(physics: Physics, on: Sequence[str] | None, preset: str) -> 
                 raise TinyUDEError(
                     f"on names {name}, which is not a state; the states are {', '.join(physics.states)}."
                 )
-        if not on:
-            raise TinyUDEError(f"on is empty; name the states whose rate is corrected, of {', '.join(physics.states)}.")
+        _check_once("on", on, physics.states)
         return tuple(physics.states.index(name) for name in on)
     if preset != "default":
         return tuple(range(physics.n_states))
@@ -119,4 +118,10 @@ def seen_columns(physics: Physics, sees: Sequence[str] | None) -> tuple[int, ...
             raise TinyUDEError(
                 f"sees names {name}, which is neither a state nor an input; these are {', '.join(names)}."
             )
+    _check_once("sees", sees, names)
     return tuple(names.index(name) for name in sees)
+
+
+def _check_once(what: str, names: Sequence[str], allowed: Sequence[str]) -> None:
+    if not len(names) or len(set(names)) < len(names):
+        raise TinyUDEError(f"{what} is {list(names)}; name one or more of {', '.join(allowed)}, each once.")

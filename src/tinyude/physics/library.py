@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from itertools import combinations_with_replacement
+from numbers import Real
 
 import sympy as sp
 
@@ -124,7 +125,11 @@ def given_terms(physics: Physics, items: Sequence[sp.Expr | str], most: int = MA
         if isinstance(item, str):
             expr = parse_expression(item, symbols, smooth=False)
         else:
-            expr = sp.sympify(item)
+            expr = item if isinstance(item, sp.Expr) else sp.sympify(item) if isinstance(item, Real) else None
+            if expr is None:
+                raise TinyUDEError(
+                    f"The library term {item!r} is no expression; give text such as 'v*abs(v)', or SymPy."
+                )
             unknown = sorted(s.name for s in expr.free_symbols if s.name not in symbols)
             if unknown:
                 raise TinyUDEError(f"The library term {item} contains {', '.join(unknown)}; use {', '.join(symbols)}.")

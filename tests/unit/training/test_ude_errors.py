@@ -37,6 +37,15 @@ BAD_SETTINGS = {
     "measured": ({"measured": ["speed"]}, "the states are theta, omega"),
     "on": ({"on": ["speed"]}, "the states are theta, omega"),
     "sees": ({"sees": ["speed"]}, "these are theta, omega"),
+    "on twice": ({"on": ["omega", "omega"]}, "name one or more of theta, omega, each once"),
+    "on nothing": ({"on": []}, "name one or more of theta, omega, each once"),
+    "sees nothing": ({"sees": []}, "name one or more of theta, omega, each once"),
+    "sees twice": ({"sees": ["omega", "omega"]}, "each once"),
+    "wraps": ({"wraps": 3}, "give a list of angles"),
+    "revolution": ({"wraps": {"theta": "360"}}, "360 for degrees"),
+    "hold": ({"hold": None}, "use 'auto', held, linear, cubic"),
+    "unmeasured": ({"unmeasured": 3}, "give a guess and a spread"),
+    "a term that is none": ({"library": [None]}, "is no expression; give text"),
     "physics": ({"physics": "pendulum"}, "give a tinyude.Physics"),
 }
 
