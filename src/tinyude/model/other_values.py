@@ -45,9 +45,10 @@ def other_values(model: Model, seen: Windows, alike: Alike) -> list[OtherValue]:
     learned = model.term_values(seen.node_x, seen.inputs)
     network = model.network(seen.node_x, seen.inputs)
     for name, parameter in physics.parameters.items():
+        if parameter.learn or parameter.value == 0.0:
+            continue
         own = {i: _own_terms(model, i, name, alike) for i in rows}
-        count = sum(len(columns) for columns in own.values())
-        if parameter.learn or parameter.value == 0.0 or count < FEWEST:
+        if sum(len(columns) for columns in own.values()) < FEWEST:
             continue
         with_own, without = (
             {i: _columns(model, seen, i, learned, network, own[i] if out else []) for i in rows}

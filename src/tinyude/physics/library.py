@@ -72,8 +72,9 @@ def summed_terms(physics: Physics, expression: sp.Expr) -> dict[str, float]:
     """The terms that an expression of the physics is the sum of, by their text, with their coefficients in numbers."""
     pieces: dict[str, float] = {}
     for number, shape in _summands(physics, expression):
-        pieces[term_text(shape)] = pieces.get(term_text(shape), 0.0) + number
-    return {shape: number for shape, number in pieces.items() if number}
+        text = term_text(shape)
+        pieces[text] = pieces.get(text, 0.0) + number
+    return {text: number for text, number in pieces.items() if number}
 
 
 def known_shapes(physics: Physics, state: int) -> list[sp.Expr]:
