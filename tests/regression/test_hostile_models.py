@@ -105,7 +105,7 @@ ABSURD = {
     "on twice": setting("on", [1, 1]),
     "on nothing": setting("on", []),
     "on beyond": setting("on", [7]),
-    "on by a truth": setting("on", [True]),
+    "on by a flag": setting("on", [True]),
     "on negative": setting("on", [-1]),
     "sees twice": setting("sees", [0, 0]),
     "period": setting("sample_period", 1e-38),

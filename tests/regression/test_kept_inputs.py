@@ -64,7 +64,7 @@ def test_a_command_does_not_replace_what_it_reads(
 
 
 @pytest.mark.parametrize("option", ["--out", "--report", "--json"])
-def test_a_folder_that_takes_no_files_is_named_before_the_work(
+def test_a_folder_without_permission_is_named_before_the_work(
     option: str, rig: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A fit of an hour ended without a result."""
@@ -72,7 +72,7 @@ def test_a_folder_that_takes_no_files_is_named_before_the_work(
     locked = os.path.realpath(rig / "locked")
     monkeypatch.setattr(os, "access", lambda path, mode: os.path.realpath(path) != locked)
     (rig / "log.csv").unlink()  # it would be read first
-    assert f"{locked} takes no files from you; choose another folder" in told(
+    assert f"you may not write in {locked}; choose another folder" in told(
         (*FIT, option, "locked/a"), monkeypatch, capsys
     )
     assert not list((rig / "locked").iterdir())

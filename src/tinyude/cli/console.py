@@ -124,7 +124,7 @@ def check_writable(*paths: Path | None, read: Sequence[Path | None] = ()) -> Non
         place = os.path.realpath(path)
         changed = os.path.dirname(place) if path.is_file() or not path.exists() else place  # a device is not replaced
         if not os.access(changed, os.W_OK):
-            raise TinyUDEError(f"Cannot write {path}: {changed} takes no files from you; choose another folder.")
+            raise TinyUDEError(f"Cannot write {path}: you may not write in {changed}; choose another folder.")
         if place in taken and (path.is_file() or not path.exists()):  # not a device, as /dev/null
             raise TinyUDEError(f"Cannot write {path}: {taken[place]}; choose another file.")
         taken[place] = "another result is written to it"
