@@ -35,7 +35,7 @@ class Hold:
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise TinyUDEError(f"The hold of an input is {self.kind!r}; use one of {', '.join(KINDS)}.")
-        if self.shift not in (-1, 0, 1):
+        if isinstance(self.shift, bool) or self.shift not in (-1, 0, 1):
             raise TinyUDEError(f"The shift of an input is {self.shift!r} samples; use -1, 0 or 1.")
 
 

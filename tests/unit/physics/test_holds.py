@@ -30,7 +30,7 @@ def test_interval_coefficients_shift_takes_the_neighbour() -> None:
     assert value(interval_coefficients(TIMES, u, [Hold("held", -1)]), 0, 0.0) == 0.0
 
 
-@pytest.mark.parametrize("wrong", [{"kind": "quintic"}, {"shift": 3}])
+@pytest.mark.parametrize("wrong", [{"kind": "quintic"}, {"shift": 3}, {"shift": True}, {"shift": 0.5}])
 def test_hold_says_what_it_takes(wrong: dict) -> None:
     with pytest.raises(TinyUDEError, match="use"):
         Hold(**wrong)
