@@ -163,7 +163,7 @@ class History:
             case EventKind.CALIBRATED:
                 return LoggedEvent(now, "good", "Calibrated", f"window of ±{value:.0f} samples")
             case EventKind.RECALIBRATED:
-                return LoggedEvent(now, "watch", "Window chosen anew", f"±{value:.0f} samples")
+                return LoggedEvent(now, "watch", "Recalibrated", f"window of ±{value:.0f} samples")
             case EventKind.CHANGED:
                 return LoggedEvent(now, "watch", "Change detected", f"learning restarted at {where}")
             case EventKind.GAP:

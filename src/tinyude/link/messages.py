@@ -21,7 +21,7 @@ COUNTERS = (
     "revisions", "changes", "saves", "save_errors", "dropped",
 )  # fmt: skip
 REASONS = ("gap", "nonfinite", "stuck", "misfit", "jump", "inconsistent", "still")
-SENSOR_FLAGS = {1: "missing", 2: "stuck", 4: "off prediction"}
+SENSOR_FLAGS = {1: "missing", 2: "stuck", 4: "far from its prediction"}
 MODEL_PIECE = 40  # numbers in a frame
 
 MOST_STATES, MOST_INPUTS, MOST_COLUMNS, MOST_NUMBERS = 12, 8, 512, 1 << 20  # of a board

@@ -264,3 +264,10 @@ def test_commands_tell_errors_in_one_line(
     assert stopped.value.code == 1
     assert told.startswith("error: ") and "\n" not in told and message in told
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+
+
+def test_forgetting_is_an_age_in_windows_of_which_the_newest_are_stored(chip: Chip) -> None:
+    config = chip.config
+    window = config.sample_period * config.stride
+    made = chip.forgetting(1e4 * window).config
+    assert (made.forget, made.rolling, config.forget) == (10_000, True, 0)
