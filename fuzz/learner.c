@@ -154,7 +154,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (bytes > MOST_BYTES || config.updates > 1000 || config.reservoir > 4096) {
         return 0; /* valid, but too slow to fuzz */
     }
-    const tu_known known = {field, jacobian, terms, sensitivity, &config, &tu_network, &tu_fusion, &tu_paper};
+    const tu_known known = {field, jacobian, terms, sensitivity, NULL, &config, &tu_network, &tu_fusion, &tu_paper};
     unsigned char *arena = malloc(bytes);
     tu_real row[2 * MOST_ROW] = {0};
     REQUIRE(arena && tu_learner_init(&learner, &config, &known, arena, bytes - 1) == TU_BAD_ARENA);

@@ -46,7 +46,7 @@ static void sensitivity(void *context, const tu_real *x, const tu_real *u, tu_re
     out[0] = x[0];
 }
 
-static const tu_known KNOWN = {field, jacobian, terms, sensitivity, NULL, &tu_network, &tu_fusion, &tu_paper};
+static const tu_known KNOWN = {field, jacobian, terms, sensitivity, NULL, NULL, &tu_network, &tu_fusion, &tu_paper};
 static const char *const STATES[] = {"theta", "omega"}, *const INPUTS[] = {"tau"}, *const PARAMETERS[] = {"k"};
 static const char *const TERMS[] = {"theta", "omega"};
 static const tu_real BASE[] = {1};

@@ -25,7 +25,7 @@
 extern "C" {
 #endif
 
-#define TU_API_VERSION 3 /* generated files for another version do not compile */
+#define TU_API_VERSION 4 /* generated files for another version do not compile */
 
 #ifdef TU_REAL_DOUBLE
 typedef double tu_real;
@@ -57,7 +57,8 @@ enum tu_reason {
     TU_JUMP = 4,         /* a step or a kink */
     TU_INCONSISTENT = 5, /* the slope of an angle is not its sensed rate: a sensor is frozen, drifts, or is swapped */
     TU_STILL = 6,        /* nothing has moved for many windows: the first of them are used, no more */
-    TU_REASONS = 7
+    TU_OUTSIDE = 7,      /* outside the range that the known part is valid in: see tu_known.outside */
+    TU_REASONS = 8
 };
 
 /* Optional parts. A learner calls them only through these tables: if no tu_known names a table, a linker with garbage
@@ -76,6 +77,8 @@ typedef struct tu_known {
     void (*jacobian)(void *context, const tu_real *x, const tu_real *u, tu_real *jacobian);      /* [states][states] */
     void (*terms)(void *context, const tu_real *x, const tu_real *u, tu_real *terms);            /* [library_terms] */
     void (*sensitivity)(void *context, const tu_real *x, const tu_real *u, tu_real *derivative); /* [on][parameters] */
+    /* Optional: one number, above 0 where the known part is not valid, as a frozen network outside its data. */
+    void (*outside)(void *context, const tu_real *x, const tu_real *u, tu_real *outside);
     void *context;
     const tu_network_part *network; /* &tu_network; may be NULL without hidden layers */
     const tu_fusion_part *fusion;   /* &tu_fusion; may be NULL where no channel senses another's rate */
@@ -191,7 +194,7 @@ typedef struct tu_view {
     tu_real snr2;           /* of the second derivative; 0 before calibration */
     tu_real sigma_scale;
     const tu_real *sigma; /* [channels] sensor noise */
-    const tu_real *step;  /* [channels] smallest change seen */
+    const tu_real *step;  /* [channels] quantisation step; 0: none */
     const tu_real *x_scale;
     const tu_real *dx_scale;
     const tu_real *ddx_scale;
@@ -216,7 +219,7 @@ typedef struct tu_view {
     uint32_t replaced;
     uint32_t windows;
     uint32_t accepted;
-    uint32_t rejected[7]; /* by tu_reason */
+    uint32_t rejected[8]; /* by tu_reason */
     uint32_t updates;
     uint32_t updates_left;   /* of the schedule */
     uint32_t rolled_back;    /* updates undone, because not finite or no improvement; and every return */

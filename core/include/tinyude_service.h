@@ -18,7 +18,7 @@ extern "C" {
 #endif
 
 #define TU_SERVICE_VERSION 1 /* generated files for another version do not compile */
-#define TU_SAVE_VERSION 4
+#define TU_SAVE_VERSION 5
 #define TU_SAVE_PIECE 256 /* bytes of a write; offsets are multiples of it */
 
 enum tu_service_status {

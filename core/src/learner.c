@@ -32,8 +32,7 @@ static int is_stuck(tu_learner *l)
         int same = l->row[c] == tu_ring_at(&l->ring, c, 0);
         l->run[c] = !same ? 0 : l->run[c] < TU_STUCK_RUN ? l->run[c] + 1 : TU_STUCK_RUN;
         if (l->run[c] == TU_STUCK_RUN) {
-            tu_real step = l->noise.step[c];
-            stuck |= !tu_finite(step) || step < l->noise.sigma[c];
+            stuck |= l->noise.smallest[c] < l->noise.sigma[c];
         }
     }
     return stuck;
@@ -59,7 +58,7 @@ static void end_window(tu_learner *l, int reason)
     } else {
         tu_count(&l->counters.rejected[reason]);
     }
-    l->doubted = l->config->dense && reason >= TU_MISFIT;
+    l->doubted = l->config->dense && reason >= TU_MISFIT && reason != TU_OUTSIDE;
     if (reason == TU_MISFIT || reason == TU_JUMP) { /* a jump: the carried angle belongs to the motion before it */
         tu_kinematics_clear(&l->kinematics, l->config);
     }
@@ -180,7 +179,7 @@ static void sample_slice(tu_learner *l)
         fit_slice(l);
     } else if (l->job.sample == TU_FILTERING) {
         if (!tu_targets_filter_slice(l)) {
-            end_window(l, tu_targets_add(l) ? TU_ACCEPTED : TU_NONFINITE);
+            end_window(l, tu_targets_add(l));
         }
     } else if (!tu_calibrate_window_slice(&l->calibration, l->config, &l->ring, &l->noise, &l->median_gate,
                                           targets->candidate, &targets->fit, targets->jets)) {

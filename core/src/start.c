@@ -6,11 +6,13 @@
 
 #include <string.h>
 
+static const tu_real LEAST = TU_R(1e-30); /* of a scale: numbers divided by it must stay finite */
+
 static int all_positive(const tu_real *values, int count)
 {
     int positive = 1;
     for (int i = 0; i < count; i++) {
-        positive &= tu_usable(values[i]) && values[i] > 0;
+        positive &= tu_usable(values[i]) && values[i] > LEAST;
     }
     return positive;
 }

@@ -194,7 +194,7 @@ def core_noise(core: Core) -> Outcome:
 @case("noise", core_noise)
 def reference_noise() -> Outcome:
     state, _ = reference_noise_state()
-    return {"sigma": noise.noise_sigma(state), "step": state.step, "count": state.count}
+    return {"sigma": noise.noise_sigma(state), "step": noise.noise_step(state), "count": state.count}
 
 
 def core_gates(core: Core) -> Outcome:
@@ -221,7 +221,7 @@ def reference_gates() -> Outcome:
         for scale in (0.01, 1.0, 50.0):
             sigma = noise.noise_sigma(state) * scale
             for reason in (
-                gates.gates_accept(made, misfit, segments, sigma, state.step),
+                gates.gates_accept(made, misfit, segments, sigma, noise.noise_step(state)),
                 median_gate.median_gate_accept(gate, made, misfit, taken, sigma),
             ):
                 found.append(-1 if reason is None else gates.REASONS.index(reason))

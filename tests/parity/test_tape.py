@@ -55,7 +55,7 @@ def every_operation() -> KnownPrograms:
         sp.asin(y / 3), sp.acos(y / 3), sp.sinh(x), sp.cosh(x), sp.Abs(x), sp.sign(x), z**0.3, x - 0.1 * y + z,
     ]  # fmt: skip
     nothing = program([], symbols)
-    return KnownPrograms(program([x * y, y * z, z], symbols), nothing, program(exprs, symbols), nothing)
+    return KnownPrograms(program([x * y, y * z, z], symbols), nothing, program(exprs, symbols), nothing, nothing)
 
 
 SYSTEMS = {
@@ -147,7 +147,7 @@ def test_tape_equals_generated_c_to_the_bit(generated: ctypes.CDLL, precision: s
 def test_known_rejects_programs_of_another_system() -> None:
     ours, other = SYSTEMS["pendulum"], SYSTEMS["motor"]
     with pytest.raises(TinyUDEError, match="terms program has 3 inputs; it must have 2"):
-        native.NativeKnown(KnownPrograms(ours.field, ours.jacobian, other.terms, ours.sensitivity))
+        native.NativeKnown(KnownPrograms(ours.field, ours.jacobian, other.terms, ours.sensitivity, ours.outside))
 
 
 def test_evaluate_rejects_missing_inputs() -> None:

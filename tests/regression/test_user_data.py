@@ -258,7 +258,9 @@ def test_partial_fit_goes_on_from_a_stored_model(
             other.partial_fit(samples[:100], t=0.1)
 
 
-def rig(damping: float, seed: int, seconds: float = 30.0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def rig(
+    damping: float, seed: int, seconds: float = 30.0, bump: float = 1.5
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Samples, torque and true residual of a driven pendulum at 100 Hz with a bump of friction and a damping."""
     rng, period = np.random.default_rng(seed), 0.01
     size, rate, phase = rng.standard_normal(5), rng.uniform(0.1, 0.8, 5), rng.uniform(0.0, 6.0, 5)
@@ -267,7 +269,7 @@ def rig(damping: float, seed: int, seconds: float = 30.0) -> tuple[np.ndarray, n
         return 2.0 * float(np.sum(size * np.sin(2.0 * np.pi * rate * t + phase)))
 
     def residual(x: np.ndarray) -> np.ndarray:
-        return -1.5 * np.exp(-((x[..., 1] - 1.0) ** 2) / 0.3) - damping * x[..., 1]
+        return -bump * np.exp(-((x[..., 1] - 1.0) ** 2) / 0.3) - damping * x[..., 1]
 
     t = period * np.arange(int(seconds / period))
     field = lambda t, x: [x[1], -9.81 * np.sin(x[0]) + torque(t) + residual(x)]  # noqa: E731
@@ -300,6 +302,28 @@ def test_partial_fit_goes_on_from_a_kernel_network(library: list[str] | None, tm
     assert len(other.diagnostics_["changes"]) == 1 and 30.0 < other.diagnostics_["changes"][0] < 45.0  # at 30 s
     other.save(tmp_path / "b.tinyude")
     np.testing.assert_array_equal(tu.load(tmp_path / "b.tinyude").residual(TABLE, 0.0), other.residual(TABLE, 0.0))
+
+
+def test_partial_fit_learns_the_gain_of_a_kernel_network(tmp_path: Path) -> None:
+    """Bump and damping grow by half: no term is offered that has the bump's form."""
+    physics = tu.Physics(["th", "w"], ["w", "-9.81*sin(th) + tau"], inputs=["tau"])
+    samples, torque, _ = rig(0.3, seed=1, seconds=60.0)
+    ude = tu.UDE(physics, network="kernel", library=None, refine=False).fit(samples, u=torque, t=0.01)
+    before = ude.model_.kernel
+    assert before is not None
+    for grown, seed in ((1.0, 2), (1.5, 3), (1.5, 4)):
+        rows, held, left_out = rig(0.3 * grown, seed, bump=1.5 * grown)
+        ude.partial_fit(rows, u=held)
+    after = ude.model_.kernel
+    assert after is not None
+    np.testing.assert_allclose(after.weights, 1.5 * before.weights, rtol=0.05)
+    found = ude.residual(rows, held)[:, 1]
+    assert np.linalg.norm(found - left_out) < 0.05 * np.linalg.norm(left_out)
+    ude.save(tmp_path / "grown.tinyude")
+    again = tu.load(tmp_path / "grown.tinyude")
+    np.testing.assert_array_equal(again.residual(rows, held)[:, 1], found)
+    again.partial_fit(rows[:500], u=held[:500])  # its gains are 1 again
+    np.testing.assert_allclose(again.residual(rows, held)[:, 1], found, rtol=0.05, atol=0.05)
 
 
 def test_both_engines_go_on_alike_from_a_kernel_network() -> None:

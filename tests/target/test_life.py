@@ -15,6 +15,7 @@ from tinyude.experiments.studies import mechanisms
 from tinyude.export import Chip, chip_of_model
 from tinyude.model.dynamics import known_dynamics
 from tinyude.model.simulation import free_run
+from tinyude.reference.signal.gates import REASONS
 
 pytestmark = pytest.mark.skipif(not native.available(), reason="the core is not compiled")
 PERIOD, RELEASE = 0.005, 4.0  # seconds: of a sample, and between two releases of the pendulum from somewhere
@@ -323,6 +324,67 @@ def test_network_of_a_motor_stays_as_good_as_it_was_however_far_the_angle_goes()
         found.append(np.linalg.norm(learner.residual(seen, still)[:, 0] - left_out) / np.linalg.norm(left_out))
         learner.push(rows)
     assert np.ptp(x[:, 0]) > 1000.0 and found[0] < 0.05 and max(found) < 1.2 * found[0]
+
+
+ROTOR = "{factor}*(0.7*w + 1.5*tanh(w)*exp(-0.06*w**2))"
+
+
+def rotor(minutes: float, level: float, seed: int, factor: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
+    """Speeds, and noisy rows, of a rotor with a drag that no library term is; torques up to `level`."""
+    rng, period = np.random.default_rng(seed), 0.004
+    t = period * np.arange(round(60.0 * minutes / period))
+    u = rng.uniform(-level, level, int(t[-1] / 0.6) + 1)[(t / 0.6).astype(int)][:, None]
+    truth = tu.Physics(["a", "w"], ["w", f"5*u - {ROTOR.format(factor=factor)}"], ["u"])
+    x = free_run(known_dynamics(truth), np.zeros(2), t, np.full(2, 1e6), u)
+    return x[:, 1], np.hstack([x + [0.004, 0.05] * rng.standard_normal(x.shape), u])
+
+
+@pytest.fixture(scope="module")
+def rotor_chip() -> Chip:
+    _, rows = rotor(2.0, 3.0, 1)
+    ude = tu.UDE(tu.Physics(["a", "w"], ["w", "5*u"], ["u"]), library=None, network="kernel")
+    chip = chip_of_model(ude.fit(rows[:, :2], t=0.004, u=rows[:, 2:]))
+    assert chip.kernel is not None
+    return chip
+
+
+def rotor_error(chip: Chip, learner: native.NativeLearner, factor: float = 1.0) -> float:
+    """Of kernel network and learner together, relative, at the speeds of the record."""
+    w = rotor(2.0, 3.0, 1)[0][::100]
+    at = np.stack([np.zeros_like(w), w, np.zeros_like(w)], axis=-1)
+    assert chip.kernel is not None
+    found = chip.kernel.evaluate(at)[:, 0] + learner.residual(at[:, :2], at[:, 2:])[:, 0]
+    truth = -factor * (0.7 * w + 1.5 * np.tanh(w) * np.exp(-0.06 * w**2))
+    return float(np.linalg.norm(found - truth) / np.linalg.norm(truth))
+
+
+def test_kernel_model_stays_as_it_was_though_the_rotor_runs_faster_than_in_its_record(rotor_chip: Chip) -> None:
+    """Terms made up for the network beyond its range, and were wrong within it: the error grew fourfold."""
+    learner = native.NativeLearner(rotor_chip.config, rotor_chip.programs, "float32")
+    learner.start(rotor_chip.start)
+    found = []
+    for rows in np.split(rotor(12.0, 5.0, 2)[1], 12):
+        found.append(rotor_error(rotor_chip, learner))
+        learner.push(rows)
+    found.append(rotor_error(rotor_chip, learner))
+    assert learner.state()["rejected"][REASONS.index("outside")] > 1000
+    assert found[0] < 0.01 and max(found) < 1.2 * found[0]
+
+
+def test_drag_of_a_kernel_model_that_grows_by_half_is_followed_within_a_minute(rotor_chip: Chip) -> None:
+    """Offset, slopes and friction are no curve of this form: what grows is the whole curve, so its gain is learned."""
+    learner = native.NativeLearner(rotor_chip.config, rotor_chip.programs, "float32")
+    learner.start(rotor_chip.start)
+    learner.push(rotor(3.0, 3.0, 3)[1])
+    assert rotor_error(rotor_chip, learner) < 0.01
+    learner.push(rotor(1.0, 3.0, 4, 1.5)[1])
+    for seed in (5, 6):
+        assert rotor_error(rotor_chip, learner, 1.5) < 0.03 < rotor_error(rotor_chip, learner)
+        learner.push(rotor(1.0, 3.0, seed, 1.5)[1])
+    state = learner.state()
+    assert len(state["changed_at"]) == 1 and 45000 < state["changed_at"][0] < 60000
+    assert list(rotor_chip.parameters.items()) == [("gain of the network of w", 1.0)]
+    assert state["coefficients"][0] == pytest.approx(0.5, abs=0.05)
 
 
 def test_network_is_off_until_it_earns_its_place(ude: tu.UDE) -> None:

@@ -270,9 +270,16 @@ int tu_targets_add(tu_learner *l)
     const tu_targets *targets = &l->targets;
     int length = write_entry(l);
     int width = config->on_count * (config->parameters + config->library_terms);
+    tu_real outside = 0;
     if (!all_usable(targets->design, width) || !all_usable(targets->target, config->on_count) ||
         !all_usable(targets->entry, length)) {
-        return 0;
+        return TU_NONFINITE;
+    }
+    if (l->known.outside) {
+        l->known.outside(l->known.context, targets->node, targets->node + config->states, &outside);
+    }
+    if (outside > 0) {
+        return TU_OUTSIDE;
     }
     if (l->known.network) {
         l->known.network->leave(l);
@@ -285,7 +292,7 @@ int tu_targets_add(tu_learner *l)
         store(l);
         add_to_library(l);
     }
-    return 1;
+    return TU_ACCEPTED;
 }
 
 int tu_targets_compare_slice(tu_learner *l)

@@ -10,7 +10,7 @@
 void tu_targets_filter_begin(tu_learner *learner);
 int tu_targets_filter_slice(tu_learner *learner);
 
-/* Adds that target to the library's sums and to the reservoir. Returns 0, and adds nothing, if it is not finite. */
+/* Adds that target to the library's sums and to the reservoir. Returns TU_ACCEPTED, or why it adds nothing. */
 int tu_targets_add(tu_learner *learner);
 
 /* The rest of tu_targets_add in a trial of a change, if learner->job.compare is set. In slices: call again while it

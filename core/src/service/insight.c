@@ -8,7 +8,7 @@ static uint32_t flags_of(const tu_service *s, int c)
 {
     const tu_noise *noise = &s->learner->noise;
     uint32_t flags = s->missing[c] > OFTEN ? TU_SENSOR_MISSING : 0;
-    int still = s->learner->run[c] >= TU_STUCK_RUN && !(noise->step[c] >= noise->sigma[c]);
+    int still = s->learner->run[c] >= TU_STUCK_RUN && !(noise->smallest[c] >= noise->sigma[c]);
     return flags | (still ? TU_SENSOR_STUCK : 0u) | (s->observer.far[c] > OFTEN ? TU_SENSOR_DEVIATES : 0u);
 }
 

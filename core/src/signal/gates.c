@@ -37,7 +37,7 @@ int tu_gates_accept(const tu_window *window, const tu_fit *fit, const tu_noise *
         if (fit->misfit[c] > sigma * sigma * limit) {
             return TU_MISFIT;
         }
-        if (tu_finite(step) && step > TU_R(2.0) * sigma) {
+        if (step > TU_R(2.0) * sigma) {
             coarse = step * step / TU_R(6.0);
         }
         jump |= fit->segments[c] > JUMP * (sigma * sigma) + (tu_real)(2 * window->half + 1) * coarse;

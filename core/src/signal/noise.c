@@ -1,7 +1,6 @@
 #include "signal/noise.h"
 
 #include "numeric/elementary.h"
-#include "numeric/finite.h"
 
 #include <float.h>
 
@@ -10,6 +9,8 @@ enum { WARM = 64 };            /* residuals whose median starts the average */
 enum { LOWER = WARM / 2 + 1 }; /* the smallest of them, enough to find the median */
 enum { MEMORY = 1 << 20 };     /* maximum memory in samples: float32 averages over more would not change */
 enum { READY = 256 };          /* residuals averaged before the estimate is used to detect outliers */
+enum { REPEATED = 100 };       /* one change in so many follows a repeated value: the channel is quantised */
+enum { REMEMBERED = 10000 };   /* changes, at most, by which this is decided */
 
 /* Centre minus D0 of the quartic on eleven samples, times 429: symmetric, so the newest five are not stored. */
 static const tu_real ROW[HALF + 1] = {TU_R(-18.0), TU_R(45.0), TU_R(10.0), TU_R(-60.0), TU_R(-120.0), TU_R(286.0)};
@@ -21,21 +22,21 @@ static const tu_real RELATIVE_FLOOR = TU_R(1e-6); /* of the channel's RMS */
 
 void tu_noise_carve(tu_noise *noise, tu_arena *arena, int channels)
 {
+    tu_real **vectors[] = {&noise->variance, &noise->held, &noise->power,
+                           &noise->smallest, &noise->step, &noise->sigma};
     noise->channels = channels;
     noise->start = tu_arena_reals(arena, channels * LOWER);
-    noise->variance = tu_arena_reals(arena, channels);
-    noise->held = tu_arena_reals(arena, channels);
-    noise->power = tu_arena_reals(arena, channels);
-    noise->step = tu_arena_reals(arena, channels);
-    noise->sigma = tu_arena_reals(arena, channels);
+    for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
+        *vectors[i] = tu_arena_reals(arena, channels);
+    }
     noise->count = tu_arena_take(arena, (size_t)channels * sizeof(uint32_t));
     noise->still = tu_arena_ints(arena, channels);
+    noise->repeats = tu_arena_ints(arena, channels);
 }
 
 static tu_real sigma_floor(const tu_noise *noise, int channel)
 {
-    tu_real step = noise->step[channel];
-    step = tu_finite(step) ? step / tu_sqrt(TU_R(12.0)) : 0;
+    tu_real step = noise->step[channel] / tu_sqrt(TU_R(12.0));
     return tu_larger(tu_larger(step, RELATIVE_FLOOR * tu_sqrt(noise->power[channel])), (tu_real)FLT_MIN);
 }
 
@@ -46,10 +47,12 @@ void tu_noise_init(tu_noise *noise)
     for (int c = 0; c < noise->channels; c++) {
         noise->variance[c] = 0;
         noise->power[c] = 0;
-        noise->step[c] = (tu_real)INFINITY;
+        noise->smallest[c] = 0;
+        noise->step[c] = 0;
         noise->sigma[c] = (tu_real)FLT_MIN;
         noise->count[c] = 0;
         noise->still[c] = 0;
+        noise->repeats[c] = 0;
     }
 }
 
@@ -91,6 +94,21 @@ static void average(tu_noise *noise, int channel, tu_real squared, tu_real floor
     }
 }
 
+/* A channel is quantised if its values repeat: the smallest change of a smooth signal is not a step. */
+static void find_step(tu_noise *noise, int channel, tu_real change)
+{
+    uint32_t raised =
+        (uint32_t)noise->repeats[channel] + REMEMBERED + (uint32_t)(noise->still[channel] ? REPEATED : -1);
+    if (raised <= 2 * REMEMBERED) {
+        noise->repeats[channel] = (int32_t)raised - REMEMBERED;
+    }
+    if (change < noise->smallest[channel] || !(noise->smallest[channel] > 0)) {
+        noise->smallest[channel] = change;
+    }
+    noise->step[channel] = noise->repeats[channel] > 0 ? noise->smallest[channel] : 0;
+    noise->still[channel] = 0;
+}
+
 /* Updates power, quantisation step and stillness of a channel from its newest sample. Returns 1 if it is still. */
 static int observe(tu_noise *noise, const tu_ring *ring, int channel)
 {
@@ -98,8 +116,11 @@ static int observe(tu_noise *noise, const tu_ring *ring, int channel)
     noise->power[channel] += (newest * newest - noise->power[channel]) / (tu_real)noise->samples;
     if (ring->held > 1) {
         tu_real change = tu_abs(newest - tu_ring_at(ring, channel, 1));
-        noise->step[channel] = change > 0 && change < noise->step[channel] ? change : noise->step[channel];
-        noise->still[channel] = change > 0 ? 0 : noise->still[channel] + (noise->still[channel] < 2 * HALF);
+        if (change > 0) {
+            find_step(noise, channel, change);
+        } else {
+            noise->still[channel] += noise->still[channel] < 2 * HALF;
+        }
     }
     return noise->still[channel] >= 2 * HALF;
 }

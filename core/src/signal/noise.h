@@ -16,10 +16,12 @@ typedef struct {
     tu_real *variance; /* by channel, as all that follows */
     tu_real *held;     /* saved variances */
     tu_real *power;    /* running mean square of the signal */
-    tu_real *step;     /* smallest change seen: the quantisation step; infinite before any */
+    tu_real *smallest; /* change seen; 0 before any */
+    tu_real *step;     /* quantisation step; 0: none */
     tu_real *sigma;    /* never 0, never below the quantisation noise */
     uint32_t *count;   /* residuals averaged */
     int32_t *still;    /* consecutive samples without a change: they carry no information on the noise */
+    int32_t *repeats;  /* > 0: values repeat, so the channel is quantised */
 } tu_noise;
 
 void tu_noise_carve(tu_noise *noise, tu_arena *arena, int channels);

@@ -231,7 +231,7 @@ class UDE(Predicting, Fitted, BaseEstimator):  # type: ignore[misc]
         """Continue learning from the next stretch of a live stream.
 
         The first stretch calibrates. A UDE that is fitted, loaded or copied continues from its model. Its kernel
-        network, if any, is not changed: terms and perceptron learn in addition to it.
+        network, if any, keeps its shape: its gain, terms and perceptron learn.
 
         Parameters
         ----------

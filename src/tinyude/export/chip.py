@@ -18,9 +18,10 @@ from tinyude.physics.kinematics import measured_map, wrapped_channels
 from tinyude.physics.library import default_terms, following_terms, given_terms
 from tinyude.reference.config import Config
 from tinyude.reference.start import StartModel
-from tinyude.training.known import KnownPrograms, known_programs
+from tinyude.training.known import KnownPrograms, Ranges, known_programs
 from tinyude.training.presets import PRESETS, chip_config
 from tinyude.training.resume import start_model, with_terms
+from tinyude.training.session import gains_of, with_gains
 
 if TYPE_CHECKING:
     from tinyude.estimator.ude import UDE
@@ -45,11 +46,20 @@ class Chip:
     terms: tuple[sp.Expr, ...]
     config: Config
     start: StartModel | None = None  # None: it starts from nothing
-    kernel: KernelNetwork | None = None  # of the fitted model: stays as it is, and counts as known
+    kernel: KernelNetwork | None = None  # of the fitted model: stays as it is, and counts as known,
+    visited: Ranges | None = None  # in the ranges of its record
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """Its learned parameters, with the values that are compiled into the known part."""
+        names, on = self.physics.states, () if self.kernel is None else self.kernel.on
+        learned = {name: self.physics.parameters[name].value for name in self.physics.learned}
+        return learned | {f"gain of the network of {names[state]}": 1.0 for state in on}
 
     @property
     def programs(self) -> KnownPrograms:
-        return known_programs(self.physics, self.terms, self.config.on, () if self.kernel is None else (self.kernel,))
+        frozen = () if self.kernel is None else (self.kernel,)
+        return known_programs(self.physics, self.terms, self.config.on, frozen, self.visited)
 
     def resized(self, reservoir: int | None = None, compact: bool = False) -> Chip:
         """With so many reservoir entries, and with entries in int16 if `compact`."""
@@ -93,7 +103,7 @@ class Chip:
         shape = (on, len(self.terms))
         kept = np.flatnonzero(self.start.coefficients[parameters:].reshape(shape).any(axis=0))
         columns = [*range(parameters), *(parameters + i * len(self.terms) + k for i in range(on) for k in kept)]
-        config = replace(self.config, library_terms=len(kept), forced=parameters)
+        config = replace(self.config, library_terms=len(kept), forced=min(self.config.forced, parameters))
         start = replace(
             self.start, coefficients=self.start.coefficients[columns], errors=self.start.errors[columns]
         )  # fmt: skip
@@ -116,6 +126,7 @@ def chip_of_model(ude: UDE, weights: bool = True) -> Chip:
     offered = _following(ude) if weights else []
     result = with_terms(ude.result_, offered) if offered else ude.result_
     model = result.model
+    kernel = model.kernel if weights else None
     config = replace(
         chip_config(fitted, len(model.terms)),
         library_terms=len(model.terms),
@@ -123,8 +134,9 @@ def chip_of_model(ude: UDE, weights: bool = True) -> Chip:
         stride=_live_stride(fitted.sample_period) if fitted.dense else fitted.stride,
         block=BLOCK if fitted.dense else fitted.block,
         calibration=min(fitted.calibration, CALIBRATION),
-        frozen_network=weights and model.kernel is not None,
+        frozen_network=kernel is not None,
     )
+    config = with_gains(config, gains_of(kernel))
     start = start_model(result) if weights else None
     if start is not None:  # nothing is left to calibrate: the ring holds the window that was found
         reach = start.window_half * start.window_spacing
@@ -132,7 +144,8 @@ def chip_of_model(ude: UDE, weights: bool = True) -> Chip:
     if config.dense:
         config = replace(config, wrap=_wrapped(model.physics, ude, config, start))
     measured, _, _ = measured_map(model.physics, ude.measured)
-    return Chip(model.physics.spelled_out, measured, model.terms, config, start, model.kernel if weights else None)
+    visited = None if kernel is None else result.diagnostics.get("visited")
+    return Chip(model.physics.spelled_out, measured, model.terms, config, start, kernel, visited)
 
 
 def _following(ude: UDE) -> list[sp.Expr]:

@@ -19,7 +19,7 @@ from tinyude.export.chip import Chip
 from tinyude.export.codegen import c_literal, c_source, check_c_name, config_header
 from tinyude.export.codegen.templates import source_environment
 from tinyude.export.core_files import core_files
-from tinyude.export.wire import LONGEST_SLICE, fifo_depth, fingerprint, parameter_base
+from tinyude.export.wire import LONGEST_SLICE, fifo_depth, fingerprint
 from tinyude.model.equations import interval_factor
 from tinyude.physics import Physics
 from tinyude.physics.programs import program
@@ -86,7 +86,7 @@ def predictor_files(chip: Chip, prefix: str) -> dict[str, str]:
         "terms_count": len(chip.terms),
         "coefficients": chip.start.coefficients[config.parameters :].reshape(len(config.on), len(chip.terms)),
     }
-    programs = replace(chip.programs, jacobian=nothing, sensitivity=nothing)
+    programs = replace(chip.programs, jacobian=nothing, sensitivity=nothing, outside=nothing)
     files = {
         f"src/{prefix}.h": _render("predictor.h.jinja", facts),
         f"src/{prefix}.c": _render("predictor.c.jinja", facts),
@@ -123,8 +123,8 @@ def service_facts(chip: Chip) -> dict[str, Any]:
         "save_bytes": native.NativeLearner(chip.config, chip.programs, "float32").save_bytes,
         "fingerprint": fingerprint(chip),
         "interval": interval_factor(chip.config.groups),
-        "parameters": chip.physics.learned,
-        "base": parameter_base(chip),
+        "parameters": [*chip.parameters],
+        "base": [*chip.parameters.values()],
         "terms": [str(term) for term in chip.terms],
     }
 

@@ -24,21 +24,20 @@ def fifo_depth(chip: Chip) -> int:
 def fingerprint(chip: Chip) -> int:
     """A number that two chips share when one's model means the same to the other.
 
-    That takes the same physics, terms, network and sample period; values of learned parameters may differ.
+    That takes the same physics, terms, network and sample period; values of learned parameters may differ. A kernel
+    network must be the same: its numbers are compiled into the firmware.
     """
-    physics, config = chip.physics, chip.config
+    physics, config, kernel = chip.physics, chip.config, chip.kernel
     fixed = {name: p.value for name, p in physics.parameters.items() if name not in physics.learned}
     facts = [
         list(physics.states), list(physics.inputs), list(physics.texts), list(physics.learned), fixed,
         list(chip.measured), [str(term) for term in chip.terms], list(config.on), list(config.sees),
         list(config.hidden), f"{config.sample_period:.9g}", config.poly,
     ]  # fmt: skip
+    if kernel is not None:
+        arrays = (kernel.offset, kernel.centres, kernel.inverse_lengths, kernel.unknowns)
+        facts.append([kernel.on, kernel.sees, kernel.angles, *(array.ravel().tolist() for array in arrays)])
     return zlib.crc32(json.dumps(facts, sort_keys=True).encode())
-
-
-def parameter_base(chip: Chip) -> list[float]:
-    """Values of the learned parameters that are compiled into the known part."""
-    return [chip.physics.parameters[name].value for name in chip.physics.learned]
 
 
 def model_numbers(chip: Chip, base: ArrayLike = ()) -> NDArray[np.float32]:
@@ -55,7 +54,7 @@ def model_numbers(chip: Chip, base: ArrayLike = ()) -> NDArray[np.float32]:
     assert start is not None
     coefficients = start.coefficients.copy()
     learned = np.asarray(base, float)
-    coefficients[: len(learned)] += np.array(parameter_base(chip)) - learned
+    coefficients[: len(learned)] += np.array([*chip.parameters.values()]) - learned
     return np.concatenate(
         [
             [start.window_half, start.window_spacing, start.sigma_scale], start.x_scale, start.u_scale, start.dx_scale,

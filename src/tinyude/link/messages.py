@@ -20,7 +20,7 @@ COUNTERS = (
     "samples", "lost", "gaps", "deepest", "filled", "replaced", "windows", "accepted", "updates", "rolled_back",
     "revisions", "changes", "saves", "save_errors", "dropped",
 )  # fmt: skip
-REASONS = ("gap", "nonfinite", "stuck", "misfit", "jump", "inconsistent", "still")
+REASONS = ("gap", "nonfinite", "stuck", "misfit", "jump", "inconsistent", "still", "outside")
 SENSOR_FLAGS = {1: "missing", 2: "stuck", 4: "far from its prediction"}
 MODEL_PIECE = 40  # numbers in a frame
 
@@ -207,7 +207,7 @@ def _decode(frame: Frame, hello: Hello | None) -> Message | None:
             (tick,), numbers = struct.unpack_from("<Q", body), np.frombuffer(body[8:], "<u4").tolist()
             split = len(COUNTERS)
             values = dict(zip(COUNTERS, numbers[:split], strict=True))
-            return Counters(_tick(tick), values, dict(zip(REASONS, numbers[split:], strict=True)))
+            return Counters(_tick(tick), values, dict(zip(REASONS, numbers[split:], strict=False)))
         case Type.EVENT:
             tick, kind, value = struct.unpack("<QBf", body)
             _require(math.isfinite(value), "an event without a value")

@@ -22,7 +22,16 @@ PICTURED_WINDOWS = 400
 REASON_WORDS = dict(
     zip(
         REASONS,
-        ("across a gap", "not a number", "stuck", "misfit", "jump", "angle against rate", "without motion"),
+        (
+            "across a gap",
+            "not a number",
+            "stuck",
+            "misfit",
+            "jump",
+            "angle against rate",
+            "without motion",
+            "outside the range",
+        ),
         strict=True,
     )
 )

@@ -51,6 +51,11 @@ class KernelNetwork:
         rows = np.asarray(values, dtype=np.float64).reshape(len(self.on), -1)
         return replace(self, weights=rows[:, : self.units].copy(), linear=rows[:, self.units :].copy())
 
+    def scaled(self, factors: Array) -> KernelNetwork:
+        """The same curves, each times its factor."""
+        rows = np.asarray(factors, dtype=np.float64)[:, None]
+        return replace(self, weights=self.weights * rows, linear=self.linear * rows)
+
     def inputs(self, columns: Array) -> Array:
         """Rows of states and inputs (..., columns) to centred features (..., features)."""
         parts = []
@@ -104,6 +109,14 @@ class KernelNetwork:
                 found.append(column)
             place += width
         return tuple(found)
+
+    def lengths(self) -> dict[int, float]:
+        """The shortest length scale of its radial units in each column that they see; it is linear in all others."""
+        wide = [2 if column in self.angles else 1 for column in self.sees]
+        inverse = np.split(self.inverse_lengths.max(axis=0), np.cumsum(wide)[:-1])
+        return {
+            column: 1.0 / float(parts.max()) for column, parts in zip(self.sees, inverse, strict=True) if parts.any()
+        }
 
     def emit(self, emitter: Emitter, columns: Sequence[int], unknowns: Sequence[int] | None = None) -> list[int]:
         """Instructions of the curve; see Part.emit."""

@@ -110,7 +110,7 @@ class NativeKnown:
         core.lib.tu_tapes_known(self._tapes, self.functions)
 
     def evaluate(self, name: str, x: ArrayLike, u: ArrayLike | None = None) -> Array:
-        """One of the four functions at rows of states and inputs: (rows, outputs)."""
+        """One of the functions at rows of states and inputs: (rows, outputs)."""
         tape = self._ffi.addressof(self._tapes, name)
         x, u = _state_rows(x, u, self.states, self.inputs, self._dtype)
         out = np.empty((len(x), tape.outputs_count), self._dtype)

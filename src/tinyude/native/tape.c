@@ -106,12 +106,19 @@ static void sensitivity(void *context, const tu_real *x, const tu_real *u, tu_re
     tu_tape_run(&tapes->sensitivity, x, u, tapes->registers, out);
 }
 
+static void outside(void *context, const tu_real *x, const tu_real *u, tu_real *out)
+{
+    const tu_tapes *tapes = context;
+    tu_tape_run(&tapes->outside, x, u, tapes->registers, out);
+}
+
 void tu_tapes_known(tu_tapes *tapes, tu_known *known)
 {
     known->field = tapes->field.outputs_count ? field : NULL;
     known->jacobian = tapes->jacobian.outputs_count ? jacobian : NULL;
     known->terms = tapes->terms.outputs_count ? terms : NULL;
     known->sensitivity = tapes->sensitivity.outputs_count ? sensitivity : NULL;
+    known->outside = tapes->outside.outputs_count ? outside : NULL;
     known->context = tapes;
     known->network = &tu_network;
     known->fusion = &tu_fusion;

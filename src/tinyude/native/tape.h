@@ -51,6 +51,7 @@ typedef struct tu_tapes {
     tu_tape jacobian;
     tu_tape terms;
     tu_tape sensitivity;
+    tu_tape outside;
     tu_real *registers;
 } tu_tapes;
 

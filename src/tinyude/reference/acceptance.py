@@ -7,7 +7,7 @@ import numpy as np
 from tinyude.reference.paper.median_gate import median_gate_accept
 from tinyude.reference.signal.gates import gates_accept, gates_still
 from tinyude.reference.signal.kinematics import kinematics_consistent
-from tinyude.reference.signal.noise import noise_sigma
+from tinyude.reference.signal.noise import noise_sigma, noise_step
 from tinyude.reference.state import Array, Learner
 
 CHECKED, AGREED = 256, 192  # windows that decide whether angles agree with rates; minimum
@@ -24,7 +24,7 @@ def learner_accept_window(
     assert setup
     sigma, reason = noise_sigma(learner.noise) * setup.sigma_scale, None
     if config.dense:
-        reason = gates_accept(setup.window, misfit, segments, sigma, learner.noise.step)
+        reason = gates_accept(setup.window, misfit, segments, sigma, noise_step(learner.noise))
     elif config.gated:
         reason = median_gate_accept(learner.median_gate, setup.window, misfit, samples, sigma)
     if reason:

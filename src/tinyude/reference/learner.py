@@ -95,7 +95,7 @@ def _watch_run(learner: Learner, y: Array) -> None:
     same = y == ring_row(learner.ring, 0)[: len(y)]
     learner.run = np.where(same, learner.run + 1, 0)
     noise = learner.noise
-    fine = ~np.isfinite(noise.step) | (noise.step < noise_sigma(noise))
+    fine = ~np.isfinite(noise.smallest) | (noise.smallest < noise_sigma(noise))
     if np.any((learner.run >= STUCK_RUN) & fine):
         learner.bad, learner.bad_reason = learner.ring.pushed, "stuck"
 
@@ -148,5 +148,4 @@ def _try_window(learner: Learner) -> tuple[str | None, bool]:
     if reason := learner_accept_window(learner, samples, coefficients, misfit, segments):
         return reason, quiet
     coefficients = kinematics_fuse(learner.kinematics, config, window, coefficients, noise_sigma(learner.noise))
-    added = targets_add(learner, angle_wrap_window(coefficients, config.wrap))
-    return None if added else "nonfinite", quiet
+    return targets_add(learner, angle_wrap_window(coefficients, config.wrap)), quiet

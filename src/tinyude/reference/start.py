@@ -17,6 +17,8 @@ from tinyude.reference.signal.setup import Scales, Setup
 from tinyude.reference.signal.window import window_make
 from tinyude.reference.state import Array, Learner
 
+LEAST = 1e-30  # of a scale: numbers divided by it must stay finite
+
 
 @dataclass(frozen=True)
 class StartModel:
@@ -97,4 +99,4 @@ def _fits(config: Config, model: StartModel) -> bool:
     window = 2 * half > config.poly and spacing >= 1 and half * spacing <= config.max_half
     shape = spacing == 1 if config.dense else half == config.taps
     scales = np.concatenate([[model.sigma_scale], model.x_scale, model.u_scale, model.dx_scale])
-    return window and shape and bool(np.all(np.isfinite(scales) & (scales > 0.0)))
+    return window and shape and bool(np.all(np.isfinite(scales) & (scales > LEAST)))

@@ -38,6 +38,7 @@ class Known:
     jacobian: Function  # (rows, states, states)
     terms: Function  # (rows, library terms)
     sensitivity: Function  # (rows, residual states, parameters)
+    outside: Function | None = None  # (rows, 1): above 0 where the known part is not valid
 
 
 @dataclass

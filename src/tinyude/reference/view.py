@@ -11,7 +11,7 @@ from tinyude.reference.network.reservoir import Reservoir, reservoir_count
 from tinyude.reference.regression.targets import design_rows, scaled_row
 from tinyude.reference.signal.angle import angle_wrap_state
 from tinyude.reference.signal.gates import REASONS
-from tinyude.reference.signal.noise import noise_sigma
+from tinyude.reference.signal.noise import noise_sigma, noise_step
 from tinyude.reference.signal.setup import Scales
 from tinyude.reference.state import Array, Learner
 from tinyude.reference.training import learner_updates_left
@@ -47,7 +47,7 @@ def learner_view(learner: Learner) -> dict[str, Any]:
         "snr2": setup.snr2 if setup else 0.0,
         "sigma_scale": learner.sigma_scale,
         "sigma": noise_sigma(learner.noise),
-        "step": learner.noise.step.copy(),
+        "step": noise_step(learner.noise),
         "x_scale": scales.x.copy(),
         "dx_scale": scales.dx.copy(),
         "ddx_scale": scales.ddx.copy(),

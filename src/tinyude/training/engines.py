@@ -12,14 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from tinyude import native
 from tinyude.errors import TinyUDEError
-from tinyude.model.parts import Part
+from tinyude.model.kernel import KernelNetwork
 from tinyude.physics import Physics
 from tinyude.reference import calibration, training, view
 from tinyude.reference import learner as stream
 from tinyude.reference.config import Config
 from tinyude.reference.start import StartModel, learner_start
 from tinyude.reference.state import Known, learner_init
-from tinyude.training.known import known_functions, known_programs
+from tinyude.training.known import Ranges, known_functions, known_programs
 from tinyude.training.operations import START_REJECTED, Engine
 
 Array = NDArray[Any]
@@ -31,16 +31,18 @@ def make_engine(
     config: Config,
     physics: Physics,
     terms: Sequence[sp.Expr],
-    frozen: Sequence[Part] = (),
+    frozen: Sequence[KernelNetwork] = (),
+    visited: Ranges | None = None,
 ) -> tuple[Engine, str]:
     """The requested engine and its name; without the compiled core the reference is used, with one warning.
 
-    frozen: parts of a fitted model that are not changed and count as known.
+    frozen, visited: parts of a fitted model that are not changed, and their ranges; see known_programs.
     """
     if precision not in ("float64", "float32"):
         raise TinyUDEError(f"precision is {precision!r}; use 'float64' or 'float32'.")
     if engine == "native" and native.available():
-        return native.NativeLearner(config, known_programs(physics, terms, config.on, frozen), precision), "native"
+        programs = known_programs(physics, terms, config.on, frozen, visited)
+        return native.NativeLearner(config, programs, precision), "native"
     if engine not in ("native", "reference"):
         raise TinyUDEError(f"engine is {engine!r}; use 'native' or 'reference'.")
     if engine == "native":
@@ -52,7 +54,7 @@ def make_engine(
         )
     if precision == "float32":
         raise TinyUDEError("precision='float32' needs the compiled core; the reference engine is float64.")
-    return ReferenceLearner(config, known_functions(physics, terms, config.on, frozen)), "reference"
+    return ReferenceLearner(config, known_functions(physics, terms, config.on, frozen, visited)), "reference"
 
 
 class ReferenceLearner(Engine):

@@ -44,7 +44,7 @@ class Session:
     losses: list[tuple[int, float]]
     may_stop: bool = False  # training may end early when the network has nothing to learn
     second_start: bool = False  # of a network that sees a wrapped angle
-    kernel: KernelNetwork | None = None  # of the model it continues from: not changed
+    kernel: KernelNetwork | None = None  # of the model it continues from; it keeps its shape
 
 
 def calibrate(session: Session, stream: Stream) -> None:
@@ -153,18 +153,31 @@ def read_result(session: Session) -> FitResult:
         "update": np.array([update for update, _ in session.losses]),
         "loss": np.array([loss for _, loss in session.losses]),
     }
+    config = with_gains(session.config, -gains_of(session.kernel))  # the network that is read has them
     return FitResult(
-        read_model(session, state), config=session.config, calibration=calibration, counters=counters, history=history
+        read_model(session, state), config=config, calibration=calibration, counters=counters, history=history
     )
+
+
+def gains_of(kernel: KernelNetwork | None) -> int:
+    """Parameters of a learner that continues from such a network: a factor of each of its curves."""
+    return 0 if kernel is None else len(kernel.on)
+
+
+def with_gains(config: Config, gains: int) -> Config:
+    """With so many parameters more, or fewer, that are used only where windows ask for them."""
+    forced_terms = config.forced > config.parameters
+    return replace(config, parameters=config.parameters + gains, forced=config.forced + (gains if forced_terms else 0))
 
 
 def read_model(session: Session, state: Mapping[str, Any]) -> Model:
     config = session.config
-    count = config.parameters
+    gains = gains_of(session.kernel)
+    count, own = config.parameters, config.parameters - gains
     shape = (len(config.on), config.library_terms)
     numbers = {name: np.array(state[name], dtype=np.float64) for name in _MODEL_ARRAYS}
     coefficients, errors = numbers["coefficients"], numbers["errors"]
-    _, physics = move_parameters(session.physics, coefficients[:count])
+    _, physics = move_parameters(session.physics, coefficients[:own])
     return Model(
         physics=physics,
         on=config.on,
@@ -178,7 +191,7 @@ def read_model(session: Session, state: Mapping[str, Any]) -> Model:
         terms=tuple(session.terms),
         coefficients=coefficients[count:].reshape(shape),
         errors=errors[count:].reshape(shape),
-        parameter_errors=errors[:count],
+        parameter_errors=errors[:own],
         angles=config.angles,
-        kernel=session.kernel,
+        kernel=session.kernel and session.kernel.scaled(1.0 + coefficients[own:count]),
     )

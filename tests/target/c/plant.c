@@ -58,7 +58,7 @@ static void sensitivity(void *context, const tu_real *x, const tu_real *u, tu_re
 
 tu_known known_of(const tu_config *config)
 {
-    tu_known known = {field,       jacobian,   terms,    sensitivity, (void *)(uintptr_t)config,
+    tu_known known = {field,       jacobian,   terms,    sensitivity, NULL, (void *)(uintptr_t)config,
                       &tu_network, &tu_fusion, &tu_paper};
     return known;
 }

@@ -25,7 +25,8 @@ needs_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="no C com
 
 def decay(rate: float = 0.1) -> KnownPrograms:
     nothing = program([], SYMBOLS)
-    return KnownPrograms(program([-rate * x, y], SYMBOLS), program([-rate, 0, 0, 1], SYMBOLS), nothing, nothing)
+    field, jacobian = program([-rate * x, y], SYMBOLS), program([-rate, 0, 0, 1], SYMBOLS)
+    return KnownPrograms(field, jacobian, nothing, nothing, nothing)
 
 
 def check_syntax(source: str, folder: Path, *options: str, header: Path = CORE / "include") -> str:
@@ -48,7 +49,7 @@ def check_syntax(source: str, folder: Path, *options: str, header: Path = CORE /
 def test_c_source_writes_one_statement_an_instruction() -> None:
     text = c_source(decay(), "decay")
     assert "    const tu_real t0 = KNOWN(-0.100000001, -0.10000000000000001) * x[0];\n    dx[0] = t0;\n" in text
-    assert "    decay_field,\n    decay_jacobian,\n" + 6 * "    NULL,\n" + "};" in text
+    assert "    decay_field,\n    decay_jacobian,\n" + 7 * "    NULL,\n" + "};" in text
 
 
 def test_c_source_is_deterministic() -> None:

@@ -18,6 +18,12 @@ from tinyude.export import TARGETS, Chip, chip_of_model, chip_of_physics, export
 from tinyude.export.advice import arena_bytes, network_advice
 from tinyude.export.core_files import core_files
 from tinyude.export.sources import prefix_of
+from tinyude.export.wire import fingerprint
+from tinyude.model.kernel import KernelNetwork
+from tinyude.physics.programs import program_numpy
+from tinyude.reference.signal.gates import REASONS
+from tinyude.training.engines import make_engine
+from tinyude.training.known import REACH, known_programs
 
 Run = Callable[..., str]
 pytestmark = pytest.mark.skipif(not native.available(), reason="an arena's size needs the compiled core")
@@ -53,6 +59,35 @@ def test_chip_of_model_offers_terms_beside_a_kernel_network_alone() -> None:
     assert chip.start is not None
     assert not chip.start.coefficients.any()
     assert not chip.start.network_on.any()
+    assert chip.parameters == {"gain of the network of T": 1.0}
+    assert (chip.config.parameters, chip.config.forced) == (1, 0) and chip.with_kept_terms().config.forced == 0
+    assert fingerprint(chip) != fingerprint(replace(chip, kernel=chip.kernel.scaled(np.array([1.1]))))
+    assert chip.visited is not None and chip.programs.outside.outputs
+    limit = chip.visited["T"][1] + REACH * chip.kernel.lengths()[0]
+    hot = np.float64([[limit + 0.01, 5.0], [limit - 0.01, 5.0]])
+    assert (program_numpy(chip.programs.outside, hot)[:, 0] > 0.0).tolist() == [True, False]
+    hotter = T + 0.5 * np.ptp(T) + 0.05 * rng.standard_normal(T.shape)
+    engines = ("native", "reference")
+    given = ("float64", chip.config, chip.physics, chip.terms, (chip.kernel,), chip.visited)
+    made = [make_engine(name, *given)[0] for name in engines]
+    for engine in made:
+        engine.start(chip.start)
+        engine.push(np.hstack([hotter, u]))
+    state, twin = (engine.state() for engine in made)
+    np.testing.assert_array_equal(state["rejected"], twin["rejected"])
+    assert state["rejected"][REASONS.index("outside")] > 100 and state["accepted"] == twin["accepted"] > 10
+
+
+def test_outside_of_an_angle_is_told_on_the_circle() -> None:
+    kernel = KernelNetwork(
+        (1,), (0, 1), (0,), np.zeros(3), np.zeros((1, 1, 3)), np.array([[1.0, 1.0, 0.0]]), np.ones((1, 1)),
+        np.zeros((1, 4)),
+    )  # fmt: skip
+    physics = tu.Physics(["theta", "omega"], ["omega", "-sin(theta)"], angles=["theta"])
+    assert kernel.lengths() == {0: 1.0}
+    outside = known_programs(physics, [], (1,), (kernel,), {"theta": (3.0, 4.0), "omega": (0.0, 0.1)}).outside
+    x = np.array([[3.5, 9.0], [3.5 - 2.0 * np.pi, 9.0], [2.7, 0.0], [4.3, 0.0], [0.0, 0.0]])  # its length is 1
+    assert (program_numpy(outside, x)[:, 0] > 0.0).tolist() == [False, False, True, True, True]
 
 
 def test_chip_of_model_keeps_room_to_calibrate_without_weights(fitted: tu.UDE) -> None:

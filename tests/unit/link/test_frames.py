@@ -1,11 +1,14 @@
 """Frames over a clean line and over a damaged one."""
 
+import struct
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tinyude.link.frames import LONGEST, Frame, FrameReader, cobs_decode, cobs_encode, decode_frame, encode_frame
+from tinyude.link.messages import COUNTERS, REASONS, Counters, Type, decode_message
 
 
 @given(st.binary(max_size=700))
@@ -111,3 +114,13 @@ def test_frame_reader_counts_lost_frames_where_the_sequence_starts_again_at_0() 
     reader = FrameReader()
     reader.feed(b"".join(encode_frame(Frame(1, n, b"")) for n in (65533, 65535, 0, 3)))
     assert reader.lost == 1 + 0 + 2
+
+
+@pytest.mark.parametrize("reasons", [7, 8])
+def test_decode_message_reads_counters_of_a_board_with_fewer_reasons(reasons: int) -> None:
+    numbers = list(range(len(COUNTERS) + reasons))
+    found = decode_message(Frame(Type.COUNTERS, 0, struct.pack(f"<Q{len(numbers)}I", 9, *numbers)), None)
+    assert isinstance(found, Counters) and (found.tick, list(found.values)) == (9, list(COUNTERS))
+    assert found.rejected == dict(zip(REASONS[:reasons], numbers[len(COUNTERS) :], strict=True))
+    short = struct.pack(f"<Q{len(COUNTERS) - 1}I", 9, *numbers[: len(COUNTERS) - 1])
+    assert decode_message(Frame(Type.COUNTERS, 0, short), None) is None

@@ -66,9 +66,9 @@ def test_learner_push_never_learns_across_a_kick(
     pendulum: System, short_stream: Stream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     newest: list[int] = []
-    add: Callable[..., bool] = learner_module.targets_add
+    add: Callable[..., str | None] = learner_module.targets_add
 
-    def spy(learner: Learner, *arguments: object) -> bool:
+    def spy(learner: Learner, *arguments: object) -> str | None:
         newest.append(learner.tick - 1)
         return add(learner, *arguments)
 

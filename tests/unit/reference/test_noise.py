@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from tinyude.reference.signal.noise import Noise, noise_init, noise_sigma, noise_update
+from tinyude.reference.signal.noise import Noise, noise_init, noise_sigma, noise_step, noise_update
 from tinyude.reference.signal.repair import repair_init, repair_push
 from tinyude.reference.signal.ring import ring_init, ring_push
 from tinyude.systems.signals import outliers, quantisation_step, quantise
@@ -55,9 +55,20 @@ def test_noise_sigma_of_a_quantised_signal_is_never_below_its_step(bits: int) ->
     assert np.mean(np.diff(codes[:, 0]) == 0.0) > 0.5 or bits == 12
     noise = estimate(codes)
     step = quantisation_step(clean, bits)
-    np.testing.assert_allclose(noise.step, step, rtol=1e-6)
+    np.testing.assert_allclose(noise_step(noise), step, rtol=1e-6)
     floor = step / np.sqrt(12.0)
     assert np.all(noise_sigma(noise) >= floor * (1.0 - 1e-9)) and np.all(noise_sigma(noise) < 2.0 * floor)
+
+
+def test_noise_sigma_of_a_signal_that_never_turns_back_is_its_noise() -> None:
+    """The smallest change of a turning shaft is far above its noise, and was taken for a step of its encoder."""
+    rng = np.random.default_rng(3)
+    t = np.arange(8000) * 2e-3
+    angle = 4.0 * t + 0.5 * np.sin(2.0 * t)
+    noise = estimate((angle + 1e-4 * rng.standard_normal(t.shape))[:, None])
+    assert noise_sigma(noise)[0] == pytest.approx(1e-4, rel=0.1) and noise_step(noise)[0] == 0.0
+    stuck = np.concatenate([angle[:4000], np.full(3000, angle[4000]), angle[4000:]])
+    assert noise_step(estimate(stuck[:, None]))[0] == 0.0  # a sensor that stood once is not a coarse one
 
 
 def test_noise_sigma_of_an_encoder_holds_when_it_starts_from_rest() -> None:

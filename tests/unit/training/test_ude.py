@@ -51,7 +51,7 @@ def test_fit_diagnostics_say_what_happened(fitted: UDE, pendulum: System, short_
     np.testing.assert_allclose(found["noise"], 0.01 * np.sqrt(np.mean(clean**2, axis=0)), rtol=0.1)
     assert found["samples"] == len(short_stream[1])
     assert found["windows"] == found["accepted"] + sum(found["rejected"].values())
-    assert set(found["rejected"]) == {"gap", "nonfinite", "stuck", "misfit", "jump", "inconsistent", "still"}
+    assert set(found["rejected"]) == {"gap", "nonfinite", "stuck", "misfit", "jump", "inconsistent", "still", "outside"}
     assert found["rejected"]["misfit"] + found["rejected"]["jump"] > 60  # two kicks
     assert found["updates"] == 100 and found["rolled_back"] == 0 and found["changes"] == []
     assert found["window"]["samples"] == 2 * found["window"]["half_width_samples"] + 1

@@ -39,11 +39,11 @@ SOLVE_EVERY = 8  # blocks between two solutions of the library
 TAGS = 32768  # parts that a compact entry can distinguish
 
 
-def targets_add(learner: Learner, coefficients: Array) -> bool:
+def targets_add(learner: Learner, coefficients: Array) -> str | None:
     """Add an accepted window, from its polynomials (poly + 1, channels), to the library's sums and to the reservoir.
 
-    Its target is the derivative minus the known physics, both filtered alike. False: it is not finite, and nothing was
-    added.
+    Its target is the derivative minus the known physics, both filtered alike. Returns the reason if it was not added:
+    it is not finite, or outside the range in which the known part is valid.
     """
     config, setup = learner.config, learner.setup
     assert setup and learner.physics_nodes and learner.network_nodes
@@ -60,7 +60,10 @@ def targets_add(learner: Learner, coefficients: Array) -> bool:
     rest = target - targets_library_at(learner, states, inputs, nodes.weights[:, on])
     entry = np.concatenate([scaled_row(learner, states, inputs).ravel(), rest, ddx if config.second_order else []])
     if not (usable(design).all() and usable(target).all() and usable(entry).all()):
-        return False
+        return "nonfinite"
+    outside = learner.known.outside
+    if outside is not None and outside(states[-1:], inputs[-1:])[0, 0] > 0.0:
+        return "outside"
     answer = last_good_network(learner, entry)
     left = target - answer  # a network counts as known physics for the library
     if not (learner.change.trial and _compare_with_stored(learner, entry, design, target, answer)):
@@ -72,7 +75,7 @@ def targets_add(learner: Learner, coefficients: Array) -> bool:
         learner.library.windows += 1
     last_good_add(learner, design, left, target, entry)
     _count_block(learner)
-    return True
+    return None
 
 
 def targets_add_prior(learner: Learner, x: Array, u: Array) -> None:

@@ -13,7 +13,7 @@ from tinyude.reference.paper.median_gate import MedianGate, median_gate_accept
 from tinyude.reference.paper.taps import taps_finish
 from tinyude.reference.signal.angle import angle_wrap_window
 from tinyude.reference.signal.gates import gates_accept
-from tinyude.reference.signal.noise import Noise, noise_ready, noise_sigma
+from tinyude.reference.signal.noise import Noise, noise_ready, noise_sigma, noise_step
 from tinyude.reference.signal.ring import Ring, ring_row, ring_window
 from tinyude.reference.signal.setup import Scales, Setup
 from tinyude.reference.signal.window import (
@@ -89,7 +89,7 @@ def calibrate_window(cal: Calibration, config: Config, ring: Ring, noise: Noise,
     coefficients, misfit, segments = window_fit(window, samples)
     sigma = noise_sigma(noise)
     if config.dense:
-        rejected = gates_accept(window, misfit, segments, sigma * calibrate_scatter(cal), noise.step) is not None
+        rejected = gates_accept(window, misfit, segments, sigma * calibrate_scatter(cal), noise_step(noise)) is not None
         excess = float(np.log(np.clip((misfit / (sigma**2 * window.freedom)).max(), 1e-3, 1e30)))
         if index == 0:
             cal.excess += (excess - cal.excess) / (cal.tried[0] + 1)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tinyude.reference.signal.window import SEGMENTS, Window
 
 Array = NDArray[Any]
-REASONS = ("gap", "nonfinite", "stuck", "misfit", "jump", "inconsistent", "still")
+REASONS = ("gap", "nonfinite", "stuck", "misfit", "jump", "inconsistent", "still", "outside")
 CHI = 4.0  # standard deviations of the misfit
 JUMP = 24.0 + SEGMENTS  # squared segment sums in units of the noise: about five sigma on any one step
 STUCK_RUN = 16  # identical samples in a row although the noise should have changed them

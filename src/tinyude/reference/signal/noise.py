@@ -20,6 +20,8 @@ CLIPPED = 0.99367  # remaining share of a Gaussian variance when such residuals 
 WARM = 64  # residuals whose median starts the average
 MEMORY = 1 << 20  # maximum memory in samples: float32 averages over more would not change
 READY = 256  # residuals averaged before the estimate is used to detect outliers
+REPEATED = 100  # one change in so many follows a repeated value: the channel is quantised
+REMEMBERED = 10_000  # changes, at most, by which this is decided
 RELATIVE_FLOOR = 1e-6  # of the channel's RMS
 
 
@@ -30,9 +32,10 @@ class Noise:
     start: NDArray[np.float64]  # (WARM, channels) first squared residuals
     variance: NDArray[np.float64]
     power: NDArray[np.float64]  # running mean square of the signal
-    step: NDArray[np.float64]  # smallest change seen: the quantisation step
+    smallest: NDArray[np.float64]  # change seen; infinite before any
     count: NDArray[np.int64]  # residuals averaged, by channel
     still: NDArray[np.int64]  # consecutive samples without a change: they carry no information on the noise
+    repeats: NDArray[np.int64]  # > 0: values repeat, so the channel is quantised
     seen: int = 0  # residuals computed
     samples: int = 0
 
@@ -50,6 +53,7 @@ def noise_init(channels: int) -> Noise:
         np.full(channels, np.inf),
         np.zeros(channels, dtype=np.int64),
         np.zeros(channels, dtype=np.int64),
+        np.zeros(channels, dtype=np.int64),
     )
 
 
@@ -62,8 +66,7 @@ def noise_update(noise: Noise, ring: Ring, learn: bool = True) -> None:
     if ring.pushed < 2:
         return
     change = np.abs(newest - ring_row(ring, 1)[:channels])
-    noise.step = np.where((change > 0.0) & (change < noise.step), change, noise.step)
-    noise.still = np.where(change > 0.0, 0, noise.still + 1)
+    _find_step(noise, change)
     if not learn or ring.pushed <= 2 * HALF or np.any(noise.still >= 2 * HALF):
         return
     squared = (noise.row @ ring_window(ring, HALF, 1)[:, :channels]) ** 2 / noise.gain
@@ -103,6 +106,19 @@ def noise_sigma(noise: Noise) -> NDArray[np.float64]:
     return np.maximum(np.sqrt(noise.variance / CLIPPED), _floor(noise))
 
 
+def noise_step(noise: Noise) -> NDArray[np.float64]:
+    """Quantisation step by channel; 0 where values do not repeat: the smallest change of a smooth signal is no step."""
+    return np.where(noise.repeats > 0, noise.smallest, 0.0)
+
+
+def _find_step(noise: Noise, change: NDArray[np.float64]) -> None:
+    changed = change > 0.0
+    counted = noise.repeats + np.where(noise.still > 0, REPEATED, -1)
+    noise.repeats = np.where(changed & (np.abs(counted) <= REMEMBERED), counted, noise.repeats)
+    noise.smallest = np.where(changed & (change < noise.smallest), change, noise.smallest)
+    noise.still = np.where(changed, 0, noise.still + 1)
+
+
 def _floor(noise: Noise) -> NDArray[np.float64]:
-    step = np.where(np.isfinite(noise.step), noise.step, 0.0) / np.sqrt(12.0)
+    step = noise_step(noise) / np.sqrt(12.0)
     return np.maximum(np.maximum(step, RELATIVE_FLOOR * np.sqrt(noise.power)), np.finfo(np.float32).tiny)
