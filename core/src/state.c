@@ -12,9 +12,9 @@
 /* Size of the learner's struct on a 32-bit chip, used on every machine, so that the arena size is the same everywhere.
  */
 #ifdef TU_REAL_DOUBLE
-enum { STATE_BYTES = 1488 };
+enum { STATE_BYTES = 1504 };
 #else
-enum { STATE_BYTES = 1200 };
+enum { STATE_BYTES = 1216 };
 #endif
 typedef char tu_state_must_fit[sizeof(tu_learner) <= STATE_BYTES || sizeof(void *) > 4 ? 1 : -1];
 

@@ -29,6 +29,7 @@ SIZE_SPREAD = 3.0  # of the logarithm of the kernel's size around the residual's
 LINEAR = 3.0  # times the residual's RMS: prior spread of the linear part
 TRIAL, ITERATIONS = 8, 25  # steps from every start, and in all from the better one
 STARTS = (0.2, 1.2)  # logarithms of the lengths
+FREE_PRICE = 10.0  # log evidence for a kernel that sees a free state
 IRRELEVANT = 4.0  # logarithm of a length beyond which an input has no effect
 HELD = 1e-6  # of a column: largest remainder after projection onto the terms, if these contain it
 ROUNDING = 1e-13  # of the largest squared feature: the accuracy of its sums
@@ -44,6 +45,7 @@ class Inputs:
     offset: Array  # (features,)
     scale: Array
     z: Array  # (nodes, features)
+    free: Array  # (features,) 1: of a state that nothing known bounds
 
 
 @dataclass(frozen=True)
@@ -76,11 +78,12 @@ class KernelFit:
         return network, back @ self.posterior.covariance @ back.T
 
 
-def make_inputs(columns: Array, sees: Sequence[int], angles: Sequence[int]) -> Inputs:
-    """Features of the node columns, without inputs that are constant."""
+def make_inputs(columns: Array, sees: Sequence[int], angles: Sequence[int], free: Sequence[int] = ()) -> Inputs:
+    """Features of the node columns, without inputs that are constant; free: columns of states that nothing bounds."""
     seen = tuple(k for k in sees if np.ptp(columns[:, k]) > 0.0)
-    parts, scale = [], []
+    parts, scale, unbounded = [], [], []
     for k in seen:
+        unbounded += [k in free] * (2 if k in angles else 1)
         if k in angles:
             parts += [np.sin(columns[:, k]), np.cos(columns[:, k])]
             scale += [1.0, 1.0]
@@ -89,19 +92,37 @@ def make_inputs(columns: Array, sees: Sequence[int], angles: Sequence[int]) -> I
             scale.append(float(np.std(columns[:, k])))
     raw = np.stack(parts, axis=-1)
     offset = raw.mean(axis=0)
-    return Inputs(seen, tuple(k for k in seen if k in angles), offset, np.array(scale), (raw - offset) / scale)
+    rotating = tuple(k for k in seen if k in angles)
+    return Inputs(seen, rotating, offset, np.array(scale), (raw - offset) / scale, np.array(unbounded))
 
 
 def fit_kernel(problem: Problem, inputs: Inputs, extra: Array | None = None) -> KernelFit:
-    """Length scales, units and weights; extra: whitened columns (rows, columns) scaled to unit prior variance."""
+    """Length scales, units and weights; extra: whitened columns (rows, columns) scaled to unit prior variance.
+
+    A free state, such as the angle of a motor, leaves the range of any record, where a kernel that sees it is wrong. It
+    is therefore seen only if the evidence is clearly higher.
+    """
     more = np.zeros((len(problem.y), 0)) if extra is None else extra
     plain = problem.design(np.concatenate([np.ones((len(inputs.z), 1)), inputs.z], axis=1))
     linear = LINEAR * problem.size * _missing(plain, more)
     hyper = _Search(problem, inputs, make_blocks(problem), more, linear).best()
     lengths = np.exp(hyper[:-2])
     inverse = np.where(hyper[:-2] < IRRELEVANT, 1.0 / lengths, 0.0)
+    size = np.exp(hyper[-2])
+    whole = _with_lengths(problem, inputs, inverse, size, plain, linear, more)
+    if not inputs.free.any():
+        return whole
+    bounded = np.concatenate([[1.0], ~inputs.free])
+    narrow = _with_lengths(problem, inputs, inverse * ~inputs.free, size, plain, linear * bounded, more)
+    return whole if whole.posterior.evidence > narrow.posterior.evidence + FREE_PRICE else narrow
+
+
+def _with_lengths(
+    problem: Problem, inputs: Inputs, inverse: Array, size: float, plain: Array, linear: Array, more: Array
+) -> KernelFit:
+    """Units and weights for these inverse lengths."""
     centres = farthest(inputs.z * inverse, inputs.z, CENTRES)
-    root = np.exp(hyper[-2]) * _inverse_root(kernel_values(centres, centres, inverse))
+    root = size * _inverse_root(kernel_values(centres, centres, inverse))
     seen = problem.design(kernel_values(inputs.z, centres, inverse))
     features = np.concatenate([more, linear * plain, seen @ root], axis=1)
     found = posterior(features, problem.y, np.sqrt(problem.whitener.expected))

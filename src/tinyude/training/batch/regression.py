@@ -17,7 +17,7 @@ from tinyude.errors import TinyUDEError
 from tinyude.physics import Physics
 from tinyude.physics.differences import differences, relative_speeds
 from tinyude.physics.holds import CLEARLY_LIKELIER, Hold, as_holds, interval_means
-from tinyude.physics.kinematics import residual_states, seen_columns, unread_states
+from tinyude.physics.kinematics import free_states, residual_states, seen_columns, unread_states
 from tinyude.reference.numeric.elementary import TWO_PI
 from tinyude.training.batch.carried_angle import offset_shapes
 from tinyude.training.batch.covariance import Whitener, noise_rows
@@ -318,7 +318,8 @@ class Regression:
     def final(self, fits: dict[int, StateFit]) -> dict[int, list[StateFit]]:
         """Second pass: all allowed models, by evidence."""
         sees = tuple(k for k in self.sees if self.options.sees is not None or k not in self.followed)
-        inputs = make_inputs(self.targets.columns, sees, self.rotating)
+        free = [self.physics.states.index(name) for name in free_states(self.physics) if self.options.sees is None]
+        inputs = make_inputs(self.targets.columns, sees, self.rotating, free)
         offer = replace(self.offer, followed=self.followed)
         self.problems = {i: self.problem(i, fits[i].slopes(self.targets.columns, self.states)) for i in self.on}
         return {

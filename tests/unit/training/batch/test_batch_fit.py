@@ -5,6 +5,8 @@ import sympy as sp
 import tinyude as tu
 from tinyude.data.streams import as_stream
 from tinyude.experiments.studies.zoo import plant_named
+from tinyude.model.dynamics import known_dynamics
+from tinyude.model.simulation import free_run
 from tinyude.physics import Parameter, Physics
 from tinyude.systems import pendulum
 from tinyude.systems.zoo import Plant
@@ -168,6 +170,20 @@ def test_kernel_evidence_gradient_is_exact() -> None:
     for k, step in enumerate(1e-5 * np.eye(4)):
         numeric = (search.minus(hyper + step)[0] - search.minus(hyper - step)[0]) / 2e-5
         assert gradient[k] == pytest.approx(numeric, rel=1e-4, abs=1e-4)
+
+
+@pytest.mark.parametrize("cogging", [0.0, 1.0])
+def test_kernel_sees_the_angle_of_a_motor_only_where_its_rate_depends_on_it(cogging: float) -> None:
+    """It leaves the record's range, and a kernel that sees it is wrong there."""
+    rng = np.random.default_rng(0)
+    t = 0.01 * np.arange(3000)
+    u = rng.uniform(-3.0, 3.0, 50)[(t / 0.6).astype(int)][:, None]
+    rate = f"5*u - 0.7*w - 1.5*tanh(w)*exp(-0.06*w**2) - {cogging}*sin(0.2*a)"
+    x = free_run(known_dynamics(tu.Physics(["a", "w"], ["w", rate], ["u"])), np.zeros(2), t, np.full(2, 1e6), u)
+    ude = tu.UDE(tu.Physics(["a", "w"], ["w", "5*u"], ["u"]), library=None, network="kernel", refine=False)
+    kernel = ude.fit(x + [0.004, 0.05] * rng.standard_normal(x.shape), t=0.01, u=u).model_.kernel
+    assert kernel is not None
+    assert (0 in kernel.depends_on(0)) == (cogging > 0.0)
 
 
 def test_select_finds_columns_that_matter_only_together() -> None:
