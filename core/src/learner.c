@@ -50,15 +50,14 @@ static void end_sample(tu_learner *l)
     }
 }
 
+/* Reasons that lie in the samples: such windows say nothing of the noise. */
+enum { DOUBTED = 1 << TU_MISFIT | 1 << TU_JUMP | 1 << TU_INCONSISTENT | 1 << TU_STILL };
+
 /* Counts the outcome of a window. */
 static void end_window(tu_learner *l, int reason)
 {
-    if (reason == TU_ACCEPTED) {
-        tu_count(&l->counters.accepted);
-    } else {
-        tu_count(&l->counters.rejected[reason]);
-    }
-    l->doubted = l->config->dense && reason >= TU_MISFIT && reason != TU_OUTSIDE;
+    tu_count(reason == TU_ACCEPTED ? &l->counters.accepted : &l->counters.rejected[reason]);
+    l->doubted = l->config->dense && (DOUBTED >> reason & 1);
     if (reason == TU_MISFIT || reason == TU_JUMP) { /* a jump: the carried angle belongs to the motion before it */
         tu_kinematics_clear(&l->kinematics, l->config);
     }

@@ -97,10 +97,9 @@ static void average(tu_noise *noise, int channel, tu_real squared, tu_real floor
 /* A channel is quantised if its values repeat: the smallest change of a smooth signal is not a step. */
 static void find_step(tu_noise *noise, int channel, tu_real change)
 {
-    uint32_t raised =
-        (uint32_t)noise->repeats[channel] + REMEMBERED + (uint32_t)(noise->still[channel] ? REPEATED : -1);
-    if (raised <= 2 * REMEMBERED) {
-        noise->repeats[channel] = (int32_t)raised - REMEMBERED;
+    int32_t repeats = noise->repeats[channel] + (noise->still[channel] ? REPEATED : -1);
+    if (repeats >= -REMEMBERED && repeats <= REMEMBERED) {
+        noise->repeats[channel] = repeats;
     }
     if (change < noise->smallest[channel] || !(noise->smallest[channel] > 0)) {
         noise->smallest[channel] = change;
