@@ -10,6 +10,7 @@ import sympy as sp
 from tinyude.errors import TinyUDEError
 from tinyude.physics import Parameter, Physics
 from tinyude.physics.arguments import check_names_differ
+from tinyude.physics.kinematics import free_states
 from tinyude.physics.programs import program_numpy
 
 theta, omega, tau = sp.symbols("theta omega tau", real=True)
@@ -271,3 +272,11 @@ def test_field_rejects_wrong_columns_and_missing_inputs() -> None:
         rig().field(np.zeros((3, 3)), np.zeros((3, 1)))
     with pytest.raises(TinyUDEError, match="u has shape"):
         rig().field(np.zeros((3, 2)), np.zeros(3))
+
+
+@pytest.mark.parametrize(
+    ("rate", "free"), [("u - w", ("q",)), ("u - w - 4*q", ()), ("u - w - 4*sin(q)", ()), ("u - w - 0.1*q*w", ())]
+)
+def test_free_states_are_integrals_that_no_equation_uses(rate: str, free: tuple[str, ...]) -> None:
+    """The angle of a motor leaves every range; that of a spring or a pendulum does not."""
+    assert free_states(Physics(["q", "w"], ["w", rate], ["u"])) == free
