@@ -48,3 +48,13 @@ def test_sensor_noise_of_a_shaft_that_only_goes_on_is_not_its_speed() -> None:
 
 def test_quantisation_step_of_a_channel_that_never_changes_is_infinite() -> None:
     assert quantisation_step([np.ones(50)]) == np.inf
+
+
+def test_sensor_noise_is_at_least_that_of_rounding_to_a_step_and_a_millionth_of_the_signal() -> None:
+    """A slow staircase has no residual between its steps; a smooth curve has none at all."""
+    stairs = 0.02 * (np.arange(4000) // 60)
+    smooth = 3.0 + np.sin(0.001 * np.arange(4000))
+    noise = sensor_noise([np.column_stack([stairs, smooth])])
+    assert noise.step[0] == pytest.approx(0.02) and noise.step[1] == 0.0
+    assert noise.sigma[0] == pytest.approx(0.02 / np.sqrt(12.0), rel=1e-6)
+    assert noise.sigma[1] == pytest.approx(1e-6 * np.sqrt(np.mean(smooth**2)), rel=1e-6)
