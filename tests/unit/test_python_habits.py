@@ -95,6 +95,8 @@ def test_remedies_name_what_is_there(record: np.ndarray) -> None:
     frame = pd.DataFrame({"time": T, "f": F, "v": record[:, 1], "x": record[:, 0]})
     with pytest.raises(tu.TinyUDEError, match="no such column; its columns are time, f, v, x; give the sample period"):
         tu.UDE(PHYSICS).fit(frame, t="tme")
+    with pytest.raises(tu.TinyUDEError, match=r't is missing; .* the name of the column .* fit\(frame, t="time"\)'):
+        tu.UDE(PHYSICS).fit(frame)
     with pytest.raises(tu.TinyUDEError, match=r"shape \(3, 400, 2\).*Several runs are a list: give list\(Y\)\."):
         tu.UDE(PHYSICS).fit(record.reshape(3, 400, 2), t=0.01, u=F.reshape(3, 400, 1))
 

@@ -135,8 +135,8 @@ class FitOptions:
             return Y
         if t is None:
             raise TinyUDEError(
-                "t is missing; give the sample period in seconds or one time stamp for each row, as in "
-                "fit(Y, t=1e-3), or in a Pipeline fit(Y, ude__t=1e-3)."
+                "t is missing; give the sample period in seconds, one time stamp for each row, or the name of the "
+                'column of times, as in fit(Y, t=1e-3) or fit(frame, t="time"); in a Pipeline fit(Y, ude__t=1e-3).'
             )
         mixed = bool(self.refine) and self.preset == "default" and shortest is None
         return as_stream(Y, t, u, names, self.physics.inputs, shortest, wrap_revolutions(self.wraps, names), mixed)
