@@ -139,15 +139,19 @@ def _of_the_rates(result: FitResult, seen: Windows, unused: Mapping[str, tuple[A
 
 
 def _of_the_physics(result: FitResult, seen: Windows) -> dict[str, Any]:
-    """What contradicts the known part: its values, signs, units and the effects of its inputs."""
-    model = result.model
+    """What contradicts the known part: its values, signs, units and the effects of its inputs.
+
+    The coefficient of one of several collinear terms says nothing: only their sum is determined.
+    """
+    model, together = result.model, result.diagnostics.get("collinear", {})
     alike, corrected = similar_terms(model, seen), corrections(model, seen)
+    nets = net_values(model, result.diagnostics.get("term_shares"), alike)
     return {
         "corrections": corrected,
         "delays": [] if corrected else delays(model, seen),
         "addends": addends(model, seen),
         "replaced": replaced_parameters(model, seen),
-        "nets": net_values(model, result.diagnostics.get("term_shares"), alike),
+        "nets": [net for net in nets if net.term not in together.get(net.state, {}).get("terms", ())],
         "values": wrong_values(model, seen, alike),
         "other_values": other_values(model, seen, alike),
         "effects": input_effects(model, seen),

@@ -218,6 +218,11 @@ class Offer:
         """States that are not angles."""
         return [k for k in range(self.states) if k not in self.angles]
 
+    @property
+    def swinging(self) -> list[int]:
+        """Angles that do not rotate: a spring or a stop may act on them, as on a distance."""
+        return [k for k in self.angles if k not in self.rotating]
+
     def signal(self, k: int) -> Signal:
         """A column with its range."""
         low, high = float(self.low[k]), float(self.high[k])
@@ -240,6 +245,7 @@ def plain_library(offer: Offer) -> list[Entry]:
     degree = DEGREE.get(len(offer.straight), 1)
     for d in range(2, degree + 1):
         entries += [_product(group) for group in combinations_with_replacement(offer.straight, d)]
+    entries += [(Factor("power", k, (float(d),)),) for k in offer.swinging for d in (2, 3)]
     for angle in offer.angles:
         for k in range(1, HARMONICS.get(len(offer.angles), 2) + 1):
             entries += [(Factor(wave, angle, (float(k),)),) for wave in ("sin", "cos")]
