@@ -16,9 +16,11 @@ from numpy.typing import NDArray
 
 from tinyude.errors import TinyUDEError
 from tinyude.physics.arguments import check_names_differ
-from tinyude.physics.expressions import derivative, expression_text, numpy_function
+from tinyude.physics.derivatives import program_derivative, program_with_slopes
+from tinyude.physics.expressions import expression_text
 from tinyude.physics.parameter import Parameter
 from tinyude.physics.parsing import parse_expression
+from tinyude.physics.programs import program_numpy, read_inputs
 
 if TYPE_CHECKING:
     from tinyude.physics.physics import Physics
@@ -140,20 +142,24 @@ def acting_inputs(physics: Physics, on: Sequence[int]) -> tuple[int, ...]:
 
     Through any other input a missing term is a term of one rate, up to a constant factor.
     """
-    columns = {sp.Symbol(name) for name in (*physics.states, *physics.inputs)}
+    first = physics.n_states
+    columns = set(range(first + physics.n_inputs))
+    slopes, entries = program_with_slopes(physics.field_program(), range(first, first + physics.n_inputs))
+    needed = dict(zip(entries, read_inputs(slopes)[first:], strict=True))
     found = []
-    for k, name in enumerate(physics.inputs):
-        effects = [effect for i in on if (effect := derivative(physics.rhs[i], sp.Symbol(name))) != 0]
-        linear = not any(effect.has(sp.Symbol(name)) for effect in effects)
-        if linear and (len(effects) > 1 or any(effect.free_symbols & columns for effect in effects)):
+    for k in range(physics.n_inputs):
+        effects = [needed[i, k] for i in on if (i, k) in needed]
+        linear = not any(first + k in effect for effect in effects)
+        if linear and (len(effects) > 1 or any(effect & columns for effect in effects)):
             found.append(k)
     return tuple(found)
 
 
 def input_effects(physics: Physics, inputs: Sequence[int], x: Array, u: Array) -> Array:
     """df/du at rows of states and inputs (rows, states, inputs), for these inputs."""
-    names = [*physics.states, *physics.inputs]
-    values = {sp.Symbol(name): sp.Float(p.value) for name, p in physics.parameters.items()}
-    slopes = [derivative(rhs, sp.Symbol(physics.inputs[k])).xreplace(values) for rhs in physics.rhs for k in inputs]
-    found = numpy_function(slopes, [sp.Symbol(name) for name in names])(np.concatenate([x, u], axis=-1))
+    slopes = program_derivative(physics.field_program(), [physics.n_states + k for k in inputs])
+    learned = np.broadcast_to(
+        [physics.parameters[name].value for name in physics.learned], (len(x), len(physics.learned))
+    )
+    found = program_numpy(slopes, np.concatenate([x, u, learned], axis=1))
     return np.asarray(found, dtype=np.float64).reshape(len(x), physics.n_states, len(inputs))

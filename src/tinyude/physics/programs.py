@@ -121,6 +121,14 @@ def program_numpy(program: Program, x: Array) -> Array:
     return out
 
 
+def read_inputs(program: Program) -> list[frozenset[int]]:
+    """For each output the inputs that its value is computed from."""
+    read = [frozenset((k,)) for k in range(program.n_inputs)] + [frozenset[int]()] * len(program.constants)
+    for op, a, b in program.code:
+        read.append(read[a] | read[b] if op in BINARY else read[a])
+    return [read[k] for k in program.outputs]
+
+
 class Emitter:
     """Writes a program, reusing any instruction already written; constants have negative numbers until `finish`."""
 

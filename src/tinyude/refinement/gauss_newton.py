@@ -108,12 +108,12 @@ def accepted_step(
     for _ in range(TRIALS):
         step = step_within(unknowns, matrix, gradient, damping)
         promised = float(gradient @ step)
+        if promised < CONVERGED:  # it would gain about half of this
+            break
         trial = unknowns.moved(step)
         new = float(filter_.run(trial.values, noise, frozen=passed).squares[stretches].sum()) + trial.prior_cost
         if new <= cost:
             return trial, damping, max(cost - new, promised * damping)
-        if promised < CONVERGED:
-            break
         damping = max(10.0 * damping, 1e-4)
     return None, damping, promised
 

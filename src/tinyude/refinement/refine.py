@@ -190,10 +190,13 @@ def _beside(
 ) -> tuple[dict[str, Hybrid], dict[str, Estimate]]:
     """Every structure over the stretches of the richest one, which explains the rows.
 
-    The windows' structure is the richest one with other values, so it has the same noise.
+    The windows' structure is the richest one with other values, so it has the same noise. Nor is the noise
+    sought for the known physics as given: it is not chosen by its evidence, and its free runs do not depend on it.
     """
     found = {
-        name: first if name == richest else estimate_on(setup, own.field, own.unknowns, first, name != "windows")
+        name: first
+        if name == richest
+        else estimate_on(setup, own.field, own.unknowns, first, name not in ("windows", "known"))
         for name, own in hybrids.items()
     }
     return dict(hybrids), found

@@ -6,7 +6,7 @@ import sympy as sp
 
 from tinyude.errors import TinyUDEError
 from tinyude.physics.derivatives import bound, program_derivative, program_with_slopes, pruned
-from tinyude.physics.programs import Program, program, program_numpy
+from tinyude.physics.programs import Program, program, program_numpy, read_inputs
 
 X, Y, Z = SYMBOLS = sp.symbols("x y z")
 CASES = [
@@ -75,3 +75,8 @@ def test_bound_works_out_what_depends_on_numbers_alone() -> None:
 def test_program_derivative_names_an_operation_without_rule() -> None:
     with pytest.raises(TinyUDEError, match="floor"):
         program_derivative(Program(1, (), (("floor", 0, 0),), (1,)), [0])
+
+
+def test_read_inputs_follows_every_instruction() -> None:
+    made = program([X * sp.sin(Y), Z + 2, sp.Integer(3)], SYMBOLS)
+    assert read_inputs(made) == [{0, 1}, {2}, set()]

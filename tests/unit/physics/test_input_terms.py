@@ -79,3 +79,12 @@ def test_share_of_a_term_of_an_input_is_that_of_the_rate_it_changes_most() -> No
     )
     shares = _input_shares(SimpleNamespace(physics=physics), seen)  # type: ignore[arg-type]
     assert shares == {"u: b": pytest.approx(0.5 / 1.25)}
+
+
+def test_effects_of_inputs_need_no_symbolic_derivative(monkeypatch: pytest.MonkeyPatch) -> None:
+    """SymPy takes longer to differentiate the equations of an arm than the fit takes."""
+    two = tu.Physics(["a", "b"], ["(u - a)/(2 + cos(b))", "3*w + tanh(a/v)"], inputs=["u", "v", "w"])
+    monkeypatch.setattr(sp, "diff", lambda *_: pytest.fail("differentiated symbolically"))
+    assert acting_inputs(two, (0, 1)) == (0,)  # w is a term of one rate, v enters nonlinearly
+    effects = input_effects(two, (0, 2), np.array([[0.3, 0.0]]), np.array([[1.0, 2.0, 5.0]]))
+    np.testing.assert_allclose(effects, [[[1.0 / 3.0, 0.0], [0.0, 3.0]]])

@@ -112,6 +112,13 @@ def test_step_over_some_stretches_lowers_their_cost() -> None:
     assert other is not None and other.values[0] > 3.0
 
 
+def test_gauss_newton_tries_no_step_that_gains_nothing() -> None:
+    """A trial and the pass after it would cost twice what the first pass did."""
+    counted = Counted()
+    solution = gauss_newton(counted, decay_rate(0.6), Noise(np.ones(1), np.ones(1)))
+    assert counted.passes == 1 and solution.converged and solution.unknowns.values[0] == 0.6
+
+
 class Counted(Filter):
     """Passes under which any noise is right, counted."""
 

@@ -15,9 +15,11 @@ from tinyude.data.grid import MOSTLY_BAD
 from tinyude.data.streams import Stream
 from tinyude.errors import TinyUDEError
 from tinyude.physics import Physics
+from tinyude.physics.derivatives import program_derivative
 from tinyude.physics.differences import differences, relative_speeds
 from tinyude.physics.holds import CLEARLY_LIKELIER, Hold, as_holds, interval_means
 from tinyude.physics.kinematics import free_states, residual_states, seen_columns, unread_states
+from tinyude.physics.programs import program_numpy
 from tinyude.reference.numeric.elementary import TWO_PI
 from tinyude.training.batch.carried_angle import offset_shapes
 from tinyude.training.batch.covariance import Whitener, noise_rows
@@ -181,7 +183,7 @@ class Regression:
 
     def _fresh(self) -> Regression:
         work = object.__new__(Regression)
-        stale = {"field", "slopes", "known_targets", "offer", "problems", "angles", "rotating"}
+        stale = {"field", "slopes", "_sensitivities", "known_targets", "offer", "problems", "angles", "rotating"}
         work.__dict__ = {k: v for k, v in self.__dict__.items() if k not in stale}
         return work
 
@@ -251,7 +253,8 @@ class Regression:
 
     @cached_property
     def slopes(self) -> Array:
-        return np.nan_to_num(np.asarray(self.physics.jacobian(*self._split(self.targets.columns)), dtype=np.float64))
+        """df/dx at the nodes (nodes, states, states)."""
+        return np.nan_to_num(self._field_by(range(self.states)))
 
     @cached_property
     def known_targets(self) -> list[Array]:
@@ -266,10 +269,24 @@ class Regression:
 
     def sensitivity(self, state: int) -> Array:
         """df_i/dp at the nodes (nodes, learned parameters)."""
-        columns = self.targets.columns
-        if not self.physics.learned:
-            return np.zeros((len(columns), 0))
-        return np.asarray(self.physics.parameter_jacobian(*self._split(columns)), dtype=np.float64)[:, state]
+        return self._sensitivities[:, state]
+
+    @cached_property
+    def _sensitivities(self) -> Array:
+        first = self.targets.columns.shape[1]
+        return self._field_by(range(first, first + len(self.physics.learned)))
+
+    def _field_by(self, wrt: Sequence[int]) -> Array:
+        """The known field at the nodes differentiated by states, inputs or learned parameters (nodes, states, wrt).
+
+        From its program: SymPy's derivatives of a long equation take longer than a fit.
+        """
+        columns, physics = self.targets.columns, self.physics
+        values = np.array([physics.parameters[name].value for name in physics.learned])
+        rows = np.concatenate([columns, np.broadcast_to(values, (len(columns), len(values)))], axis=1)
+        with np.errstate(all="ignore"):
+            found = program_numpy(program_derivative(physics.field_program(), wrt), rows)
+        return np.asarray(found.reshape(len(columns), self.states, len(wrt)))
 
     def always_in(self, state: int) -> Array:
         """Columns that are never left out: learned parameters, then the offsets of carried angles."""
