@@ -218,7 +218,7 @@ int32_t tu_learner_cost(const tu_learner *l)
     const tu_job *job = &l->job;
     int32_t columns = l->library.columns, fit = 1 + l->setup.window.half / 5;
     if (job->sample == TU_FILTERING) {
-        return 8 + 2 * columns / 3;
+        return 4 + columns / 3;
     }
     if (job->sample) {
         return job->sample == TU_TAKEN ? 2 : job->sample == TU_TRYING ? 12 : fit < 20 ? fit : 20;

@@ -15,6 +15,8 @@ from tinyude.export import Chip, chip_of_model
 from tinyude.export.footprint import footprint
 from tinyude.export.life import build_life, count_life, missing_for_life, resume_life, saved_images
 from tinyude.export.wire import LONGEST_SLICE
+from tinyude.model.dynamics import known_dynamics
+from tinyude.model.simulation import free_run
 
 pytestmark = pytest.mark.skipif(
     not native.available() or bool(missing_for_life()), reason=f"needs {', '.join(missing_for_life())}"
@@ -41,6 +43,21 @@ def test_push_and_slice_are_bounded_over_a_whole_life(network: bool, tmp_path: P
         f"push {push.mean:.0f} instructions on average, {push.longest:,} at most; "
         f"a slice of work {piece.mean:.0f}, {piece.longest:,} at most",
     )
+
+
+def test_slice_is_bounded_with_a_kernel_network_of_sixty_units(tmp_path: Path) -> None:
+    """Its curve is evaluated twice at every node of a window: as known part, and as the column of its gain."""
+    rng, period = np.random.default_rng(0), 0.01
+    t = period * np.arange(6000)
+    u = rng.uniform(-3.0, 3.0, 100)[(t / 0.6).astype(int)][:, None]
+    rate = "5*u - 0.7*w - 1.5*tanh(w)*exp(-0.06*w**2)"
+    x = free_run(known_dynamics(tu.Physics(["w"], [rate], ["u"])), np.zeros(1), t, np.array([1e6]), u)
+    y = x + 0.05 * rng.standard_normal(x.shape)
+    ude = tu.UDE(tu.Physics(["w"], ["5*u"], ["u"]), library=None, network="kernel", refine=False)
+    chip = chip_of_model(ude.fit(y, t=period, u=u))
+    assert chip.kernel is not None and chip.kernel.units == 60
+    life = count_life(build_life(chip, tmp_path), np.hstack([y, u])[:2000])
+    assert 50_000 < life.cost("slice").longest <= LONGEST_SLICE
 
 
 @pytest.fixture(scope="module")

@@ -6,11 +6,11 @@
 #include "numeric/finite.h"
 #include "regression/last_good.h"
 
-enum { HOLDOUT_EVERY = 8 };  /* one block in this many is held out */
-enum { PARTS = 4 };          /* parts of a block; each is one observation in the tests of the network and of a change */
-enum { TAGS = 32768 };       /* parts that a compact entry can distinguish */
-enum { NODES_A_SLICE = 16 }; /* of a window's physics */
-enum { SOLVE_EVERY = 8 };    /* blocks between two solutions of the library */
+enum { HOLDOUT_EVERY = 8 }; /* one block in this many is held out */
+enum { PARTS = 4 };         /* parts of a block; each is one observation in the tests of the network and of a change */
+enum { TAGS = 32768 };      /* parts that a compact entry can distinguish */
+enum { NODES_A_SLICE = 8 }; /* of a window's physics */
+enum { SOLVE_EVERY = 8 };   /* blocks between two solutions of the library */
 
 /* An input in the middle of a sampling interval; for other nodes, at the last sample up to the node. */
 static tu_real input_at(const tu_learner *l, int input, const tu_nodes *nodes, int q)
