@@ -22,7 +22,7 @@ def differences(physics: Physics) -> list[tuple[int, int]]:
     found, positions = _stated(physics, symbols), list(rate or range(len(symbols)))
     if len(positions) <= FEW:
         found += combinations(positions, 2)
-    found += [(rate[a], rate[b]) for a, b in found if a in rate and b in rate]
+    found += [(rate[a], rate[b]) for a, b in found if a in rate and b in rate and rate[a] != rate[b]]
     kept = {frozenset(pair): pair for pair in found if min(pair) < physics.n_states}  # that of two inputs is known
     return [_upright(*pair, symbols) for pair in kept.values()]
 

@@ -32,3 +32,10 @@ def test_differences_of_few_levels_are_offered_unasked() -> None:
 
 def test_differences_of_a_pendulum_are_none() -> None:
     assert differences(tu.Physics(["theta", "omega"], ["omega", "-sin(theta)"])) == []
+
+
+def test_two_positions_with_one_rate_have_no_relative_speed() -> None:
+    """A mount's stiffness and its hysteresis follow the same speed: v - v has no size, by which a fit divided."""
+    physics = tu.Physics(["x", "v", "z"], ["v", "-2*x - 3*z", "v"])
+    assert named(physics, differences(physics)) == {frozenset("xz")}
+    assert relative_speeds(physics) == []
