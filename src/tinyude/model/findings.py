@@ -251,27 +251,27 @@ def _innovations(evidence: Evidence) -> Iterator[Reason]:
     if found is None:
         return
     (crossed, channel, name), (coloured, own) = found.cross, found.auto
+    status = CAUTION if _more_is_left(evidence) else NOTE
     if crossed > max(CROSSED, 2.0 * found.bound):
         yield Reason(
-            CAUTION, f"The one-step prediction error of {channel} correlates with the input {name} (r = {crossed:.2f}; "
+            status, f"The one-step prediction error of {channel} correlates with the input {name} (r = {crossed:.2f}; "
             f"white noise stays below {found.bound:.2f}).", f"{name} acts later or earlier "
             "than logged, through something that is missing, or differently between samples than hold says.", "input",
         )  # fmt: skip
     elif coloured > max(COLOURED, 3.0 * found.bound):
-        runs, index = evidence.runs, judged_horizon(evidence)
-        error, expected = (
-            (0.0, 0.0) if runs is None else (float(np.median(e[index])) for e in (runs.model, runs.expected))
-        )
-        off = error > max(2.0 * expected, LEFT_LARGE)
-        alone = not evidence.unexplained  # unmeasured states: there is no other evidence
-        left = any(left.over_noise > 1.5 and left.share > LEFT_LARGE for left in evidence.unexplained.values())
-        missing = off or alone or left
         yield Reason(
-            CAUTION if missing else NOTE,
-            f"The one-step prediction error of {own} is not white noise (autocorrelation {coloured:.2f}; white noise "
-            f"stays below {found.bound:.2f}).", "A state, a delay or a filter is missing in the physics, "
+            status, f"The one-step prediction error of {own} is not white noise (autocorrelation {coloured:.2f}; white "
+            f"noise stays below {found.bound:.2f}).", "A state, a delay or a filter is missing in the physics, "
             "or the sensor is filtered: log raw data.", "innovations",
         )  # fmt: skip
+
+
+def _more_is_left(evidence: Evidence) -> bool:
+    """Whether free runs or rates leave more than noise too, or cannot tell (unmeasured states)."""
+    runs, index = evidence.runs, judged_horizon(evidence)
+    error, expected = (0.0, 0.0) if runs is None else (float(np.median(e[index])) for e in (runs.model, runs.expected))
+    left = [left.over_noise > 1.5 and left.share > LEFT_LARGE for left in evidence.unexplained.values()]
+    return error > max(2.0 * expected, LEFT_LARGE) or any(left) or not left
 
 
 def _parameters(evidence: Evidence) -> Iterator[Reason]:

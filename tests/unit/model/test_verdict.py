@@ -150,6 +150,7 @@ SOUND = Evidence(
 
 VALUE = {"values": {("x", "u"): "k", ("x", "v"): "k"}}
 NOISY = Unexplained(0.58, 0.9, 0.74)
+CROSSED = Innovations((0.05, "x"), (0.3, "x", "u"), 0.04)
 COLOURED = Innovations((0.6, "x"), (0.0, "", ""), 0.04)
 
 
@@ -201,10 +202,11 @@ COLOURED = Innovations((0.6, "x"), (0.0, "", ""), 0.04)
         ),  # nothing was learned: a short record hides what is missing
         ({"innovations": Innovations((0.05, "x"), (0.04, "x", "u"), 0.04)}, "good", ""),
         (
-            {"innovations": Innovations((0.05, "x"), (0.3, "x", "u"), 0.04)},
+            {"innovations": CROSSED, "unexplained": {"x": Unexplained(0.03, 0.9, 0.018)}},
             "caution",
             "correlates with the input u (r = 0.30",
         ),
+        ({"innovations": CROSSED}, "good", "correlates with the input u (r = 0.30"),  # a part that is hardly noticed
         ({"innovations": Innovations((0.05, "x"), (0.3, "x", "u"), 0.2)}, "good", ""),  # few rows
         ({"innovations": COLOURED}, "good", "not white noise"),  # a filtered sensor
         (
