@@ -57,7 +57,7 @@ enum { DOUBTED = 1 << TU_MISFIT | 1 << TU_JUMP | 1 << TU_INCONSISTENT | 1 << TU_
 static void end_window(tu_learner *l, int reason)
 {
     tu_count(reason == TU_ACCEPTED ? &l->counters.accepted : &l->counters.rejected[reason]);
-    l->doubted = l->config->dense && (DOUBTED >> reason & 1);
+    l->doubted = l->config->dense && reason != TU_ACCEPTED && (DOUBTED >> reason & 1);
     if (reason == TU_MISFIT || reason == TU_JUMP) { /* a jump: the carried angle belongs to the motion before it */
         tu_kinematics_clear(&l->kinematics, l->config);
     }

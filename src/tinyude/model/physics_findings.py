@@ -128,9 +128,10 @@ def _wrong_terms(evidence: Evidence) -> Iterator[Reason]:
         if found := _wrong_term(net, evidence.values.get((net.state, net.term), ""), useless):
             ending, remedy, kind = found
             term = "(constant)" if net.term == "1" else net.term
+            now = net.yours * round(net.net / net.yours, 3) + 0.0  # 0 if it is cancelled
             said.add(net.state)
             yield Reason(
-                CAUTION, f"In d({net.state})/dt the data say net {net.net:.3g} {term} against your "
+                CAUTION, f"In d({net.state})/dt the data say net {now:.3g} {term} against your "
                 f"{net.yours:+.3g} {term}{ending}.", remedy, kind,
             )  # fmt: skip
     for addend in evidence.addends:

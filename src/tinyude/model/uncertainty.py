@@ -100,7 +100,8 @@ def residual_error(model: Model, found: Spread, x: Array, u: Array | None) -> Ar
     if groups:
         moved = np.einsum("...k,gik->g...i", model.term_values(x, u), found.terms)
         moved = moved + np.einsum("...k,gik->g...i", model.features(x, u), found.network)
-        error[..., list(model.on)] = np.sqrt((groups - 1) * np.mean(moved**2, axis=0))
+        with np.errstate(over="ignore"):  # of a model that a file makes huge: an infinite interval
+            error[..., list(model.on)] = np.sqrt((groups - 1) * np.mean(moved**2, axis=0))
     return error
 
 

@@ -244,7 +244,7 @@ def test_main_without_arguments_explains_itself(
 def test_main_says_what_an_interrupt_left_undone(
     rig: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def interrupted(*_: object) -> None:
+    def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("tinyude.cli.fit.log_stream", interrupted)

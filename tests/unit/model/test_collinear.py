@@ -67,11 +67,15 @@ def test_a_parameter_that_learned_terms_can_replace_is_doubted() -> None:
     samples = np.array(rows)[:, None] * (1.0 + 0.001 * rng.standard_normal((len(rows), 1)))
     growth = {"r": tu.Parameter(1.0, learn=True, min=0.2, max=5.0), "K": 1.5}
     physics = tu.Physics(["n"], ["r*n*(1 - n/K) - u*n"], ["u"], growth)
-    told = {}
-    for library in (["1", "n", "n**2"], ["n**2/(0.1 + n**2)"]):
+    told, kept = {}, {}
+    for library in (["1", "n", "n**3"], ["n**2/(0.1 + n**2)"], ["n", "n**2"]):
         ude = tu.UDE(physics, library=library, keep=True, network=None, refine=False)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             reasons = ude.fit(samples, t=0.05, u=harvest).verdict_.reasons
         told[len(library)] = any("The value of r depends on what was learned" in r.text for r in reasons)
-    assert told == {3: True, 1: False}
+        kept[len(library)] = any("r is not identified" in r.text for r in reasons)
+    assert told == {3: True, 1: False, 2: False}
+    assert kept == {3: False, 1: False, 2: True}, (
+        "r*n*(1 - n/K) is made of n and n**2: beside them only rounding is left"
+    )

@@ -73,10 +73,12 @@ def test_report_of_an_unseen_state_survives_the_model_file(cascade: tu.UDE, tmp_
 
 def test_validate_judges_an_unseen_state_on_the_new_record(cascade: tu.UDE) -> None:
     ude = copy.deepcopy(cascade)
-    level, inflow = lower_level(seed=9, start=(4.0, 2.0))
+    level, inflow = lower_level(seed=8, start=(3.0, 3.0))
     assert ude.validate(level, t=1.0, u=inflow).status == "good"
     assert ude.verdict_.figures["judged_on"] == "held-out record"
     assert ude.verdict_.figures["held_back"][""] < 0.03
+    higher, more = lower_level(seed=9, start=(4.0, 2.0))
+    assert "outside the recorded range" in ude.validate(higher, t=1.0, u=more).summary
     doubted = ude.validate(level[::-1].copy(), t=1.0, u=inflow)
     assert doubted.status == "bad" and "held-out record" in doubted.summary
 

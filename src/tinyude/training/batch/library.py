@@ -245,7 +245,6 @@ def plain_library(offer: Offer) -> list[Entry]:
     degree = DEGREE.get(len(offer.straight), 1)
     for d in range(2, degree + 1):
         entries += [_product(group) for group in combinations_with_replacement(offer.straight, d)]
-    entries += [(Factor("power", k, (float(d),)),) for k in offer.swinging for d in (2, 3)]
     for angle in offer.angles:
         for k in range(1, HARMONICS.get(len(offer.angles), 2) + 1):
             entries += [(Factor(wave, angle, (float(k),)),) for wave in ("sin", "cos")]
@@ -257,6 +256,7 @@ def relative_library(offer: Offer) -> list[Entry]:
     signals = [offer.signal(k) for k in range(offer.columns) if k not in (*offer.followed, *offer.switched)]
     shapes = [factor for signal in (*signals, *offer.differences) for factor in _corners(signal)]
     shapes += [factor for signal in offer.differences for factor in (*_relative(signal), *_shapes(signal))]
+    shapes += [Factor("power", k, (float(d),)) for k in offer.swinging for d in (2, 3)]
     return list(dict.fromkeys([*plain_library(offer), *((shape,) for shape in shapes)]))
 
 

@@ -32,7 +32,7 @@ def learn_parameters(work: Regression, fits: dict[int, StateFit], beside_terms: 
     count = len(physics.learned)
     errors, deficient = np.zeros(count), 0
     for _ in range(PASSES):
-        square, cross = np.zeros((count, count)), np.zeros(count)
+        square, cross, whole = np.zeros((count, count)), np.zeros(count), np.zeros(count)
         noise = 1.0
         for i in work.on:
             problem = work.problem(i)
@@ -40,10 +40,13 @@ def learn_parameters(work: Regression, fits: dict[int, StateFit], beside_terms: 
             own = problem.design(work.sensitivity(i))
             beside = problem.columns(fit.terms.entries if beside_terms else [])
             basis = np.linalg.qr(beside / np.maximum(np.linalg.norm(beside, axis=0), 1e-300))[0]
+            whole += np.sum(own**2, axis=0)
             own = own - basis @ (basis.T @ own)
             square += own.T @ own
             cross += own.T @ (problem.y - basis @ (basis.T @ problem.y))
             noise = max(noise, fit.terms.noise)
+        seen = np.diag(square) > DISTINGUISHABLE * whole  # of the others only rounding is left beside the terms
+        square, cross = square * np.outer(seen, seen), cross * seen
         size = np.sqrt(np.diag(square))
         size = np.where(size > 0.0, size, 1.0)
         scaled = square / np.outer(size, size)
