@@ -12,6 +12,7 @@ from scipy.integrate import solve_ivp
 
 from tinyude.errors import TinyUDEError
 from tinyude.model.dynamics import Dynamics
+from tinyude.native.simulate import Steps
 from tinyude.physics.holds import as_holds, interval_coefficients
 from tinyude.reference.numeric.elementary import angle_wrap
 
@@ -84,18 +85,8 @@ def free_runs(
     polynomials = None if inputs is None else _polynomials(instants, inputs, dynamics.inputs, hold)
     if compiled is None:
         return _with_scipy(dynamics, begin, instants, polynomials, scale, limits)
-    states, diverged = compiled.run(
-        begin,
-        instants,
-        polynomials,
-        limits,
-        relative=RELATIVE,
-        absolute=ABSOLUTE,
-        scale=scale,
-        shortest=SHORTEST * float(np.min(np.diff(instants))),
-        most_steps=most_steps,
-    )
-    return FreeRuns(states, diverged)
+    steps = Steps(RELATIVE, ABSOLUTE, SHORTEST * float(np.min(np.diff(instants))), most_steps)
+    return FreeRuns(*compiled.run(begin, instants, polynomials, limits, scale, steps))
 
 
 def free_run(

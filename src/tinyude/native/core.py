@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tinyude.errors import TinyUDEError
-from tinyude.native.tape import tape_arrays
+from tinyude.native.buffers import Buffers
 from tinyude.physics.programs import Program
 from tinyude.reference.config import BOUNDS, Config, config_error
 from tinyude.reference.start import StartModel
@@ -96,7 +96,7 @@ class NativeKnown:
     def __init__(self, programs: KnownPrograms, precision: str = "float64") -> None:
         core = loaded(precision)
         self._ffi, self._lib, self._dtype = core.ffi, core.lib, np.dtype(precision)
-        self._alive: list[Any] = []  # objects that C points to
+        self._buffers = Buffers(core.ffi)
         self.states = len(programs.field.outputs)
         self.inputs = programs.field.n_inputs - self.states
         self._tapes = core.ffi.new("tu_tapes *")
@@ -105,7 +105,7 @@ class NativeKnown:
             program = getattr(programs, entry.name)
             self._fill(getattr(self._tapes, entry.name), program, entry.name)
             longest = max(longest, program.n_registers)
-        self._tapes.registers = self._hold("tu_real[]", np.zeros(longest, self._dtype))
+        self._tapes.registers = self._buffers.reals(np.zeros(longest), self._dtype)
         self.functions = core.ffi.new("tu_known *")
         core.lib.tu_tapes_known(self._tapes, self.functions)
 
@@ -124,17 +124,7 @@ class NativeKnown:
                 f"The {name} program has {program.n_inputs} inputs; it must have {self.states + self.inputs}, "
                 "as the field: the states, then the inputs."
             )
-        code, constants, outputs = tape_arrays(program, self._dtype)
-        tape.states, tape.inputs = self.states, self.inputs
-        tape.code_count, tape.constants_count, tape.outputs_count = len(code), len(constants), len(outputs)
-        tape.code = self._hold("int32_t[]", code)
-        tape.constants = self._hold("tu_real[]", constants)
-        tape.outputs = self._hold("int32_t[]", outputs)
-
-    def _hold(self, ctype: str, array: Array) -> Any:
-        pointer = self._ffi.from_buffer(ctype, array)
-        self._alive.append(pointer)
-        return pointer
+        self._buffers.fill_tape(tape, program, self.states, self._dtype)
 
 
 class NativeLearner(Engine):

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tinyude.errors import TinyUDEError
+from tinyude.native.buffers import Buffers
 from tinyude.native.core import loaded
-from tinyude.native.tape import tape_arrays
 from tinyude.physics.programs import Program
 
 if TYPE_CHECKING:
@@ -39,15 +39,15 @@ class NativeFilter:
                 f"{field.states} states and {field.unknowns} unknowns; refinement takes at most {limits[0]} and "
                 f"{limits[1]}: learn fewer parameters, or fit with refine=False."
             )
-        self._alive: list[Any] = []
-        self._value = self._tape(field.value)
+        kept = self._buffers = Buffers(core.ffi)
+        self._value = kept.tape(field.value, field.states)
         self._slopes = {True: self._with_entries(field.slopes, field.entries)}  # by whether sensitivities are computed
         self._slopes[False] = self._with_entries(*field.state_slopes)
-        self._measured = self._hold("int32_t[]", np.array(plan.measured, np.int32))
+        self._measured = kept.integers(plan.measured)
         self._data = core.ffi.new("tu_filter_data *")
-        self._data.offsets = self._hold("int64_t[]", batch.offsets)
+        self._data.offsets = kept.integers(batch.offsets, 64)
         for name in ("times", "samples", "inputs", "starts", "start_variances"):
-            setattr(self._data, name, self._hold("tu_real[]", getattr(batch, name)))
+            setattr(self._data, name, kept.reals(getattr(batch, name)))
 
     def run(
         self,
@@ -60,9 +60,10 @@ class NativeFilter:
         """One pass over all stretches: the arrays of tu_filter_result. frozen: variances and gains to keep."""
         sensitivities = sensitivities and frozen is None
         arrays = self._empty(sensitivities, frozen)
-        alive: list[Any] = []
-        filter_ = self._filter(unknowns, noise, gate, sensitivities, frozen is not None, alive)
-        result = self._result(arrays, alive)
+        buffers = Buffers(self._ffi)
+        filter_ = self._filter(buffers, unknowns, noise, gate, sensitivities)
+        filter_.frozen = frozen is not None
+        result = self._result(buffers, arrays)
         size = self._lib.tu_filter_workspace(filter_)
 
         def over(span: tuple[int, int]) -> None:
@@ -75,12 +76,12 @@ class NativeFilter:
     def smooth(self, unknowns: Array, noise: Noise, gate: float = 0.0) -> tuple[Array, Array]:
         """States given all rows of their stretch, (rows, states), and their variances."""
         arrays = self._empty(False, None)
-        alive: list[Any] = []
-        filter_ = self._filter(unknowns, noise, gate, False, False, alive)
-        result = self._result(arrays, alive)
+        buffers = Buffers(self._ffi)
+        filter_ = self._filter(buffers, unknowns, noise, gate, False)
+        result = self._result(buffers, arrays)
         rows, n = self.batch.rows, self.field.states
         kept = [np.zeros((rows, n, n)), np.zeros((rows, n, n)), np.zeros((rows, n)), np.zeros((rows, n))]
-        result.covariances, result.transitions, states, variances = (self._held(array, alive) for array in kept)
+        result.covariances, result.transitions, states, variances = map(buffers.reals, kept)
         size = self._lib.tu_filter_workspace(filter_)
 
         def over(span: tuple[int, int]) -> None:
@@ -91,33 +92,22 @@ class NativeFilter:
         self._threads(over)
         return kept[2], kept[3]
 
-    def _held(self, array: Array, alive: list[Any]) -> Any:
-        pointer = self._ffi.from_buffer("tu_real[]", np.ascontiguousarray(array, np.float64))
-        alive.append(pointer)
-        return pointer
-
-    def _filter(
-        self, unknowns: Array, noise: Noise, gate: float, sensitivities: bool, frozen: bool, alive: list[Any]
-    ) -> Any:
-        def held(array: Array) -> Any:
-            return self._held(array, alive)
-
+    def _filter(self, buffers: Buffers, unknowns: Array, noise: Noise, gate: float, sensitivities: bool) -> Any:
         filter_ = self._ffi.new("tu_filter *")
         field = self.field
         filter_.states, filter_.inputs, filter_.unknowns = field.states, field.inputs, field.unknowns
         filter_.channels = len(self.plan.measured)
         filter_.value, (filter_.slopes, filter_.entries) = self._value, self._slopes[sensitivities]
-        filter_.measured, filter_.values = self._measured, held(unknowns)
-        filter_.measurement, filter_.process = held(noise.measurement), held(noise.process)
-        filter_.longest_step, filter_.widen = self.plan.longest_step, held(self.plan.widen)
-        filter_.gate = gate
-        filter_.sensitivities, filter_.frozen = sensitivities, frozen
+        filter_.measured, filter_.values = self._measured, buffers.reals(unknowns)
+        filter_.measurement, filter_.process = buffers.reals(noise.measurement), buffers.reals(noise.process)
+        filter_.longest_step, filter_.widen = self.plan.longest_step, buffers.reals(self.plan.widen)
+        filter_.gate, filter_.sensitivities = gate, sensitivities
         return filter_
 
-    def _result(self, arrays: Mapping[str, Array], alive: list[Any]) -> Any:
+    def _result(self, buffers: Buffers, arrays: Mapping[str, Array]) -> Any:
         result = self._ffi.new("tu_filter_result *")
         for name, array in arrays.items():
-            setattr(result, name, self._held(array, alive))
+            setattr(result, name, buffers.reals(array))
         return result
 
     def _threads(self, over: Callable[[tuple[int, int]], None]) -> None:
@@ -152,20 +142,5 @@ class NativeFilter:
         return arrays | dict(frozen or {})
 
     def _with_entries(self, program: Program, entries: Sequence[tuple[int, int]]) -> tuple[Any, Any]:
-        return self._tape(program), self._hold("int32_t[]", np.array(entries, np.int32).reshape(-1, 2))
-
-    def _tape(self, program: Program) -> Any:
-        tape = self._ffi.new("tu_tape *")
-        code, constants, outputs = tape_arrays(program, np.float64)
-        tape.states, tape.inputs = self.field.states, program.n_inputs - self.field.states
-        tape.code_count, tape.constants_count, tape.outputs_count = len(code), len(constants), len(outputs)
-        tape.code = self._hold("int32_t[]", code)
-        tape.constants = self._hold("tu_real[]", constants)
-        tape.outputs = self._hold("int32_t[]", outputs)
-        self._alive.append(tape)
-        return tape
-
-    def _hold(self, ctype: str, array: Array) -> Any:
-        pointer = self._ffi.from_buffer(ctype, np.ascontiguousarray(array))
-        self._alive.append(pointer)
-        return pointer
+        places = np.array(entries, np.int32).reshape(-1, 2)
+        return self._buffers.tape(program, self.field.states), self._buffers.integers(places)
