@@ -146,7 +146,7 @@ def results(
                     done = distributed.wait(list(running), timeout=PATIENCE, return_when="FIRST_COMPLETED").done
             except TimeoutError:
                 done = set()
-            _check(client, distributed, running)
+            _check(client, running)
             for future in done:
                 item = running.pop(future)
                 error = future.exception()
@@ -173,7 +173,7 @@ def _on_worker(work: Callable[[Any], Any], item: Any) -> Any:
     return work(item)
 
 
-def _check(client: Any, distributed: Any, running: dict[Any, Any]) -> None:
+def _check(client: Any, running: dict[Any, Any]) -> None:
     if client.status != "running" or all(future.status in ("cancelled", "lost") for future in running):
         raise _lost(client.status)
 

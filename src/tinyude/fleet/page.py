@@ -60,7 +60,7 @@ def collect(found: FleetResult) -> dict[str, Any]:
     quantities = [_quantity(q, f) for q, f in zip(found.quantities, found.findings, strict=True)]
     labels = sorted({label for row in found.rows for label in row["labels"]})
     coefficients = [n for n, quantity in enumerate(found.quantities) if not quantity.logarithm]
-    flagged = [flag.quantity for flag in found._flags]
+    flagged = [flag.quantity for flag in found.raised]
     names = [quantity.name for quantity in found.quantities]
     shown = max(coefficients, key=lambda n: (flagged.count(names[n]), -n), default=0)
     ordered = sorted(coefficients, key=lambda n: (-flagged.count(names[n]), n))
@@ -115,12 +115,12 @@ def _machine(found: FleetResult, name: str, rank: int, reports: set[str]) -> dic
     good = [row for row in rows if row["status"] == OK]
     if not good:
         return entry
-    i = found._machine_number[name]
+    i = found.machine_number[name]
     pairs = list(zip(found.quantities, found.findings, strict=True))
     quantity_names = [quantity.name for quantity, _ in pairs]
     if state in (ACT, WATCH) or reasons:
-        entry["flag"] = next((quantity_names.index(flag.quantity) for flag in found._flags if flag.machine == name), -1)
-    entry["unexplained"] = any(flag.machine == name and flag.quantity == UNEXPLAINED for flag in found._flags)
+        entry["flag"] = next((quantity_names.index(flag.quantity) for flag in found.raised if flag.machine == name), -1)
+    entry["unexplained"] = any(flag.machine == name and flag.quantity == UNEXPLAINED for flag in found.raised)
     entry["values"] = [[_number(value) for value in quantity.panel.values[i]] for quantity, _ in pairs]
     entry["levels"] = [_number(findings.level[i]) for _, findings in pairs]
     entry["drift"] = [_number(_drift(quantity, findings, i)) for quantity, findings in pairs]

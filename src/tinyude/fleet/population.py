@@ -70,7 +70,7 @@ def _members(y: Array, squares: Array) -> NDArray[np.intp]:
     less chance is allowed: two machines of a healthy fleet leave it in one of three thousand.
     """
     median = float(np.median(y))
-    variance = _solve(lambda v: float(np.median((y - median) ** 2 / (squares + v))) - chi2.ppf(0.5, 1), y)
+    variance = variance_at_zero(lambda v: float(np.median((y - median) ** 2 / (squares + v))) - chi2.ppf(0.5, 1), y)
     weights = 1.0 / np.maximum(squares + variance, 1e-300)
     order = np.argsort(np.abs(y - median) * np.sqrt(weights), kind="stable")
     w, z, own = weights[order], y[order] - median, squares[order]
@@ -96,11 +96,11 @@ def _moments(y: Array, squares: Array) -> tuple[float, float]:
     def excess(v: float) -> float:
         return float(np.sum((y - mean_at(v)) ** 2 / np.maximum(squares + v, 1e-300))) - (len(y) - 1)
 
-    variance = _solve(excess, y)
+    variance = variance_at_zero(excess, y)
     return mean_at(variance), variance
 
 
-def _solve(excess: Any, y: Array) -> float:
+def variance_at_zero(excess: Any, y: Array) -> float:
     """The variance at which a falling function crosses 0; 0 where it is negative throughout."""
     high = float(np.ptp(y)) ** 2 + 1e-300
     if excess(1e-12 * high) <= 0.0:

@@ -126,7 +126,7 @@ class FleetResult:
         """A row a flag, the most serious first: machine, state, quantity, kind, effect, p, since, reason."""
         names = ("machine", "state", "quantity", "kind", "effect", "p", "since", "reason")
         schema = {name: pl.Float64 if name in ("effect", "p") else pl.String for name in names}
-        rows = [{name: getattr(flag, name) for name in names} for flag in self._flags]
+        rows = [{name: getattr(flag, name) for name in names} for flag in self.raised]
         return pl.DataFrame(rows, schema=schema, orient="row")
 
     def outliers(self) -> pl.DataFrame:
@@ -179,8 +179,8 @@ class FleetResult:
     def states(self) -> dict[str, tuple[str, list[str]]]:
         """State ("act", "watch", "healthy" or "silent") and reasons of every machine, the most urgent first."""
         names = sorted({row["machine"] for row in self.rows})
-        states = machine_states(names, self._flags, self._silent())
-        rank = {flag.machine: number for number, flag in reversed(list(enumerate(self._flags)))}
+        states = machine_states(names, self.raised, self._silent())
+        rank = {flag.machine: number for number, flag in reversed(list(enumerate(self.raised)))}
         return dict(sorted(states.items(), key=lambda item: (_ORDER[item[1][0]], rank.get(item[0], 10**9), item[0])))
 
     def to_html(self, path: str | Path | None = None) -> str:
@@ -229,10 +229,11 @@ class FleetResult:
         return Clock(periods, np.array([days[period] for period in periods]) / DAYS_A_WEEK, "week")
 
     def _place(self, row: Mapping[str, Any]) -> tuple[int, int]:
-        return self._machine_number[row["machine"]], self._period_number[row["period"]]
+        return self.machine_number[row["machine"]], self._period_number[row["period"]]
 
     @cached_property
-    def _machine_number(self) -> dict[str, int]:
+    def machine_number(self) -> dict[str, int]:
+        """Row of each machine in the panels of quantities."""
         return {name: number for number, name in enumerate(self.machines)}
 
     @cached_property
@@ -287,7 +288,8 @@ class FleetResult:
         return raise_flags(self.machines, self.quantities, self.clock, self.false_alarms)
 
     @property
-    def _flags(self) -> list[Flag]:
+    def raised(self) -> list[Flag]:
+        """The flags, the most serious first."""
         return self._comparison[0]
 
     @property

@@ -111,7 +111,7 @@ def fit(
     if todo or _unreported(found, reports):
         with _cluster(scheduler, workers, client, started) as dask:
             recipe = planned or recipe.with_terms(choice.choose_terms(dask, units, recipe, report_progress))
-            store.write_plan(_plan(recipe, terms, store, command))
+            store.write_plan(_plan(recipe, terms, command))
             rows = _fit_all(
                 dask, todo, recipe, store, lambda count: report_progress("fitting", len(kept) + count, len(units))
             )
@@ -198,7 +198,7 @@ def _planned(recipe: Recipe, store: Store, terms: Sequence[str] | None) -> Recip
     return recipe.with_terms(tuple(plan["terms"])) if plan.get("open_recipe") == recipe.key else None
 
 
-def _plan(recipe: Recipe, terms: Sequence[str] | None, store: Store, command: str) -> dict[str, Any]:
+def _plan(recipe: Recipe, terms: Sequence[str] | None, command: str) -> dict[str, Any]:
     return {
         "tinyude": tinyude.__version__, "physics": recipe.rig.physics.to_dict(), "terms": list(recipe.terms),
         "open_recipe": "" if terms is not None else recipe.with_terms(()).key, "recipe": recipe.key,
@@ -210,7 +210,7 @@ def _unreported(found: FleetResult, which: str) -> list[str]:
     """Latest models of flagged machines, or of all, that have no report page yet."""
     if not found.store.keeps or which == NO_REPORTS:
         return []
-    names = set(found.machines) if which == ALL_REPORTS else {flag.machine for flag in found._flags}
+    names = set(found.machines) if which == ALL_REPORTS else {flag.machine for flag in found.raised}
     latest = [[row for row in found.rows_of(name) if row["status"] == OK][-1]["model"] for name in sorted(names)]
     there = set(found.store.names("reports"))
     return [model for model in latest if report_path(model) not in there]

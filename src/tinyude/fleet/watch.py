@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 from scipy.stats import t as student
 
-from tinyude.fleet.population import CONFIDENCE, ERROR_FREEDOM, ROBUST, Population, _solve, population
+from tinyude.fleet.population import CONFIDENCE, ERROR_FREEDOM, ROBUST, Population, population, variance_at_zero
 
 Array = NDArray[Any]
 
@@ -153,10 +153,10 @@ def _variation(moved: Array, squares: Array, present: Array) -> tuple[float, flo
 
     spans = np.concatenate([np.where(o, r, np.nan)[o] - np.median(r[o]) for r, o in zip(y, ok, strict=True)])
     typical = chi2.ppf(0.5, free)
-    variance = _solve(lambda v: float(np.median(deviations(v)[1] / typical)) - 1.0, spans)
+    variance = variance_at_zero(lambda v: float(np.median(deviations(v)[1] / typical)) - 1.0, spans)
     keep = deviations(variance)[1] <= chi2.isf(CHANGES, free) if len(free) > 3 else np.ones(len(free), bool)
     for _ in range(4):
-        variance = _solve(lambda v, k=keep: float(deviations(v)[1][k].sum() - free[k].sum()), spans)
+        variance = variance_at_zero(lambda v, k=keep: float(deviations(v)[1][k].sum() - free[k].sum()), spans)
         now = deviations(variance)[1] <= chi2.isf(CHANGES, free)
         if now.sum() < max(1, len(free) // 2) or np.array_equal(now, keep):
             break
