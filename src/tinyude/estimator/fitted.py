@@ -128,7 +128,7 @@ class Fitted:
     @property
     def feature_names_in_(self) -> Array:
         """Names of the measured channels: the columns of Y."""
-        return np.array(measured_map(self.model_.physics, self.measured, self.unmeasured or ())[0], dtype=object)
+        return np.array(measured_map(self.model_.physics, self.measured, self.unmeasured or ()).names, dtype=object)
 
     @property
     def verdict_(self) -> Verdict:

@@ -101,7 +101,7 @@ class FitOptions:
 
     def check_names(self) -> None:
         """Raise if names, terms or holds do not belong to the physics; a model file may contain anything."""
-        names, _, _ = measured_map(self.physics, self.measured, self.unseen())
+        names = measured_map(self.physics, self.measured, self.unseen()).names
         residual_states(self.physics, self.on, self.preset)
         seen_columns(self.physics, self.sees)
         wrap_revolutions(self.wraps, names)
@@ -146,8 +146,7 @@ class FitOptions:
         for name in ("measured", "on", "sees"):
             if (value := getattr(self, name)) is not None and not _is_list(value):
                 raise TinyUDEError(f"{name} is {value!r}; give a list of names, e.g. {list(self.physics.states[:1])}.")
-        names, _, _ = measured_map(self.physics, self.measured, self.unmeasured or ())
-        return names
+        return measured_map(self.physics, self.measured, self.unmeasured or ()).names
 
     def unseen(self) -> dict[str, tuple[float, float]]:
         """Guess and spread of the states that no channel measures."""
@@ -162,7 +161,7 @@ class FitOptions:
             if not (np.isfinite(guess) and 0.0 < spread < np.inf):
                 raise TinyUDEError(f"unmeasured[{name!r}] is {pair!r}; give a guess and a spread above 0: (1.0, 0.5).")
             found[name] = (guess, spread)
-        _, channel, _ = measured_map(self.physics, self.measured, found)
+        channel = measured_map(self.physics, self.measured, found).channel
         return {name: pair for name, pair in found.items() if channel[self.physics.states.index(name)] < 0}
 
     def check_all_measured(self, what: str) -> None:

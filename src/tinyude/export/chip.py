@@ -143,7 +143,7 @@ def chip_of_model(ude: UDE, weights: bool = True) -> Chip:
         config = replace(config, max_half=reach, spacing=start.window_spacing, second_order=0.0)
     if config.dense:
         config = replace(config, wrap=_wrapped(model.physics, ude, config, start))
-    measured, _, _ = measured_map(model.physics, ude.measured)
+    measured = measured_map(model.physics, ude.measured).names
     visited = None if kernel is None else result.diagnostics.get("visited")
     return Chip(model.physics.spelled_out, measured, model.terms, config, start, kernel, visited)
 
@@ -185,5 +185,5 @@ def chip_of_physics(
         raise TinyUDEError(f"preset is {preset!r}; use one of {', '.join(PRESETS)}.")
     terms = tuple(default_terms(physics, {})) if preset == "default" else ()
     whole = board_config(physics, preset, period=period, terms=terms, measured=measured, on=on, sees=sees)
-    names, _, _ = measured_map(physics, measured)
+    names = measured_map(physics, measured).names
     return Chip(physics, names, terms, chip_config(whole, len(terms)))

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 from tinyude.errors import TinyUDEError
 from tinyude.physics.physics import Physics
 
 
-def measured_map(
-    physics: Physics, measured: Sequence[str] | None, unmeasured: Collection[str] = ()
-) -> tuple[tuple[str, ...], tuple[int, ...], tuple[int, ...]]:
-    """The channels' names, and for each state the channel it comes from and how often that is differentiated.
+class MeasuredMap(NamedTuple):
+    """How states follow from sensor channels."""
+
+    names: tuple[str, ...]  # of the channels: the states that they measure
+    channel: tuple[int, ...]  # for each state the channel it comes from; -1: none
+    order: tuple[int, ...]  # for each state how often that channel is differentiated
+
+
+def measured_map(physics: Physics, measured: Sequence[str] | None, unmeasured: Collection[str] = ()) -> MeasuredMap:
+    """Which channel each state comes from; all states are measured by default.
 
     unmeasured: states that may go unseen; their channel is -1 unless they are the derivative of a measured one.
     """
@@ -38,12 +45,13 @@ def measured_map(
                 "add it to measured=[...], write the equation of its integral as a plain derivative, or give a guess "
                 f"and a spread of it: unmeasured={{'{name}': (1.0, 0.5)}}."
             )
-    return names, tuple(source[s][0] for s in physics.states), tuple(source[s][1] for s in physics.states)
+    sources = [source[name] for name in physics.states]
+    return MeasuredMap(names, tuple(channel for channel, _ in sources), tuple(order for _, order in sources))
 
 
 def rate_channels(physics: Physics, measured: Sequence[str] | None, on: Sequence[int]) -> tuple[int, ...]:
     """For each channel 1 + the channel that senses its rate, where that rate is exact (no residual); else 0."""
-    names, _, _ = measured_map(physics, measured)
+    names = measured_map(physics, measured).names
     senses = {name: 1 + channel for channel, name in enumerate(names)}
     rates = dict(zip(physics.states, physics.kinematic, strict=True))
 
@@ -63,7 +71,7 @@ def wrapped_channels(
 
     rotating: channels that were seen to rotate; None: any angle may.
     """
-    names, _, _ = measured_map(physics, measured)
+    names = measured_map(physics, measured).names
     angles = set(physics.angles) if rotating is None else set(physics.angles) & set(rotating)
     return tuple(int(name in angles) for name in names)
 
