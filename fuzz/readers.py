@@ -164,7 +164,7 @@ def link(data: bytes) -> None:
     json.dumps(told, allow_nan=False)
     console = Console(file=io.StringIO(), force_terminal=False, width=100)
     console.print(render(board))
-    shown = console.file.getvalue()  # type: ignore[attr-defined]
+    shown = console.file.getvalue()
     assert all(c.isprintable() or c == "\n" for c in shown), "control characters in the terminal"
     board.close()
 

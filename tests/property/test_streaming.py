@@ -16,7 +16,7 @@ def live(pendulum: System, engine: str, preset: str = "default", **changes: obje
     small = {"calibration": 250, "max_half": 30, "stride": 2, "block": 20, "train_every": 10, "spacing": 4}
     return tu.UDE(
         pendulum.physics, hidden=(4,), updates=60, batch=8, reservoir=100, preset=preset, engine=engine, settings=small,
-        **changes,  # type: ignore[arg-type]
+        **changes,
     )  # fmt: skip
 
 

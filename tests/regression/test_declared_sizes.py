@@ -171,7 +171,7 @@ def test_read_table_has_hdf5_keep_the_chunk_it_reads(tmp_path: Path, monkeypatch
         file.create_dataset("x", data=values, chunks=(200_000,), compression="gzip")
     caches = []
 
-    class Opened(h5py.File):  # type: ignore[misc]
+    class Opened(h5py.File):
         def __init__(self, *args: Any, **options: Any) -> None:
             super().__init__(*args, **options)
             caches.append(self.id.get_access_plist().get_cache()[2])

@@ -91,7 +91,7 @@ def shown(link: BoardLink) -> str:
     json.dumps(told, allow_nan=False)
     console = Console(file=StringIO(), width=100)
     console.print(render(link))
-    text = console.file.getvalue()  # type: ignore[attr-defined]
+    text = console.file.getvalue()
     assert all(c.isprintable() or c == "\n" for c in text)
     return str(text)
 
@@ -155,7 +155,7 @@ def test_a_full_disk_ends_the_link_with_a_word(tmp_path: Path) -> None:
         def close(self) -> None: ...
 
     link = BoardLink(lambda: Line(INTRODUCED + row()))
-    link._raw = Full()  # type: ignore[assignment]
+    link._raw = Full()
     link.start()
     assert link._thread is not None
     link._thread.join(10.0)

@@ -46,8 +46,8 @@ def app() -> Iterator[Any]:
         link._transport = type("Once", (Silent,), {"read": lambda self, seconds, f=frame: encode_frame(f)})()
         link.poll(0.0)
     assert link.history.board.startswith('ev"il')
-    link.fetch_model = lambda: np.ones(3, np.float32)  # type: ignore[method-assign]
-    link.save = lambda: None  # type: ignore[method-assign]
+    link.fetch_model = lambda: np.ones(3, np.float32)
+    link.save = lambda: None
     end = threading.Event()
 
     def carry_out() -> None:

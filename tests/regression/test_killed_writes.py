@@ -136,7 +136,7 @@ def test_export_can_be_repeated_after_every_kill(tmp_path: Path) -> None:
     for number in range(1, 200):
         folder = tmp_path / str(number)
         write_folder(folder, files("old"), {})
-        killed = killed_at(number, lambda folder=folder: write_folder(folder, files("new"), {}))  # type: ignore[misc]
+        killed = killed_at(number, lambda folder=folder: write_folder(folder, files("new"), {}))
         for name in files(""):
             assert (folder / name).read_text() in ("old" * 5000, "new" * 5000)
         write_folder(folder, files("new"), {})

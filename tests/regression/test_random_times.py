@@ -21,7 +21,10 @@ def random_times(rng: np.random.Generator, kind: str) -> np.ndarray:
 def test_fit_learns_from_samples_at_random_times(kind: str) -> None:
     rng = np.random.default_rng(2)
     t = random_times(rng, kind)
-    field = lambda _, x: [x[1], (1.0 - x[0] ** 2) * x[1] - x[0]]  # noqa: E731
+
+    def field(_: float, x: np.ndarray) -> list[float]:
+        return [x[1], (1.0 - x[0] ** 2) * x[1] - x[0]]
+
     clean = solve_ivp(field, (0.0, t[-1]), [1.0, 0.0], t_eval=t, rtol=1e-9, atol=1e-9).y.T
     samples = clean + 0.01 * clean.std(axis=0) * rng.standard_normal(clean.shape)
     ude = tu.UDE(tu.Physics(["x", "v"], ["v", "v - x"])).fit(samples, t=t)

@@ -271,8 +271,10 @@ def rig(
     def residual(x: np.ndarray) -> np.ndarray:
         return -bump * np.exp(-((x[..., 1] - 1.0) ** 2) / 0.3) - damping * x[..., 1]
 
+    def field(t: float, x: np.ndarray) -> list[float]:
+        return [x[1], -9.81 * np.sin(x[0]) + torque(t) + residual(x)]
+
     t = period * np.arange(int(seconds / period))
-    field = lambda t, x: [x[1], -9.81 * np.sin(x[0]) + torque(t) + residual(x)]  # noqa: E731
     x = solve_ivp(field, (0.0, t[-1]), [1.0, 0.0], t_eval=t, rtol=1e-8, atol=1e-9).y.T
     return x + 0.01 * rng.standard_normal(x.shape), np.array([[torque(s)] for s in t]), residual(x)
 

@@ -110,7 +110,7 @@ def wait_until(condition: Callable[[], bool], seconds: float) -> None:
 
 
 def linked(port: int, **settings: object) -> BoardLink:
-    link = BoardLink(lambda: open_transport(f"tcp://127.0.0.1:{port}"), **settings)  # type: ignore[arg-type]
+    link = BoardLink(lambda: open_transport(f"tcp://127.0.0.1:{port}"), **settings)
     until = time.monotonic() + 20.0
     while not (link.history.complete() and link.history.health and link.history.terms and link.history.rows):
         link.poll(0.1)
@@ -259,7 +259,7 @@ def test_damaged_line_loses_damaged_frames_only_and_commands_come_through(board:
     assert link.reader.damaged > 0 and link.reader.lost > 0
     assert len(rows) > 5 * link.reader.lost
     assert all(np.abs(row.measured).max() < 50.0 for row in rows)  # what arrives is what was sent
-    assert len(link.fetch_model()) == link.history.hello.model_numbers  # type: ignore[union-attr]
+    assert len(link.fetch_model()) == link.history.hello.model_numbers
     link.close()
     line.close()
 
@@ -269,7 +269,7 @@ def test_link_comes_back(board: int) -> None:
     link.start()
     before = link.history.rows_seen
     assert link._transport is not None
-    link._transport._socket.shutdown(socket.SHUT_RDWR)  # type: ignore[attr-defined]
+    link._transport._socket.shutdown(socket.SHUT_RDWR)
     wait_until(lambda: "Link back" in [event.title for event in link.history.events], 15.0)
     wait_until(lambda: link.history.rows_seen > before + 20, 15.0)
     assert link.later(link.save).result(10.0) is None

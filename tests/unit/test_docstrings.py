@@ -31,7 +31,7 @@ def surface() -> Iterator[str]:
     """Dotted names of public classes and functions, and of the methods that they define themselves."""
     for name in PUBLIC:
         item = resolve(name)
-        location = f"{item.__module__}.{item.__qualname__}"  # type: ignore[attr-defined]
+        location = f"{item.__module__}.{item.__qualname__}"
         yield location
         if inspect.isclass(item):
             for base in (b for b in item.__mro__ if b.__module__.startswith("tinyude")):

@@ -98,4 +98,4 @@ def test_progress_callback_prints_percentages_only_when_asked(capsys: pytest.Cap
 @pytest.mark.parametrize("rhs", [lambda x: x, [lambda x: x, "omega"]])
 def test_physics_rejects_functions_and_says_what_to_write(rhs: object) -> None:
     with pytest.raises(tu.TinyUDEError, match=r"rhs is a Python function.*write the rates as text or SymPy"):
-        tu.Physics(["theta", "omega"], rhs)  # type: ignore[arg-type]
+        tu.Physics(["theta", "omega"], rhs)

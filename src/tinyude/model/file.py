@@ -99,7 +99,7 @@ def read_result(path: str | PathLike[str]) -> tuple[FitResult, dict[str, Any]]:
     try:
         with safe_open(os.fspath(path), framework="numpy") as file:
             metadata = file.metadata() or {}
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (is no mapping)
     except FileNotFoundError:
         raise no_such_file(path) from None
     except (SafetensorError, OSError, ValueError) as error:

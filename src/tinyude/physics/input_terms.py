@@ -90,6 +90,10 @@ class ActsThroughInputs:
     stated_rhs: tuple[sp.Expr, ...]  # without them
     input_terms: tuple[InputTerm, ...]
 
+    if TYPE_CHECKING:
+
+        def with_parameters(self, values: Mapping[str, float]) -> Self: ...
+
     def with_input_terms(self, terms: Sequence[InputTerm], values: Mapping[str, float]) -> Self:
         """Copy the physics with learned terms that act through its inputs, dx/dt = f(x, u + d(x, u)).
 
@@ -105,7 +109,7 @@ class ActsThroughInputs:
         Physics
             The copy. Its `texts` stay as they were stated.
         """
-        other = self.with_parameters({})  # type: ignore[attr-defined]
+        other = self.with_parameters({})
         kept = {name: own for name, own in self.parameters.items() if name not in self.of_input_terms}
         shapes = {name for term in terms for name in term.shapes}
         new = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import sympy as sp
 
@@ -219,7 +219,7 @@ class Physics(ActsThroughInputs):
         """
         return self._compiled.jacobian_program()
 
-    def with_parameters(self, values: Mapping[str, float]) -> Physics:
+    def with_parameters(self, values: Mapping[str, float]) -> Self:
         """Copy the physics with other parameter values.
 
         Parameters
@@ -243,7 +243,7 @@ class Physics(ActsThroughInputs):
                 f"Unknown parameters {', '.join(sorted(unknown))}; these are {', '.join(self.parameters) or 'none'}."
             )
         changed = {name: replace(self.parameters[name], value=float(value)) for name, value in values.items()}
-        other = object.__new__(Physics)  # the equations were read before
+        other = object.__new__(type(self))  # the equations were read before
         vars(other).update({name: vars(self)[name] for name in _KEPT})
         other.parameters = self.parameters | changed
         return other

@@ -229,7 +229,7 @@ BAD = {
 def test_as_stream_rejects_bad_data_with_a_remedy(case: str) -> None:
     arguments, remedy = BAD[case]
     with pytest.raises(TinyUDEError, match=remedy):
-        as_stream(channels=NAMES, inputs=[], **arguments)  # type: ignore[arg-type]
+        as_stream(channels=NAMES, inputs=[], **arguments)
 
 
 BAD_INPUTS = {

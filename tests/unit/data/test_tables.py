@@ -124,7 +124,7 @@ def test_iter_table_gives_the_whole_table_in_pieces(tmp_path: Path, kind: str) -
     elif kind == "parquet":
         pl.DataFrame(columns).write_parquet(path)
     else:
-        np.savez(path, **columns)  # type: ignore[arg-type]
+        np.savez(path, **columns)
     pieces = list(iter_table(path, ["x"], rows=10))
     assert [len(piece["x"]) for piece in pieces] == [10, 10, 5]
     np.testing.assert_array_equal(np.concatenate([piece["x"] for piece in pieces]), columns["x"])

@@ -52,5 +52,5 @@ def test_with_fitted_numbers_takes_the_mean_by_errors_and_needs_several_machines
     told = [[(19.9, 0.1)], [(20.1, 0.1)], [(20.0, 0.1)], [(35.0, 20.0)], None]
     recipe = Recipe(tu.fleet.run.rig_of(tu.Physics(["omega"], ["-omega"])))
     monkeypatch.setattr(shapes, "results", lambda client, work, items, name: [(None, row, None) for row in items])
-    assert with_fitted_numbers(None, told, recipe, 0, TERM) == "tanh(20*omega)"  # type: ignore[arg-type]
-    assert with_fitted_numbers(None, told[-3:], recipe, 0, TERM) == TERM  # type: ignore[arg-type]
+    assert with_fitted_numbers(None, told, recipe, 0, TERM) == "tanh(20*omega)"
+    assert with_fitted_numbers(None, told[-3:], recipe, 0, TERM) == TERM

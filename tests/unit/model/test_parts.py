@@ -120,7 +120,7 @@ def model(**changes: object) -> Model:
         coefficients=np.array([[-0.4, 0.2]]), errors=np.array([[0.01, 0.02]]), parameter_errors=np.zeros(0),
         forms=(OMEGA, sp.tanh(SLOPE * OMEGA)), shapes={"shape_1": 3.0}, kernel=kernel((1,)),
     )  # fmt: skip
-    return replace(base, **changes)  # type: ignore[arg-type]
+    return replace(base, **changes)
 
 
 def test_model_residual_is_the_sum_of_its_parts() -> None:

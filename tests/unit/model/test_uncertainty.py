@@ -118,7 +118,7 @@ def test_residual_interval_is_the_residual_plus_or_minus_1645_standard_errors(mo
     covariance = np.zeros((len(plain.unknowns),) * 2)
     covariance[-2, -2], covariance[-1, -1] = 0.01**2, 0.02**2
     ude = tu.UDE(plain.physics)
-    ude.result_ = type("Result", (), {"model": replace(plain, covariance=covariance)})()  # type: ignore[assignment]
+    ude.result_ = type("Result", (), {"model": replace(plain, covariance=covariance)})()
     low, high = ude.residual_interval([0.5, 2.0])
     assert (low + high) / 2.0 == pytest.approx([0.0, -0.4 * 2.0 + 0.2 * 0.125], rel=1e-9)
     assert (high - low)[1] / 2.0 == pytest.approx(1.645 * np.hypot(0.01 * 2.0, 0.02 * 0.125), rel=1e-3)
@@ -130,7 +130,7 @@ def test_residual_interval_without_a_covariance_is_student_s_over_the_groups(mod
     features = model.features(np.zeros((1, 2)), None).shape[-1]
     found = Spread(rng.standard_normal((5, 1, 2)), rng.standard_normal((5, 1, features)))
     ude = tu.UDE(model.physics)
-    ude.result_ = type("Result", (), {"model": model, "spread": found})()  # type: ignore[assignment]
+    ude.result_ = type("Result", (), {"model": model, "spread": found})()
     at = np.array([0.5, 2.0])
     error = residual_error(model, found, at, None)
     for level, factor in ((0.9, 2.132), (0.99, 4.604)):

@@ -51,7 +51,7 @@ def clean() -> np.ndarray:
 
 
 def fitted(samples: np.ndarray, period: float = PERIOD, physics: tu.Physics = SWING, **options: object) -> tu.UDE:
-    return tu.UDE(physics, hidden=(), **options).fit(samples, t=period)  # type: ignore[arg-type]
+    return tu.UDE(physics, hidden=(), **options).fit(samples, t=period)
 
 
 def warned(samples: np.ndarray, period: float = PERIOD, physics: tu.Physics = SWING, **options: object) -> str:

@@ -77,7 +77,7 @@ def test_share_of_a_term_of_an_input_is_that_of_the_rate_it_changes_most() -> No
     seen = SimpleNamespace(
         x=x, u=np.zeros((3, 1)), dx=np.tile([3.0, 1.25], (3, 1)), weight=weight, rms=lambda v: np.abs(v).mean(axis=0)
     )
-    shares = _input_shares(SimpleNamespace(physics=physics), seen)  # type: ignore[arg-type]
+    shares = _input_shares(SimpleNamespace(physics=physics), seen)
     assert shares == {"u: b": pytest.approx(0.5 / 1.25)}
 
 

@@ -191,7 +191,7 @@ x_symbol = sp.Symbol("x")
 )
 def test_physics_rejects_with_a_remedy(arguments: dict[str, object], complaint: str) -> None:
     with pytest.raises(TinyUDEError, match=complaint):
-        Physics(**arguments)  # type: ignore[arg-type]
+        Physics(**arguments)
 
 
 @pytest.mark.parametrize(

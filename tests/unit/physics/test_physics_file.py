@@ -9,11 +9,11 @@ from tinyude.physics import Parameter, Physics
 from tinyude.physics.file import PhysicsFile, load_physics_file
 
 # The example of the docstring; its lines are indented further than the sentences around it.
-RIG = "".join(f"{line[4:]}\n" for line in getdoc(load_physics_file).splitlines() if line.startswith("    "))  # type: ignore[union-attr]
+RIG = "".join(f"{line[4:]}\n" for line in getdoc(load_physics_file).splitlines() if line.startswith("    "))
 
 
 @pytest.fixture
-def load(tmp_path: Path):  # type: ignore[no-untyped-def]
+def load(tmp_path: Path):
     def loader(text: str | bytes) -> PhysicsFile:
         path = tmp_path / "rig.toml"
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
@@ -22,7 +22,7 @@ def load(tmp_path: Path):  # type: ignore[no-untyped-def]
     return loader
 
 
-def test_load_physics_file_reads_a_rig(load) -> None:  # type: ignore[no-untyped-def]
+def test_load_physics_file_reads_a_rig(load) -> None:
     rig = load(RIG)
     assert rig.physics == Physics(
         ["theta", "omega"],
@@ -35,13 +35,13 @@ def test_load_physics_file_reads_a_rig(load) -> None:  # type: ignore[no-untyped
     assert rig.columns == ("time", "position", "torque")
 
 
-def test_load_physics_file_fills_in_defaults(load) -> None:  # type: ignore[no-untyped-def]
+def test_load_physics_file_fills_in_defaults(load) -> None:
     rig = load('[states]\ntheta = "omega"\nomega = "-sin(theta) + tau"\n[inputs]\ntau = "torque"\n')
     assert rig.measured == {"theta": "theta", "omega": "omega"}
     assert (rig.time, rig.residual_on, rig.residual_sees) == ("time", ("omega",), ("theta", "omega", "tau"))
 
 
-def test_load_physics_file_reads_period_angles_and_plain_numbers(load) -> None:  # type: ignore[no-untyped-def]
+def test_load_physics_file_reads_period_angles_and_plain_numbers(load) -> None:
     rig = load('[states]\nx = "v"\nv = -9.81\n[time]\nperiod = 0.002\n[angles]\nwrap = ["x"]\n')
     assert (rig.time, rig.wrapped, rig.columns) == (0.002, {"x": 2.0 * np.pi}, ("x", "v"))
     assert float(rig.physics.rhs[1]) == -9.81
@@ -84,7 +84,7 @@ def test_load_physics_file_reads_period_angles_and_plain_numbers(load) -> None: 
         ("[states]", "[[states]]", "states is .*must be a table"),
     ],
 )
-def test_load_physics_file_rejects_with_the_file_and_the_key(load, old: str, new: str, complaint: str) -> None:  # type: ignore[no-untyped-def]
+def test_load_physics_file_rejects_with_the_file_and_the_key(load, old: str, new: str, complaint: str) -> None:
     assert old in RIG
     with pytest.raises(TinyUDEError, match=complaint) as caught:
         load(RIG.replace(old, new, 1))
@@ -92,12 +92,12 @@ def test_load_physics_file_rejects_with_the_file_and_the_key(load, old: str, new
 
 
 @pytest.mark.parametrize("text", ["", b"\xff\xfe", b"\x00" * 64, "a = " + "[" * 5000, "[states]\n"])
-def test_load_physics_file_rejects_what_is_no_physics(load, text: str | bytes) -> None:  # type: ignore[no-untyped-def]
+def test_load_physics_file_rejects_what_is_no_physics(load, text: str | bytes) -> None:
     with pytest.raises(TinyUDEError):
         load(text)
 
 
-def test_load_physics_file_survives_truncation(load) -> None:  # type: ignore[no-untyped-def]
+def test_load_physics_file_survives_truncation(load) -> None:
     """A text that is cut in its equations is rejected in one line; one that is cut later may be a whole physics."""
     rejected = []
     for end in range(0, len(RIG), 7):
@@ -115,7 +115,7 @@ def test_load_physics_file_names_a_missing_file(tmp_path: Path) -> None:
         load_physics_file(tmp_path / "nothing.toml")
 
 
-def test_load_physics_file_reads_scales_and_revolutions(load) -> None:  # type: ignore[no-untyped-def]
+def test_load_physics_file_reads_scales_and_revolutions(load) -> None:
     rig = load(
         RIG.replace('theta = "position"', 'theta = { column = "angle", scale = 0.5, wraps = 360 }')
         .replace('tau = "torque"', 'tau = { column = "current", scale = -0.02 }')

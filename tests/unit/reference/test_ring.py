@@ -3,7 +3,7 @@ import numpy as np
 from tinyude.reference.signal.ring import ring_clear, ring_init, ring_push, ring_row, ring_window
 
 
-def pushed(count: int, span: int = 11):  # type: ignore[no-untyped-def]
+def pushed(count: int, span: int = 11):
     ring = ring_init(span, 2)
     for k in range(count):
         ring_push(ring, np.array([k, 100.0 + k]))

@@ -141,7 +141,7 @@ def test_fit_says_that_an_unseen_state_takes_a_guess() -> None:
 
 def candidate(name: str, evidence: float, scores: list[float], network: bool = False) -> Candidate:
     model = SimpleNamespace(parts=[object()] if network else [])
-    return Candidate(name, model, evidence, np.array(scores))  # type: ignore[arg-type]
+    return Candidate(name, model, evidence, np.array(scores))
 
 
 def best(candidates: list[Candidate], by_free_runs: bool, by_evidence: bool) -> str:
@@ -251,7 +251,10 @@ def test_fit_takes_over_the_streaming_model_where_that_is_best(monkeypatch: pyte
     """The cogging is in no offered term: no candidate explains the rows, and the streaming learner is asked."""
     plant = tu.systems.pendulum("A", residual="cogging")
     t, Y = plant.stream(noise=0.001, seed=1, seconds=8.0)
-    marked = lambda candidates, *_: [replace(c, best=c.name == "streaming") for c in candidates]  # noqa: E731
+
+    def marked(candidates: list[Candidate], *_: object) -> list[Candidate]:
+        return [replace(c, best=c.name == "streaming") for c in candidates]
+
     monkeypatch.setattr("tinyude.refinement.refine.choose", marked)
     ude = tu.UDE(plant.physics, hidden=(), library=["omega"]).fit(Y[::4], t=t[::4])
     assert ude.diagnostics_["refinement"]["best"] == "streaming"

@@ -42,7 +42,7 @@ def fitted(plant: System) -> UDE:
     return UDE(plant.physics, hidden=(), engine="reference").fit(Y, t=t)
 
 
-def fitted_to(physics: Physics, x0: list[float], field, u=None, **settings) -> UDE:  # type: ignore[no-untyped-def]
+def fitted_to(physics: Physics, x0: list[float], field, u=None, **settings) -> UDE:
     """A fit to a short simulated record at 100 Hz, by Euler steps fine enough to look at."""
     x = [np.array(x0)]
     for row in range(599):
@@ -62,7 +62,7 @@ def test_sentences_tell_the_missing_term_with_its_interval() -> None:
 
 
 def test_sentences_write_the_numbers_inside_a_term_short() -> None:
-    term = {**DIAGNOSTICS["terms"][0], "term": "tanh(40.7339630195775*v)"}  # type: ignore[index]
+    term = {**DIAGNOSTICS["terms"][0], "term": "tanh(40.7339630195775*v)"}
     assert "-0.4001 tanh(40.73*v) (90 %" in found_sentences({**DIAGNOSTICS, "terms": [term]}, ["x", "v"])[0]
 
 

@@ -13,7 +13,7 @@ def rng() -> np.random.Generator:
 
 
 @pytest.mark.parametrize("make", [signals.sensor_noise, signals.laplace_noise])
-def test_noise_has_the_level_of_each_channels_rms(make) -> None:  # type: ignore[no-untyped-def]
+def test_noise_has_the_level_of_each_channels_rms(make) -> None:
     noise = make(CLEAN, 0.05, rng()) - CLEAN
     np.testing.assert_allclose(noise.std(axis=0), 0.05 * np.sqrt((CLEAN**2).mean(axis=0)), rtol=0.03)
     np.testing.assert_allclose(noise.mean(axis=0) / noise.std(axis=0), 0.0, atol=0.03)
@@ -94,6 +94,6 @@ def test_jittered_times_increase_and_stay_near_the_regular_ones() -> None:
         lambda: signals.jittered_times(10, 0.1, 0.5, rng()),
     ],
 )
-def test_signals_reject_impossible_settings(call) -> None:  # type: ignore[no-untyped-def]
+def test_signals_reject_impossible_settings(call) -> None:
     with pytest.raises(TinyUDEError):
         call()

@@ -132,7 +132,7 @@ def test_pendulum_cases_tell_the_physics_of_the_paper() -> None:
         (lambda th, w: -w * th**2, lambda th, w: -w * th**2),
     ],
 )
-def test_pendulum_lacks_the_residual_it_is_asked_for(residual, expected) -> None:  # type: ignore[no-untyped-def]
+def test_pendulum_lacks_the_residual_it_is_asked_for(residual, expected) -> None:
     x = np.random.default_rng(0).normal(size=(20, 2))
     missing = systems.pendulum(residual=residual).missing(x)
     np.testing.assert_allclose(missing[:, 0], 0.0, atol=1e-15)
@@ -258,6 +258,6 @@ def test_physics_of_the_systems_knows_its_angles_and_rates() -> None:
         (lambda: systems.double_pendulum(masses=(1.0, 0.0)), "above 0"),
     ],
 )
-def test_systems_reject_impossible_settings(call, complaint: str) -> None:  # type: ignore[no-untyped-def]
+def test_systems_reject_impossible_settings(call, complaint: str) -> None:
     with pytest.raises(TinyUDEError, match=complaint):
         call()

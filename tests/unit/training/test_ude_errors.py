@@ -53,7 +53,7 @@ BAD_SETTINGS = {
 @pytest.mark.parametrize("case", BAD_SETTINGS)
 def test_fit_rejects_bad_settings_with_a_remedy(pendulum: System, case: str) -> None:
     changes, remedy = BAD_SETTINGS[case]
-    ude = UDE(**{"physics": pendulum.physics, "engine": "reference", **changes})  # type: ignore[arg-type]
+    ude = UDE(**{"physics": pendulum.physics, "engine": "reference", **changes})
     with pytest.raises(tu.TinyUDEError, match=remedy):
         ude.fit(noisy(), t=0.005)
 
@@ -122,7 +122,7 @@ def test_wraps_are_checked(
 ) -> None:
     period, samples = short_stream
     with pytest.raises(tu.TinyUDEError, match=complaint):
-        UDE(pendulum.physics, wraps=wraps).fit(samples, t=period)  # type: ignore[arg-type]
+        UDE(pendulum.physics, wraps=wraps).fit(samples, t=period)
 
 
 @pytest.mark.parametrize(

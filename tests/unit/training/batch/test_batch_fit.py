@@ -28,8 +28,8 @@ RNG = np.random.default_rng(0)
 
 def fit(physics: Physics, samples: np.ndarray, period: float = 1e-3, **options: object) -> BatchResult:
     names = options.get("measured", physics.states)
-    stream = as_stream(samples, period, None, list(names), ())  # type: ignore[call-overload]
-    return batch_fit(physics, stream, BatchOptions(**options))  # type: ignore[arg-type]
+    stream = as_stream(samples, period, None, list(names), ())
+    return batch_fit(physics, stream, BatchOptions(**options))
 
 
 def test_sensor_noise_is_found_in_fast_motion() -> None:

@@ -28,7 +28,7 @@ def test_solve_terms_has_the_covariance_of_least_squares_under_at_least_the_expe
     noise: float, expected: float
 ) -> None:
     given, design, y = problem(noise, expected)
-    found = solve_terms(given, ["a", "b"], design[:, :1], [], 10)  # type: ignore[list-item]
+    found = solve_terms(given, ["a", "b"], design[:, :1], [], 10)
     exact = np.linalg.lstsq(design, y, rcond=None)[0]
     chi2 = np.sum((y - design @ exact) ** 2)
     factor = max(chi2 / (ROWS - 3) / expected, 1.0)
