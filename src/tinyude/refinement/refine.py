@@ -54,8 +54,8 @@ class Refined:
     candidates : list of Candidate
         From the simplest to the richest; the best is marked.
     setup : Setup
-    estimate : Estimate or None
-        That of the best; None if it was not refined.
+    estimate : Estimate
+        That of the best; of one that is not refined, a pass with its values.
     held_back : HeldBack
     by_evidence : bool
         Whether the choice rests on evidence rather than on held-back free runs.

@@ -20,7 +20,7 @@ def batch_calibration(found: BatchResult, longest: int) -> Calibration:
 
 def batch_counters(found: BatchResult) -> FitCounters:
     """Counts of samples and windows."""
-    counts, period = found.counts, found.targets.layout.period
+    counts = found.counts
     reasons = Counter(reason for reason, _, _ in counts.rejected)
     tried = sum(len(batch.run) for batch in found.observed.batches)  # of very many, every second one is a target
     accepted = tried - reasons["misfit"]  # these have little weight: no shorter window was left
@@ -33,5 +33,4 @@ def batch_counters(found: BatchResult) -> FitCounters:
         accepted=accepted,
         rejected=rejected,
         deficient=found.deficient,
-        changed_at=tuple(round(seconds / period) for seconds in found.changes),
     )

@@ -5,7 +5,7 @@ runs -> local_windows -> make_targets -> for each residual state: whiten, terms,
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,7 +49,6 @@ class BatchResult:
     chi2: dict[int, float]  # of the best model, per row, relative to noise alone, by state
     holds: tuple[Hold, ...] = ()  # what inputs do between samples
     deficient: int = 0  # learned parameters that cannot be distinguished in this record
-    changes: list[float] = field(default_factory=list)
 
     @property
     def best(self) -> BatchCandidate:
