@@ -16,6 +16,12 @@ PERIOD = 0.005  # 200 Hz: the reference engine takes such a record in seconds
 SECONDS = 12.0  # kicks at 4 s and 8 s
 
 
+@pytest.fixture
+def rng() -> np.random.Generator:
+    """Numbers of the test's own: they do not depend on which tests ran before."""
+    return np.random.default_rng(0)
+
+
 @pytest.fixture(scope="session")
 def pendulum() -> System:
     return tu.systems.pendulum()

@@ -28,17 +28,19 @@ def columns(time: str | float) -> Columns:
 
 def test_log_stream_reads_cells_as_runs(tmp_path: Path) -> None:
     angles = [np.sin(t) for t in TIMES]
-    savemat(tmp_path / "log.mat", {"t": cells(TIMES), "angle": cells(angles), "torque": cells([t * 0 for t in TIMES])})
+    savemat(tmp_path / "log.mat", {"t": cells(TIMES), "angle": cells(angles), "torque": cells([t**2 for t in TIMES])})
     stream = log_stream([tmp_path / "log.mat"], columns("t"))
     assert [len(run.samples) for run in stream.runs] == [70, 80]
     np.testing.assert_allclose(stream.runs[1].samples[:, 0], 2.0 * angles[1])
+    np.testing.assert_allclose(stream.runs[1].inputs[:, 0], TIMES[1] ** 2)
     assert stream.period == pytest.approx(0.1)
 
 
 def test_iter_log_keeps_runs_of_one_period_apart(tmp_path: Path) -> None:
     runs = {"angle": cells([np.sin(t) for t in TIMES]), "torque": cells(TIMES)}
     savemat(tmp_path / "log.mat", runs)
-    assert len(longest_stretch(iter_log(tmp_path / "log.mat", columns(0.1))).t) == 80
+    stretch = longest_stretch(iter_log(tmp_path / "log.mat", columns(0.1)))
+    np.testing.assert_allclose(stretch.Y[:, 0], 2.0 * np.sin(TIMES[1]))
 
 
 def test_log_stream_reads_an_array_of_structs_as_runs(tmp_path: Path) -> None:
@@ -48,6 +50,8 @@ def test_log_stream_reads_an_array_of_structs_as_runs(tmp_path: Path) -> None:
     savemat(tmp_path / "log.mat", {"run": runs})
     stream = log_stream([tmp_path / "log.mat"], Columns("run.t", {"x": "run.angle"}))
     assert [len(run.samples) for run in stream.runs] == [70, 80]
+    for run, t in zip(stream.runs, TIMES, strict=True):
+        np.testing.assert_allclose(run.samples[:, 0], np.cos(t))
 
 
 def write_73(path: Path, fill: Callable[[Any, Callable[[list[Any]], Any]], None]) -> None:
@@ -75,6 +79,7 @@ def test_log_stream_reads_cells_of_matlab_73_as_runs(tmp_path: Path) -> None:
     stream = log_stream([tmp_path / "log.mat"], columns("t"))
     assert [len(run.samples) for run in stream.runs] == [70, 80]
     np.testing.assert_allclose(stream.runs[1].samples[:, 0], 2.0 * np.sin(TIMES[1]))
+    np.testing.assert_allclose(stream.runs[1].inputs[:, 0], TIMES[1])
 
 
 def test_log_stream_reads_structs_of_matlab_73_as_runs(tmp_path: Path) -> None:
@@ -84,6 +89,8 @@ def test_log_stream_reads_structs_of_matlab_73_as_runs(tmp_path: Path) -> None:
     write_73(tmp_path / "log.mat", fill)
     stream = log_stream([tmp_path / "log.mat"], Columns("run.t", {"x": "run.angle"}))
     assert [len(run.samples) for run in stream.runs] == [70, 80]
+    for run, t in zip(stream.runs, TIMES, strict=True):
+        np.testing.assert_allclose(run.samples[:, 0], np.cos(t))
 
 
 def test_links_in_circles_and_to_other_files_are_not_followed(tmp_path: Path) -> None:

@@ -87,21 +87,45 @@ def test_motor_pendulum_rejects_an_unknown_experiment() -> None:
         tu.datasets.motor_pendulum("swing")
 
 
-def test_multiarm_double_reads_angles_of_every_run_and_no_rates(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("load", "file", "angles"),
+    [("multiarm_single", "SINGLE", ["theta"]), ("multiarm_double", "DOUBLE", ["theta1", "theta2"])],
+)
+def test_multiarm_reads_angles_of_every_run_and_no_rates(
+    load: str, file: str, angles: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The file has signals in rows, angles first; runs to learn from and runs held out."""
+    """The file has signals in rows, angles first, then as many rates; runs to learn from and runs held out."""
+    signals = 2 * len(angles)
     cells = {}
     for key, lengths in {"Y_id": (4, 3), "Y_vad": (5,)}.items():
         cells[key] = np.empty((1, len(lengths)), dtype=object)
         for k, rows in enumerate(lengths):
-            cells[key][0, k] = 10.0 * k + np.arange(4 * rows, dtype=float).reshape(4, rows)
-    path = tmp_path / Path(datasets.DOUBLE.local).name
+            cells[key][0, k] = 10.0 * k + np.arange(signals * rows, dtype=float).reshape(signals, rows)
+    published = getattr(datasets, file)
+    path = tmp_path / Path(published.local).name
     savemat(path, cells | {"dt": 1e-3})
     sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
-    monkeypatch.setattr(datasets, "DOUBLE", replace(datasets.DOUBLE, sha256=sha256))
-    record = tu.datasets.multiarm_double(folder=tmp_path)
-    assert record.columns == ("theta1", "theta2")
+    monkeypatch.setattr(datasets, file, replace(published, sha256=sha256))
+    record = getattr(tu.datasets, load)(folder=tmp_path)
+    assert list(record.columns) == angles and record.units == dict.fromkeys(angles, "rad")
     assert [len(run.t) for run in record.runs] == [4, 3] and [len(run.t) for run in record.held_out] == [5]
-    assert record.runs[1].Y.tolist() == [[10.0, 13.0], [11.0, 14.0], [12.0, 15.0]]
+    assert record.runs[1].Y.tolist() == [[row + 3.0 * k for k in range(len(angles))] for row in (10.0, 11.0, 12.0)]
     assert record.runs[1].t == pytest.approx([0.0, 0.001, 0.002])
+
+
+def test_torque_double_pendulum_reads_positions_rates_and_both_kinds_of_torques(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By name: the file has its columns in another order, and others between them."""
+    names = [f"{kind}{joint}" for kind in ("tau_meas", "vel_meas", "pos_meas", "tau_con", "pos_des") for joint in "21"]
+    path = tmp_path / Path(datasets.TORQUE_DOUBLE.local).name
+    rows = [["time", *names], ["0.0", *map(str, range(10))], ["0.002", *"0" * 10]]
+    path.write_text("".join(",".join(row) + "\n" for row in rows))
+    sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+    monkeypatch.setattr(datasets, "TORQUE_DOUBLE", replace(datasets.TORQUE_DOUBLE, sha256=sha256))
+    record = tu.datasets.torque_double_pendulum(folder=tmp_path)
+    (run,) = record.runs
+    assert run.t.tolist() == [0.0, 0.002]
+    assert run.Y[0].tolist() == [names.index(name) for name in record.columns] == [5.0, 4.0, 3.0, 2.0]
+    assert run.u[0].tolist() == [names.index(name) for name in record.inputs] == [7.0, 6.0, 1.0, 0.0]
+    assert (record.units["pos_meas1"], record.units["vel_meas2"], record.units["tau_con1"]) == ("rad", "rad/s", "N m")

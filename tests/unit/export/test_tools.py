@@ -34,6 +34,7 @@ U = RNG.normal(size=(40, 1))
 
 def whole_model(inputs: bool = True, hidden: tuple[int, ...] = (5, 4)) -> Model:
     """Everything at once: a learned parameter, terms, kernel network, perceptron, an angle that wraps, an input."""
+    rng = np.random.default_rng(3)
     torque = " + tau/J" if inputs else ""
     physics = tu.Physics(
         ["theta", "omega"], ["omega", "-(g/L)*sin(theta)" + torque], ["tau"] if inputs else [],
@@ -42,11 +43,11 @@ def whole_model(inputs: bool = True, hidden: tuple[int, ...] = (5, 4)) -> Model:
     sees = (0, 1, 2) if inputs else (0, 1)
     features = len(sees) + 1
     kernel = KernelNetwork(
-        (1,), sees, (0,), RNG.normal(size=features), RNG.normal(size=(1, 6, features)), np.full((1, features), 0.7),
-        RNG.normal(size=(1, 6)), RNG.normal(size=(1, features + 1)),
+        (1,), sees, (0,), rng.normal(size=features), rng.normal(size=(1, 6, features)), np.full((1, features), 0.7),
+        rng.normal(size=(1, 6)), rng.normal(size=(1, features + 1)),
     )  # fmt: skip
     return Model(
-        physics=physics, on=(1,), sees=sees, hidden=hidden, weights=RNG.normal(size=mlp_count((len(sees), *hidden, 1))),
+        physics=physics, on=(1,), sees=sees, hidden=hidden, weights=rng.normal(size=mlp_count((len(sees), *hidden, 1))),
         network_on=np.ones(1), x_scale=np.array([1.2, 2.5]), u_scale=np.array([0.8] if inputs else []),
         dx_scale=np.array([2.0, 3.0]), terms=(sp.tanh(4.0 * OMEGA), OMEGA * sp.Abs(OMEGA), sp.sin(THETA), THETA),
         coefficients=np.array([[-0.3, -0.2, 0.1, 0.05]]), errors=np.zeros((1, 4)), parameter_errors=np.zeros(1),

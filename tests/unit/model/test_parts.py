@@ -18,7 +18,6 @@ from tinyude.training.known import known_programs
 
 NAMES = ("theta", "omega")
 THETA, OMEGA, SLOPE = (sp.Symbol(name, real=True) for name in (*NAMES, "shape_1"))
-RNG = np.random.default_rng(0)
 
 
 def terms() -> Terms:
@@ -27,22 +26,24 @@ def terms() -> Terms:
 
 
 def kernel(on: tuple[int, ...] = (0, 1)) -> KernelNetwork:
+    rng = np.random.default_rng(0)
     count = len(on)
     inverse = np.tile([0.8, 0.9, 0.5], (count, 1))
     inverse[0, 1] = 0.0
     return KernelNetwork(
-        on, (0, 1), (0,), np.array([0.1, 0.2, -0.3]), RNG.normal(size=(count, 5, 3)), inverse,
-        RNG.normal(size=(count, 5)), RNG.normal(size=(count, 4)),
+        on, (0, 1), (0,), np.array([0.1, 0.2, -0.3]), rng.normal(size=(count, 5, 3)), inverse,
+        rng.normal(size=(count, 5)), rng.normal(size=(count, 4)),
     )  # fmt: skip
 
 
 def mlp() -> MLP:
-    weights = RNG.normal(size=mlp_count((2, 4, 3, 2)))
+    rng = np.random.default_rng(0)
+    weights = rng.normal(size=mlp_count((2, 4, 3, 2)))
     return MLP((0, 1), (0, 1), (4, 3), weights, np.array([1.0, 0.0]), np.array([2.0, 0.5]), np.array([3.0, 4.0]))
 
 
 PARTS = [terms(), kernel(), mlp()]
-ROWS = RNG.normal(size=(7, 2))
+ROWS = np.random.default_rng(0).normal(size=(7, 2))
 
 
 def test_terms_evaluate_their_forms_at_the_shapes() -> None:
@@ -132,10 +133,10 @@ def test_model_residual_is_the_sum_of_its_parts() -> None:
     assert moved.terms[1] == sp.tanh(6.0 * OMEGA)
 
 
-def test_posterior_error_follows_the_covariance() -> None:
+def test_posterior_error_follows_the_covariance(rng: np.random.Generator) -> None:
     found = model()
     size = len(found.unknowns)
-    root = RNG.normal(size=(size, size))
+    root = rng.normal(size=(size, size))
     covariance = 1e-6 * root @ root.T
     error = posterior_error(replace(found, covariance=covariance), ROWS, None)
     moved = [[found.with_unknowns(found.unknowns + s * step).residual(ROWS) for s in (1.0, -1.0)]
@@ -157,11 +158,11 @@ def test_posterior_error_is_not_lost_in_rounding() -> None:
     assert posterior_error(replace(found, covariance=covariance), ROWS, None)[:, 1].min() > 0.0
 
 
-def test_model_counts_other_parameters_as_learned_and_back() -> None:
+def test_model_counts_other_parameters_as_learned_and_back(rng: np.random.Generator) -> None:
     values = {"k": tu.Parameter(9.0, learn=True), "c": tu.Parameter(0.3, learn=True)}
     physics = tu.Physics(NAMES, ["omega", "-k*sin(theta) - c*omega"], parameters=values)
     found = model(physics=physics, parameter_errors=np.array([0.1, 0.2]))
-    root = RNG.normal(size=(len(found.unknowns),) * 2)
+    root = rng.normal(size=(len(found.unknowns),) * 2)
     found = replace(found, covariance=root @ root.T)
     fewer = found.with_learned(["c"])
     assert np.array_equal(fewer.unknowns, found.unknowns[1:]) and fewer.parameter_errors.tolist() == [0.2]

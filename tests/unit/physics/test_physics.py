@@ -15,7 +15,6 @@ from tinyude.physics.programs import program_numpy
 
 theta, omega, tau = sp.symbols("theta omega tau", real=True)
 g, L, J = sp.symbols("g L J", positive=True)
-RNG = np.random.default_rng(1)
 
 
 def rig() -> Physics:
@@ -46,14 +45,14 @@ def test_physics_from_symbols_equals_physics_from_text() -> None:
     assert text == rig() and hash(text) == hash(rig())
 
 
-def test_field_matches_the_equations_over_any_leading_axes() -> None:
-    x, u, p = RNG.normal(size=(4, 5, 2)), RNG.normal(size=(4, 5, 1)), np.array([0.7, 0.1])
+def test_field_matches_the_equations_over_any_leading_axes(rng: np.random.Generator) -> None:
+    x, u, p = rng.normal(size=(4, 5, 2)), rng.normal(size=(4, 5, 1)), np.array([0.7, 0.1])
     expected = -(9.81 / 0.7) * np.sin(x[..., 0]) + u[..., 0] / 0.1 - np.tanh(x[..., 1]) * x[..., 1] ** 2
     np.testing.assert_allclose(rig().field(x, u, p), np.stack([x[..., 1], expected], -1), rtol=1e-14)
 
 
-def test_field_uses_the_current_values_of_learned_parameters() -> None:
-    x, u = RNG.normal(size=(3, 2)), RNG.normal(size=(3, 1))
+def test_field_uses_the_current_values_of_learned_parameters(rng: np.random.Generator) -> None:
+    x, u = rng.normal(size=(3, 2)), rng.normal(size=(3, 1))
     np.testing.assert_array_equal(rig().field(x, u), rig().field(x, u, np.array([0.5, 0.063])))
     changed = rig().with_parameters({"L": 1.5})
     np.testing.assert_array_equal(changed.field(x, u), rig().field(x, u, np.array([1.5, 0.063])))
@@ -61,9 +60,9 @@ def test_field_uses_the_current_values_of_learned_parameters() -> None:
 
 
 @pytest.mark.parametrize("size", [(), (7,), (2, 3)])
-def test_jacobians_match_complex_step(size: tuple[int, ...]) -> None:
+def test_jacobians_match_complex_step(size: tuple[int, ...], rng: np.random.Generator) -> None:
     physics, h = rig(), 1e-30
-    x, u, p = RNG.normal(size=(*size, 2)), RNG.normal(size=(*size, 1)), np.array([0.5, 0.063])
+    x, u, p = rng.normal(size=(*size, 2)), rng.normal(size=(*size, 1)), np.array([0.5, 0.063])
     steps = 1j * h * np.eye(2)
     by_state = np.stack([physics.field(x + step, u, p).imag / h for step in steps], axis=-1)
     by_parameter = np.stack([physics.field(x, u, p + step).imag / h for step in steps], axis=-1)
@@ -75,9 +74,9 @@ def test_parameter_jacobian_is_empty_when_nothing_is_learned() -> None:
     assert Physics(["x"], ["-x"]).parameter_jacobian(np.ones((5, 1))).shape == (5, 1, 0)
 
 
-def test_programs_equal_field_and_jacobian() -> None:
+def test_programs_equal_field_and_jacobian(rng: np.random.Generator) -> None:
     physics = rig()
-    x, u = RNG.normal(size=(9, 2)), RNG.normal(size=(9, 1))
+    x, u = rng.normal(size=(9, 2)), rng.normal(size=(9, 1))
     joined = np.concatenate([x, u, np.tile([0.5, 0.063], (9, 1))], axis=1)
     np.testing.assert_allclose(program_numpy(physics.field_program(), joined), physics.field(x, u), rtol=1e-14)
     jacobian = program_numpy(physics.jacobian_program(), joined).reshape(9, 2, 2)
@@ -94,13 +93,13 @@ def test_physics_is_the_same_after_json_pickle_and_copy() -> None:
         assert twin == physics and twin.to_dict() == physics.to_dict()
 
 
-def test_to_dict_keeps_floats_and_unevaluated_forms_exactly() -> None:
+def test_to_dict_keeps_floats_and_unevaluated_forms_exactly(rng: np.random.Generator) -> None:
     x, y = sp.symbols("x y")
     third = 0.1 + 0.2
     physics = Physics([x, y], [sp.Mul(third, x + y, evaluate=False), sp.Rational(1, 3) * x**2 + sp.E * y])
     again = Physics.from_dict(physics.to_dict())
     assert again.rhs == physics.rhs
-    points = RNG.normal(size=(5, 2))
+    points = rng.normal(size=(5, 2))
     np.testing.assert_array_equal(again.field(points), physics.field(points))
     np.testing.assert_allclose(physics.field(points)[:, 1], points[:, 0] ** 2 / 3 + np.e * points[:, 1], rtol=1e-14)
 

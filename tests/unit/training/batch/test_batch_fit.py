@@ -23,8 +23,6 @@ from tinyude.training.batch.targets import Layout, make_targets
 from tinyude.training.batch.units import NumpyUnits, make_units
 from tinyude.training.batch.windows import half_widths, local_windows
 
-RNG = np.random.default_rng(0)
-
 
 def fit(physics: Physics, samples: np.ndarray, period: float = 1e-3, **options: object) -> BatchResult:
     names = options.get("measured", physics.states)
@@ -32,10 +30,10 @@ def fit(physics: Physics, samples: np.ndarray, period: float = 1e-3, **options: 
     return batch_fit(physics, stream, BatchOptions(**options))
 
 
-def test_sensor_noise_is_found_in_fast_motion() -> None:
+def test_sensor_noise_is_found_in_fast_motion(rng: np.random.Generator) -> None:
     t = np.arange(4000) * 1e-3
     clean = np.stack([np.sin(2.0 * t), 3.0 * np.cos(40.0 * t)], axis=1)
-    noise = sensor_noise([clean + [0.01, 0.05] * RNG.standard_normal(clean.shape)])
+    noise = sensor_noise([clean + [0.01, 0.05] * rng.standard_normal(clean.shape)])
     assert np.allclose(noise.sigma, [0.01, 0.05], rtol=0.1)
 
 
@@ -47,8 +45,8 @@ def test_repaired_replaces_a_sample_seven_standard_deviations_away(size: float, 
     assert outliers == replaced and rows[20, 0] == (0.0 if replaced else samples[20, 0])
 
 
-def test_repaired_replaces_an_outlier_and_leaves_a_level_shift() -> None:
-    samples = 0.01 * RNG.standard_normal((200, 1))
+def test_repaired_replaces_an_outlier_and_leaves_a_level_shift(rng: np.random.Generator) -> None:
+    samples = 0.01 * rng.standard_normal((200, 1))
     samples[100:] += 1.0
     samples[50] = np.nan
     samples[150] += 3.0
@@ -63,10 +61,10 @@ def test_half_widths_follow_the_run() -> None:
     assert half_widths(1000, 30)[0] == 28 and half_widths(1000, 1) == [3]  # as long as was asked for, or the shortest
 
 
-def test_local_windows_are_short_where_the_motion_is_fast() -> None:
+def test_local_windows_are_short_where_the_motion_is_fast(rng: np.random.Generator) -> None:
     t = np.arange(4000) * 1e-3
     clean = np.sin(2.0 * t) + 0.3 * np.exp(-(((t - 2.0) / 0.02) ** 2))
-    samples = (clean + 1e-3 * RNG.standard_normal(len(t)))[:, None]
+    samples = (clean + 1e-3 * rng.standard_normal(len(t)))[:, None]
     noise = sensor_noise([samples])
     batches, _ = local_windows([samples], noise, 1e-3)
     near = [b.window.half for b in batches for c in b.centre if abs(c - 2000) < 20]
@@ -74,8 +72,8 @@ def test_local_windows_are_short_where_the_motion_is_fast() -> None:
     assert max(near) < 30 and np.median(far) > 100
 
 
-def test_local_windows_never_touch_missing_samples() -> None:
-    samples = np.sin(np.arange(1000.0) / 50.0)[:, None] + 1e-3 * RNG.standard_normal((1000, 1))
+def test_local_windows_never_touch_missing_samples(rng: np.random.Generator) -> None:
+    samples = np.sin(np.arange(1000.0) / 50.0)[:, None] + 1e-3 * rng.standard_normal((1000, 1))
     samples[400:410] = np.nan
     batches, _ = local_windows([samples], sensor_noise([samples]), 1e-3)
     for batch in batches:
@@ -126,9 +124,9 @@ def test_problem_columns_are_designs_of_their_values() -> None:
     assert np.allclose(problem.rms(entries), np.sqrt(np.mean(values**2, axis=0)))
 
 
-def test_whitener_expects_what_drawn_noise_gives() -> None:
+def test_whitener_expects_what_drawn_noise_gives(rng: np.random.Generator) -> None:
     problem, rows = targets_of_noise(3)
-    draws = RNG.standard_normal((int(np.max(rows.first + rows.length)), 200))
+    draws = rng.standard_normal((int(np.max(rows.first + rows.length)), 200))
     spans = zip(rows.first, rows.begin, rows.length, strict=True)
     noise = np.array([rows.weights[begin : begin + n] @ draws[place : place + n] for place, begin, n in spans])
     assert np.mean(problem.whitener.rows(noise) ** 2) == pytest.approx(problem.whitener.expected, rel=0.02)
@@ -149,12 +147,12 @@ def test_band_covariance_is_that_of_the_rows_in_both_engines() -> None:
     assert np.allclose(band, plain, rtol=1e-12, atol=1e-12 * exact.max())
 
 
-def test_units_sums_and_slopes_are_the_same_in_both_engines() -> None:
-    z, centres, weights = RNG.normal(size=(70, 3)), RNG.normal(size=(13, 3)), RNG.normal(size=70)
+def test_units_sums_and_slopes_are_the_same_in_both_engines(rng: np.random.Generator) -> None:
+    z, centres, weights = rng.normal(size=(70, 3)), rng.normal(size=(13, 3)), rng.normal(size=70)
     starts, inverse = np.array([0, 5, 30]), np.array([1.3, 40.0, 0.0])
     plain, compiled = NumpyUnits(z, centres, weights, starts), make_units(z, centres, weights, starts)
     assert compiled.sums(inverse) == pytest.approx(plain.sums(inverse), rel=1e-11, abs=1e-13)
-    slopes = RNG.normal(size=(3, 13))
+    slopes = rng.normal(size=(3, 13))
     expected = plain.by_length(slopes, inverse)
     assert compiled.by_length(slopes, inverse) == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
@@ -186,15 +184,15 @@ def test_kernel_sees_the_angle_of_a_motor_only_where_its_rate_depends_on_it(cogg
     assert (0 in kernel.depends_on(0)) == (cogging > 0.0)
 
 
-def test_select_finds_columns_that_matter_only_together() -> None:
-    base = RNG.standard_normal((500, 2))
-    design = np.column_stack([base[:, 0], base[:, 0] + 0.05 * base[:, 1], RNG.standard_normal((500, 20))])
-    target = 20.0 * (design[:, 1] - design[:, 0]) + RNG.standard_normal(500)
+def test_select_finds_columns_that_matter_only_together(rng: np.random.Generator) -> None:
+    base = rng.standard_normal((500, 2))
+    design = np.column_stack([base[:, 0], base[:, 0] + 0.05 * base[:, 1], rng.standard_normal((500, 20))])
+    target = 20.0 * (design[:, 1] - design[:, 0]) + rng.standard_normal(500)
     assert sorted(select(make_gram(design, target), 15.0)) == [0, 1]
 
 
-def test_expression_says_what_evaluate_computes() -> None:
-    columns = RNG.uniform(0.5, 2.0, size=(30, 3))
+def test_expression_says_what_evaluate_computes(rng: np.random.Generator) -> None:
+    columns = rng.uniform(0.5, 2.0, size=(30, 3))
     offer = Offer(2, (), (1,), np.ones(3), columns.min(axis=0), columns.max(axis=0))
     entries = rich_library(offer)
     values = evaluate(entries, columns)
@@ -244,12 +242,12 @@ def test_batch_fit_learns_physical_parameters() -> None:
     assert np.all(np.abs(np.array(values) - [9.81, 0.4]) < 5.0 * model.parameter_errors)
 
 
-def test_batch_fit_learns_an_equation_that_only_looks_like_a_definition() -> None:
+def test_batch_fit_learns_an_equation_that_only_looks_like_a_definition(rng: np.random.Generator) -> None:
     t = np.arange(4000) * 5e-3
     decay = np.exp(-0.15 * t)
     clean = np.stack([decay * np.sin(2.0 * t), decay * np.cos(2.0 * t)], axis=1)  # dx/dt = 2 y - 0.15 x
     physics = Physics(["x", "y"], ["y", "-2*x - 0.15*y"])
-    result = fit(physics, clean + 0.003 * RNG.standard_normal(clean.shape), 5e-3)
+    result = fit(physics, clean + 0.003 * rng.standard_normal(clean.shape), 5e-3)
     wanted = clean[:, 1] - 0.15 * clean[:, 0]
     error = np.linalg.norm(result.best.model.residual(clean)[:, 0] - wanted) / np.linalg.norm(wanted)
     assert result.best.model.on == (0, 1) and error < 0.02
@@ -262,8 +260,8 @@ def test_batch_fit_invents_nothing_in_a_complete_equation() -> None:
     assert result.best.name == "known" and result.chi2[1] < 1.3
 
 
-def test_missing_leaves_out_slopes_that_terms_beside_the_network_hold() -> None:
-    x, y = RNG.normal(2.0, 1.0, 50), RNG.normal(size=50)
+def test_missing_leaves_out_slopes_that_terms_beside_the_network_hold(rng: np.random.Generator) -> None:
+    x, y = rng.normal(2.0, 1.0, 50), rng.normal(size=50)
     plain = np.stack([np.ones(50), (x - 2.0) / 3.0, y], axis=1)
     assert _missing(plain, np.zeros((50, 0))).tolist() == [1.0, 1.0, 1.0]
     assert _missing(plain, np.stack([x, np.sin(y)], axis=1)).tolist() == [1.0, 0.0, 1.0]

@@ -76,7 +76,16 @@ def test_interval_of_input_terms_is_that_of_their_coefficients(
     ude = found[0]
     at, u = np.array([0.0, 0.0, 3.0, 0.0]), np.array([0.0])
     low, high = ude.residual_interval(at, u)
-    assert low[2] < ude.residual(at, u)[2] < high[2] and high[0] == low[0]
+    model, covariance = ude.model_, ude.model_.covariance
+    assert covariance is not None
+    steps = 1e-6 * np.diag(np.abs(model.unknowns) + 1e-3)
+    by_unknowns = [(model.with_unknowns(model.unknowns + step).residual(at, u) - model.residual(at, u)) / step.max()
+                   for step in steps]  # fmt: skip
+    slopes = np.array(by_unknowns).T
+    half = 1.645 * np.sqrt(np.einsum("ia,ab,ib->i", slopes, covariance, slopes))
+    assert half[2] > 0.0 and high[0] == low[0]
+    np.testing.assert_allclose(high - low, 2.0 * half, rtol=1e-3, atol=1e-9)
+    np.testing.assert_allclose(low + high, 2.0 * ude.residual(at, u), rtol=1e-9, atol=1e-12)
 
 
 def test_drag_on_rates_stays_a_term_of_rates() -> None:
