@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from tinyude.data.frames import column_named, computed, has_columns, numbers, seconds
 from tinyude.data.grid import MOSTLY_BAD, RECORD_MORE, SHORTEST, Faults, Piece, Run, find_period, on_grid
+from tinyude.data.held import at_updates, rows_held
+from tinyude.data.resolution import quantisation_steps
 from tinyude.data.sentinels import without_sentinels
 from tinyude.errors import TinyUDEError
 from tinyude.reference.numeric.elementary import TWO_PI
@@ -55,6 +57,8 @@ class Stream:
     revolutions: list[float] = field(default_factory=list)  # by which each channel seems to wrap, 0 for none
     rms: Array = field(default_factory=lambda: np.zeros(0))  # of each channel
     span: Array = field(default_factory=lambda: np.zeros(0))  # from its least value in any run to its greatest
+    held: Array | None = None  # rows for which each channel keeps a value: of these, only those at updates are used
+    steps: Array | None = None  # quantisation step of each channel as it was logged, before rows are moved to the grid
     sources: Sequence[Source] = ()  # the same rows at their true times
 
 
@@ -189,9 +193,12 @@ def make_stream(
 
     Live: a stretch of a stream, which may be at rest.
     """
+    held = np.ones(len(names))
+    if not live:
+        sources, held = _at_updates(sources)
     every = sources
     period, sources = _most_common_period(sources) if several_rates else (_common_period(sources), sources)
-    stream = Stream(period, _Runs(sources, period), tuple(names), sources=every)
+    stream = Stream(period, _Runs(sources, period), tuple(names), held=held, sources=every)
     survey = _Survey(stream, inputs)
     kept: list[Run] = []
     for source in sources:
@@ -213,7 +220,25 @@ def make_stream(
     stream.span = survey.high - survey.low
     if not live:
         survey.check()
+        stream.steps = quantisation_steps(survey.logged)
     return stream
+
+
+def _at_updates(sources: Sequence[Source]) -> tuple[list[Source], Array]:
+    """The sources at the updates of their slowest channel, and for how many rows each channel keeps a value."""
+    made, most = [], []
+    for source in sources:
+        held = rows_held(source.pieces)
+        most.append(held)
+        if held.max(initial=1.0) > 1.0:
+            pieces = at_updates(source.pieces, held, source.period)
+            source = Source(pieces, partial(_stamps_of, pieces), in_memory=source.in_memory)
+        made.append(source)
+    return made, np.max(most, axis=0)
+
+
+def _stamps_of(pieces: Callable[[], Iterator[Piece]]) -> Iterator[Array]:
+    return (piece.stamps for piece in pieces() if piece.stamps is not None)
 
 
 def _most_common_period(sources: Sequence[Source]) -> tuple[float, list[Source]]:
@@ -249,10 +274,15 @@ class _Survey:
         self.low, self.high = np.full(channels, np.inf), np.full(channels, -np.inf)
         self.unknown = np.zeros(len(inputs), dtype=np.int64)  # values of each input that are not numbers
         self.wrapped = np.zeros((len(REVOLUTIONS), channels), dtype=np.int64)  # steps of about a revolution
+        self.logged: list[Array] = []  # samples as they were logged, the first IN_MEMORY rows
+        self.seen = 0  # rows in them
 
     def sifted(self, pieces: Iterable[Piece]) -> Iterator[Piece]:
         for piece in pieces:
             self.stream.bad += int(np.sum(np.isnan(piece.samples)))
+            if self.seen < IN_MEMORY:
+                self.logged.append(piece.samples)
+                self.seen += len(piece.samples)
             yield piece
 
     def add(self, run: Run) -> None:

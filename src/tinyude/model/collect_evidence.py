@@ -34,6 +34,7 @@ FEWEST = 20  # windows needed for figures
 SHORTEST = 4  # samples, half of a window: the sample rate is low for the motion
 STEEP = 0.1  # of the largest slope of an input: where the effect of its slope is visible
 HARDLY_ANY = 0.1  # of a rate's difference: what remains of it after a lag (a long one is not only a shift)
+RESTED = 3.0  # steps that a coarse channel moves at once after a rest
 STUCK = 25  # consecutive equal samples that do not occur in a working sensor
 
 
@@ -331,7 +332,7 @@ def _sensors(stream: Stream, sigmas: Array, steps: Array) -> list[Sensor]:
         column = run.samples[:, index]
         good = column[np.isfinite(column)]
         step = float(steps[index])
-        share, where = _stuck(column)
+        share, where = _stuck(column, step if step >= sigmas[index] and np.isfinite(step) else 0.0)
         ends = np.isin(good, [good.min(), good.max()]) if len(good) else np.zeros(1, bool)
         both = np.concatenate([[False], ends[1:] & ends[:-1] & (np.diff(good) == 0.0)]) if len(good) > 1 else ends
         answer.append(
@@ -344,21 +345,28 @@ def _sensors(stream: Stream, sigmas: Array, steps: Array) -> list[Sensor]:
                 None if where is None else (run.start + where[0] * stream.period, run.start + where[1] * stream.period),
                 float(np.mean(both)),
                 float(stream.revolutions[index]) if stream.revolutions else 0.0,
+                1.0 if stream.held is None else float(stream.held[index]),
             )
         )
     return answer
 
 
-def _stuck(column: Array) -> tuple[float, tuple[int, int] | None]:
-    """Share of samples in long stretches of one value, and the longest stretch."""
+def _stuck(column: Array, step: float) -> tuple[float, tuple[int, int] | None]:
+    """Share of samples in long stretches of one value, and the longest stretch.
+
+    step: of a coarse channel, which also keeps a value while the machine is at rest; but that ends with a single step.
+    """
     edges = np.flatnonzero(np.diff(column) != 0.0)
     begins, ends = np.concatenate([[0], edges + 1]), np.concatenate([edges + 1, [len(column)]])
     lengths = ends - begins
     usual = np.quantile(lengths, 0.9) if len(lengths) else 1.0
     long = lengths > max(STUCK, 10.0 * usual)
+    if step:
+        long[:-1] &= np.abs(np.diff(column)[edges]) > RESTED * step
+        long[-1] = False
     if not long.any():
         return 0.0, None
-    longest = int(np.argmax(lengths))
+    longest = int(np.argmax(np.where(long, lengths, 0)))
     return float(lengths[long].sum() / len(column)), (int(begins[longest]), int(ends[longest]))
 
 

@@ -84,6 +84,7 @@ class Sensor:
     stuck_at: tuple[float, float] | None  # seconds from and to, of the longest
     clipped: float
     revolution: float  # the jump by which it seems to wrap
+    held: float = 1.0  # rows of the log for which it keeps a value
 
 
 @dataclass(frozen=True)

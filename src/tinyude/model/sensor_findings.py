@@ -33,6 +33,11 @@ def sensor_findings(evidence: Evidence) -> Iterator[Reason]:
 
 
 def _sensor(sensor: Sensor) -> Iterator[Reason]:
+    if sensor.held > 1.0:
+        yield Reason(
+            NOTE, f"{sensor.name} keeps every value for about {sensor.held:.3g} rows of the log; only rows with a new "
+            "value are used.", "Log every signal when it is measured, with its own time stamp.", "held",
+        )  # fmt: skip
     clipped = sensor.clipped > CLIPPED
     if sensor.step > QUANTISED * sensor.sigma and sensor.step > COARSE * sensor.spread:
         clipped = False  # the highest step

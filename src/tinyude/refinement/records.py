@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tinyude.data.grid import GAP
+from tinyude.data.resolution import quantisation_steps
 from tinyude.data.streams import Stream
 from tinyude.physics.holds import Hold, interval_coefficients
 from tinyude.reference.numeric.statistics import MEDIAN
 from tinyude.reference.signal.noise import RELATIVE_FLOOR
 from tinyude.refinement.stretches import Stretch
-from tinyude.training.batch.samples import quantisation_step
 
 Array = NDArray[Any]
 FOURTH = np.array([1.0, -4.0, 6.0, -4.0, 1.0]) / np.sqrt(70.0)  # a difference that keeps noise and removes motion
@@ -93,7 +93,7 @@ def sensor_noise(records: Sequence[Record]) -> tuple[Array, Array]:
     leftover = [np.apply_along_axis(np.convolve, 0, r.samples, FOURTH, "valid") for r in records if len(r.times) > 5]
     everything = np.concatenate([r.samples for r in records])
     power = np.sqrt(np.nanmean(everything**2, axis=0))
-    step = np.array([quantisation_step([r.samples[:, c] for r in records]) for c in range(everything.shape[1])])
+    step = quantisation_steps([r.samples for r in records])
     floor = np.maximum(np.where(np.isfinite(step), step, 0.0) / np.sqrt(12.0), RELATIVE_FLOOR * power) + 1e-30
     if not leftover:
         return floor, floor

@@ -78,7 +78,7 @@ def observe(
     """
     runs = stream.runs if isinstance(stream.runs, list) else [stream.longest]
     samples = [run.samples for run in runs]
-    sensors = sensor_noise(samples)
+    sensors = sensor_noise(samples, stream.steps)
     mended = [repaired(run, sensors.sigma) for run in samples]
     _, channel, order = measured_map(physics, measured)
     pairs = [  # measured states whose equation is known to be another measured state, with that state

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
+from tinyude.data.resolution import quantisation_steps
 from tinyude.reference.numeric.statistics import MEDIAN
 from tinyude.reference.signal.gates import STUCK_RUN
 from tinyude.reference.signal.noise import RELATIVE_FLOOR
@@ -24,11 +25,6 @@ ORDERS = (4, 8)  # of the two polynomials that separate motion from noise there
 ALIKE = 1.5  # median ratio of the variance between the two orders to that beyond: larger is motion
 BURSTS = 1.5  # times the neighbours' variance, from which the longer stretches are used
 STRETCHES = 500  # stretches used
-REPEATED = 0.01  # share of samples that repeat the one before: the channel is quantised
-MOST_VALUES = 20_000  # used to find the step of a channel
-ENOUGH_GAPS = 8  # between values, to decide whether all are multiples of one step
-FINEST = 1e-6  # of a channel's span: the finest step searched for
-SLACK = 0.01  # of a step: how far a gap may be from a multiple of it; by chance a quarter, on average
 SHIFTED = 0.5  # of its deviation: a sample nearer than this to a neighbour is a level shift, not an outlier
 
 
@@ -40,12 +36,14 @@ class SensorNoise:
     step: Array  # quantisation step; 0 where there is none, infinite where nothing ever changed
 
 
-def sensor_noise(runs: Sequence[Array]) -> SensorNoise:
+def sensor_noise(runs: Sequence[Array], step: Array | None = None) -> SensorNoise:
     """Noise of every channel from the central residual of a quartic over 11 and over 7 neighbours.
 
     The smaller of the two: motion that a quartic does not follow adds to the longer one first. Both are medians: noise
     that comes in bursts is larger than its median, so longer stretches are used too. Lower limits:
     the quantisation noise, and 1e-6 of the RMS.
+
+    step: of the samples as they were logged; those moved to a grid are no multiples of it any more.
     """
     sigma = np.full(runs[0].shape[1], np.inf)
     for half in NEIGHBOURS:
@@ -57,7 +55,7 @@ def sensor_noise(runs: Sequence[Array]) -> SensorNoise:
             gain = np.sqrt(1.0 - 2.0 * d0[half] + d0 @ d0)
             sigma = np.minimum(sigma, MEDIAN * _nanmedian(np.abs(np.concatenate(views))) / gain)
     sigma = _with_bursts(runs, sigma)
-    step = np.array([quantisation_step([run[:, channel] for run in runs]) for channel in range(runs[0].shape[1])])
+    step = quantisation_steps(runs) if step is None else step
     power = np.sqrt(np.nanmean(np.concatenate(runs) ** 2, axis=0))
     floor = np.maximum(np.where(np.isfinite(step), step, 0.0) / np.sqrt(12.0), RELATIVE_FLOOR * power)
     return SensorNoise(np.maximum(np.where(np.isfinite(sigma), sigma, 0.0), np.maximum(floor, 1e-30)), step)
@@ -144,37 +142,3 @@ def _nanmedian(values: Array) -> Array:
     return np.array(
         [np.median(column[np.isfinite(column)]) if np.isfinite(column).any() else 0.0 for column in values.T]
     )
-
-
-def quantisation_step(columns: Sequence[Array]) -> float:
-    """The step that a channel's values are multiples of; 0 where they are not, infinite where nothing ever changed.
-
-    columns: the channel in each run. The smallest change of a smooth signal is not a step: one exists if values repeat,
-    or if all differences are multiples of one step.
-    """
-    changes = np.concatenate([np.abs(np.diff(column)) for column in columns])
-    changes = changes[np.isfinite(changes)]
-    moved = changes[changes > 0.0]
-    if not len(moved):
-        return np.inf
-    if np.mean(changes == 0.0) >= REPEATED:
-        return float(moved.min())
-    return _common_step(np.concatenate(columns))
-
-
-def _common_step(values: Array) -> float:
-    """The step of which all differences between values are multiples; 0 where there is none.
-
-    By Euclid's algorithm on the gaps between values: a slowly sampled encoder rarely gives the same count twice in
-    a row, and its smallest change from one row to the next may be many counts.
-    """
-    values = np.unique(values[np.isfinite(values)][:MOST_VALUES])
-    finest = FINEST * float(np.ptp(values))
-    gaps = np.diff(values)
-    gaps = gaps[gaps > finest]  # finer ones are rounding
-    while len(gaps) >= ENOUGH_GAPS and (step := float(gaps.min())) > finest:
-        rest = np.abs(gaps - step * np.round(gaps / step))
-        if not (rest > SLACK * step).any():
-            return step
-        gaps = np.append(gaps, rest[rest > SLACK * step])
-    return 0.0

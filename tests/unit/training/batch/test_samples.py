@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tinyude.training.batch.samples import quantisation_step, sensor_noise
+from tinyude.training.batch.samples import sensor_noise
 
 T = np.arange(20_000) * 1e-3
 
@@ -28,15 +28,6 @@ def test_sensor_noise_takes_no_motion_for_bursts(rate: float) -> None:
     assert sigma == pytest.approx(1e-3, rel=0.03)
 
 
-@pytest.mark.parametrize("step", [2.0 * np.pi / 4096, 0.1 * 3.6])
-def test_quantisation_step_of_a_coarse_sensor(step: float) -> None:
-    moving = 20.0 * step * np.sin(np.arange(300) / 7.0) + step * np.arange(300)
-    rounded = step * np.round(moving / step)
-    assert quantisation_step([rounded]) == pytest.approx(step, rel=1e-6)
-    fast = rounded[np.concatenate([[True], np.abs(np.diff(rounded)) > 0.5 * step])]  # no value twice in a row
-    assert quantisation_step([fast]) == pytest.approx(step, rel=1e-6)
-
-
 def test_sensor_noise_of_a_shaft_that_only_goes_on_is_not_its_speed() -> None:
     """The smallest change was taken for a step: 100 times the noise of a clean angle at constant speed."""
     time = 0.01 * np.arange(2000)
@@ -44,10 +35,6 @@ def test_sensor_noise_of_a_shaft_that_only_goes_on_is_not_its_speed() -> None:
     noise = sensor_noise([angle[:, None]])
     assert noise.step[0] == 0.0
     assert noise.sigma[0] == pytest.approx(1e-3, rel=0.1)
-
-
-def test_quantisation_step_of_a_channel_that_never_changes_is_infinite() -> None:
-    assert quantisation_step([np.ones(50)]) == np.inf
 
 
 def test_sensor_noise_is_at_least_that_of_rounding_to_a_step_and_a_millionth_of_the_signal() -> None:

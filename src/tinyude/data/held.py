@@ -1,0 +1,77 @@
+"""Sensors that are slower than their log: rows that repeat a channel's last value hold no measurement of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tinyude.data.grid import Piece
+from tinyude.data.resolution import quantisation_step
+
+Array = NDArray[Any]
+Pieces = Callable[[], Iterator[Piece]]
+
+MOST_ROWS = 100_000  # looked at to find how long values are held
+LEAST_UPDATES = 12
+STEPS = 3.0  # median change over the quantisation step: 1 for coarse sensors that repeat values, 19 and more for slow ones
+
+
+def rows_held(pieces: Pieces) -> Array:
+    """For how many rows each channel usually keeps a value; 1 where every row is a measurement.
+
+    A coarse sensor repeats values too, but then changes by one step; a machine at rest repeats them only there.
+    """
+    first = next(islice(pieces(), 1), None)
+    if first is None:
+        return np.ones(0)
+    return np.array([_rows_held(column[np.isfinite(column)][:MOST_ROWS]) for column in first.samples.T])
+
+
+def _rows_held(column: Array) -> float:
+    changes = np.diff(column)
+    updates = np.flatnonzero(changes)
+    if len(updates) < LEAST_UPDATES:
+        return 1.0
+    rows = float(np.median(np.diff(updates)))
+    fine = np.median(np.abs(changes[updates])) >= STEPS * quantisation_step([column])
+    return rows if rows > 1.0 and fine else 1.0
+
+
+def at_updates(pieces: Pieces, held: Array, period: float) -> Pieces:
+    """The rows at which the slowest channel has a new value, with their time stamps.
+
+    Other channels that are held are interpolated between their own updates. period: of a record without stamps.
+    """
+    return partial(_at_updates, pieces, held, period)
+
+
+def _at_updates(pieces: Pieces, held: Array, period: float) -> Iterator[Piece]:
+    last, row = np.full(len(held), np.nan), 0
+    for piece in pieces():
+        stamps = period * np.arange(row, row + len(piece.samples)) if piece.stamps is None else piece.stamps
+        row += len(piece.samples)
+        new = _new_values(piece.samples, last)
+        samples = piece.samples.copy()
+        rows = np.arange(len(samples))
+        for channel in np.flatnonzero(held > 1.0):
+            places = np.flatnonzero(new[:, channel])
+            if len(places):
+                samples[:, channel] = np.interp(rows, places, piece.samples[places, channel])
+        keep = new[:, int(np.argmax(held))]
+        yield Piece(samples[keep], piece.inputs[keep], stamps[keep])
+
+
+def _new_values(samples: Array, last: Array) -> Array:
+    """Where a value differs from the last finite one of its channel; `last` is carried from piece to piece."""
+    new = np.zeros(samples.shape, dtype=bool)
+    for channel, column in enumerate(samples.T):
+        good = np.flatnonzero(np.isfinite(column))
+        if len(good):
+            new[good, channel] = np.diff(column[good], prepend=last[channel]) != 0.0
+            last[channel] = column[good[-1]]
+    return new

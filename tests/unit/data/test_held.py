@@ -1,0 +1,64 @@
+"""Sensors that are slower than their log."""
+
+import numpy as np
+import pytest
+
+from tinyude.data.grid import Piece
+from tinyude.data.held import rows_held
+from tinyude.data.streams import as_stream
+
+ROWS = np.arange(4000)
+NOISY = np.column_stack([np.sin(0.01 * ROWS), np.cos(0.01 * ROWS)]) + 1e-3 * np.random.default_rng(0).standard_normal(
+    (len(ROWS), 2)
+)
+
+
+def held(samples: np.ndarray) -> list[float]:
+    return list(rows_held(lambda: iter([Piece(samples, np.empty((len(samples), 0)))])))
+
+
+@pytest.mark.parametrize("rows", [2, 3, 10])
+def test_rows_held_finds_how_long_a_value_stays(rows: int) -> None:
+    slow = NOISY.copy()
+    slow[:, 1] = NOISY[rows * (ROWS // rows), 1]
+    assert held(slow) == [1.0, rows]
+
+
+def test_rows_held_takes_no_coarse_sensor_and_no_rest_for_a_slow_sensor() -> None:
+    """A coarse sensor moves by single steps; a machine at rest repeats its values only there."""
+    coarse = 0.02 * np.round(np.sin(0.002 * ROWS) / 0.02)
+    resting = np.where(ROWS < 1500, np.sin(0.01 * ROWS), np.sin(15.0))
+    assert np.mean(np.diff(coarse) == 0.0) > 0.9
+    assert held(np.column_stack([coarse, resting])) == [1.0, 1.0]
+
+
+def test_stream_keeps_the_rows_with_new_values() -> None:
+    """Rows 3, 3 and 4 apart, as of a sensor whose rate is no fraction of the log's."""
+    updates = np.floor(np.arange(0, len(ROWS), 10.0 / 3.0)).astype(int)
+    latest = updates[np.searchsorted(updates, ROWS, side="right") - 1]
+    stream = as_stream(NOISY[latest], 0.01, ROWS[:, None], ["x", "v"], ["u"])
+    assert list(stream.held) == [3.0, 3.0]
+    assert stream.period == pytest.approx(0.1 / 3.0, rel=1e-3)
+    (piece,) = stream.sources[0].pieces()
+    np.testing.assert_array_equal(piece.samples, NOISY[updates])
+    np.testing.assert_array_equal(piece.inputs[:, 0], updates)
+    np.testing.assert_allclose(piece.stamps, 0.01 * updates)
+
+
+def test_stream_interpolates_a_held_channel_at_the_updates_of_a_slower_one() -> None:
+    line = np.column_stack([2.0 * (ROWS // 2), NOISY[10 * (ROWS // 10), 1], 1.0 * ROWS])
+    stream = as_stream(line, 0.01, None, ["x", "v", "w"], [])
+    (piece,) = stream.sources[0].pieces()
+    np.testing.assert_allclose(piece.samples[:, 0], 10.0 * np.arange(len(piece.samples)))
+    np.testing.assert_allclose(piece.samples[:, 2], 10.0 * np.arange(len(piece.samples)))
+
+
+def test_stream_of_a_long_log_continues_from_piece_to_piece(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A value that is kept over the border between two pieces is no update."""
+    from tinyude.data.streams import Source, make_stream
+
+    slow = NOISY[7 * (ROWS // 7)]
+    parts = [Piece(part, np.empty((len(part), 0))) for part in np.split(slow, [1000, 2500])]
+    stream = make_stream([Source(lambda: iter(parts), period=0.01)], ["x", "v"])
+    assert stream.count == -(-len(ROWS) // 7)
+    assert stream.period == pytest.approx(0.07)
