@@ -1,4 +1,4 @@
-"""Sensors that are slower than their log: rows that repeat a channel's last value hold no measurement of it."""
+"""Sensors that are slower than their log: rows without a new value of a channel hold no measurement of it."""
 
 from __future__ import annotations
 
@@ -18,28 +18,29 @@ Pieces = Callable[[], Iterator[Piece]]
 
 MOST_ROWS = 100_000  # looked at to find how long values are held
 LEAST_UPDATES = 12
-STEPS = 3.0  # median change over the quantisation step: 1 for coarse sensors that repeat values, 19 and more for slow ones
+STEPS = 3.0  # median change over the quantisation step: 1 for coarse sensors that repeat values, 19 and more for slow
 
 
 def rows_held(pieces: Pieces) -> Array:
-    """For how many rows each channel usually keeps a value; 1 where every row is a measurement.
+    """For how many rows each channel usually keeps a value, or has none; 1 where every row is a measurement.
 
     A coarse sensor repeats values too, but then changes by one step; a machine at rest repeats them only there.
     """
     first = next(islice(pieces(), 1), None)
     if first is None:
         return np.ones(0)
-    return np.array([_rows_held(column[np.isfinite(column)][:MOST_ROWS]) for column in first.samples.T])
+    return np.array([_rows_held(column[:MOST_ROWS]) for column in first.samples.T])
 
 
 def _rows_held(column: Array) -> float:
-    changes = np.diff(column)
-    updates = np.flatnonzero(changes)
+    updates = np.flatnonzero(_new_values(column[:, None], np.full(1, np.nan))[:, 0])
     if len(updates) < LEAST_UPDATES:
         return 1.0
     rows = float(np.median(np.diff(updates)))
-    fine = np.median(np.abs(changes[updates])) >= STEPS * quantisation_step([column])
-    return rows if rows > 1.0 and fine else 1.0
+    numbers = column[np.isfinite(column)]
+    repeats = len(numbers) - len(updates) > len(column) - len(numbers)
+    coarse = repeats and np.median(np.abs(np.diff(column[updates]))) < STEPS * quantisation_step([numbers])
+    return 1.0 if coarse else rows
 
 
 def at_updates(pieces: Pieces, held: Array, period: float) -> Pieces:
@@ -67,11 +68,9 @@ def _at_updates(pieces: Pieces, held: Array, period: float) -> Iterator[Piece]:
 
 
 def _new_values(samples: Array, last: Array) -> Array:
-    """Where a value differs from the last finite one of its channel; `last` is carried from piece to piece."""
+    """Where a value differs from the one before or follows a missing one; `last` is carried from piece to piece."""
     new = np.zeros(samples.shape, dtype=bool)
     for channel, column in enumerate(samples.T):
-        good = np.flatnonzero(np.isfinite(column))
-        if len(good):
-            new[good, channel] = np.diff(column[good], prepend=last[channel]) != 0.0
-            last[channel] = column[good[-1]]
+        new[:, channel] = np.isfinite(column) & (np.diff(column, prepend=last[channel]) != 0.0)
+        last[channel] = column[-1] if len(column) else last[channel]
     return new

@@ -53,6 +53,16 @@ def test_stream_interpolates_a_held_channel_at_the_updates_of_a_slower_one() -> 
     np.testing.assert_allclose(piece.samples[:, 2], 10.0 * np.arange(len(piece.samples)))
 
 
+def test_stream_of_a_log_merged_by_time_takes_each_channel_where_it_was_measured() -> None:
+    """Two topics with their own stamps: every row has a value of one of them."""
+    even = ROWS % 2 == 0
+    merged = np.column_stack([np.where(even, ROWS, np.nan), np.where(even, np.nan, 3.0 * ROWS)])
+    stream = as_stream(merged, 0.01, None, ["x", "v"], [])
+    (piece,) = stream.sources[0].pieces()
+    np.testing.assert_allclose(piece.samples[1:-1, 1], 3.0 * piece.samples[1:-1, 0])
+    assert stream.period == pytest.approx(0.02)
+
+
 def test_stream_of_a_long_log_continues_from_piece_to_piece(monkeypatch: pytest.MonkeyPatch) -> None:
     """A value that is kept over the border between two pieces is no update."""
     from tinyude.data.streams import Source, make_stream
