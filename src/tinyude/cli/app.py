@@ -85,7 +85,7 @@ def program(version: bool = typer.Option(False, "--version", help="Show the vers
 
 
 def main() -> None:
-    """Run the program; print a failure as one line."""
+    """Run the program; print a failure as one line, which a terminal gets broken at words."""
     warnings.showwarning = _show_warning
     os.environ.pop("MPLBACKEND", None)  # no command opens a window, and Matplotlib fails on a name it does not know
     for stream in (sys.stdout, sys.stderr):
@@ -127,16 +127,16 @@ def _check_output() -> None:
 
 
 def _fail(message: str, status: int = 1) -> NoReturn:
-    from tinyude.cli.console import errors
+    from tinyude.cli.console import complain
 
-    errors.print(f"error: {one_line(message)}", markup=False, soft_wrap=True)
+    complain(f"error: {one_line(message)}")
     sys.exit(status)
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    from tinyude.cli.console import errors
+    from tinyude.cli.console import complain
 
-    errors.print(f"warning: {one_line(str(message))}", markup=False)
+    complain(f"warning: {one_line(str(message))}")
 
 
 if __name__ == "__main__":

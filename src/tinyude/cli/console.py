@@ -89,9 +89,15 @@ def say(text: str, indent: str = "") -> None:
         console.print(line, markup=False, soft_wrap=True)
 
 
-def fitting(line: str) -> list[str]:
+def complain(text: str) -> None:
+    """An error or a warning on stderr, as `say` prints a line."""
+    for line in fitting(text, errors):
+        errors.print(line, markup=False, soft_wrap=True)
+
+
+def fitting(line: str, target: Console = console) -> list[str]:
     """The line as the terminal has room for it; whole in a pipe or a file, where programs look for it."""
-    return wrapped([line], console.width) if console.is_terminal else [line]
+    return wrapped([line], target.width) if target.is_terminal else [line]
 
 
 def print_table(rows: Sequence[tuple[str, str]]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from html import escape
 from typing import TYPE_CHECKING, Any
+from xml.dom.minidom import parseString
 
 import sympy as sp
 from sympy.printing.mathml import MathMLPresentationPrinter
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 TIMES = '<mo lspace="0" rspace="0.2em">&InvisibleTimes;</mo>'  # apart: "cp u" is not a "cpu"
 
 MINUS = "<mo>&#8722;</mo>"  # fonts draw "-" as a hyphen
+PLUS_BETWEEN, MINUS_BETWEEN = (f'<mo form="infix">{sign}</mo>' for sign in ("+", "&#8722;"))  # first in its <math>
 OPEN, CLOSE = '<mo stretchy="false">(</mo>', '<mo stretchy="false">)</mo>'
 
 
@@ -33,7 +35,7 @@ def summands(expr: sp.Expr) -> list[str]:
     written = []
     for place, term in enumerate(terms):
         minus = term.could_extract_minus_sign()
-        sign = MINUS if minus else "<mo>+</mo>" if place else ""
+        sign = (MINUS_BETWEEN if minus else PLUS_BETWEEN) if place else MINUS * minus
         written.append(math(sign + presentation(-term if minus else term), "known"))
     return written
 
@@ -69,13 +71,21 @@ def term_mathml(term: str) -> str:
     return math(shape(term), "term")
 
 
+def number(value: float) -> str:
+    """Four digits; a very small or large number with a power of ten."""
+    digits, _, power = f"{value:.4g}".partition("e")
+    digits = f"<mn>{digits.replace('-', '&#8722;')}</mn>"
+    if not power:
+        return digits
+    ten = f"<msup><mn>10</mn><mn>{str(int(power)).replace('-', '&#8722;')}</mn></msup>"
+    return f"<mrow>{digits}<mo>&#215;</mo>{ten}</mrow>"
+
+
 class _Printer(MathMLPresentationPrinter):  # type: ignore[misc]
     """Short numbers, and names of states as Greek letters where they are so called."""
 
     def _print_Float(self, expr: sp.Float) -> Any:
-        element = self.dom.createElement("mn")
-        element.appendChild(self.dom.createTextNode(f"{float(expr):.4g}"))
-        return element
+        return parseString(number(float(expr))).documentElement
 
 
 def presentation(expr: sp.Expr) -> str:

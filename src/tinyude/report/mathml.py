@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from tinyude.physics.typeset import CLOSE, OPEN, TIMES, equals, math, rate, shape, summands, symbol
+from tinyude.physics.typeset import (
+    CLOSE,
+    MINUS_BETWEEN,
+    OPEN,
+    PLUS_BETWEEN,
+    TIMES,
+    equals,
+    math,
+    number,
+    rate,
+    shape,
+    summands,
+    symbol,
+)
 from tinyude.physics.written import plain_text
 
 
@@ -30,12 +43,10 @@ def equation_mathml(ude: Any) -> list[str]:
 
 def learned_summands(rows: list[dict[str, Any]]) -> list[str]:
     """The learned terms of one state with their signs."""
+    signs = [MINUS_BETWEEN if row["learned"] < 0 else PLUS_BETWEEN for row in rows]
     return [
-        math(
-            f"<mo>{'&#8722;' if row['learned'] < 0 else '+'}</mo>{_number(abs(row['learned']))}{_times(row['term'])}",
-            "learned",
-        )
-        for row in rows
+        math(f"{sign}{number(abs(row['learned']))}{_times(row['term'])}", "learned")
+        for sign, row in zip(signs, rows, strict=True)
     ]
 
 
@@ -43,12 +54,8 @@ def network(model: Any, state: str) -> str:
     """A network has no formula: its name and its inputs."""
     names = [(*model.physics.states, *model.physics.inputs)[i] for i in model.sees]
     inside = "<mo>,</mo>".join(symbol(name) for name in names)
-    return math(f"<mo>+</mo><mi>n</mi>{OPEN}{inside}{CLOSE}", "learned")
+    return math(f"{PLUS_BETWEEN}<mi>n</mi>{OPEN}{inside}{CLOSE}", "learned")
 
 
 def _times(term: str) -> str:
     return "" if term == "1" else TIMES + shape(term)
-
-
-def _number(value: float) -> str:
-    return f"<mn>{value:.4g}</mn>"

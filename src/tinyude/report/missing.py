@@ -36,7 +36,10 @@ def missing_slices(ude: Any, verdict: Mapping[str, Any] | None, units: Mapping[s
         for against in sorted(states, key=lambda name: name != first)[:AXES]:
             part = slice_of(ude, states[state], against)
             svg = _learned_svg(part, units, size)
-            found.append({"state": part["state"], "against": against, "svg": svg, "learned": True})
+            found.append({
+                "state": part["state"], "against": against, "svg": svg, "learned": True,
+                "windows": len(part["data"]) > 0,
+            })  # fmt: skip
     return found + _unexplained_slices(ude, verdict, units, size)
 
 

@@ -147,4 +147,7 @@ def significant(values: Sequence[float]) -> list[str]:
     if not 0.0 < width < np.inf:
         return [f"{value:.5g}" for value in values]
     places = 1 - int(np.floor(np.log10(width)))
+    if (size := float(np.max(np.abs(values)))) < 1e-3 or size >= 1e5:  # with a power of ten, as in the table
+        digits = max(places + int(np.floor(np.log10(size))), 0)
+        return [f"{value:.{min(digits, 12)}e}" for value in values]
     return [f"{value:.{min(places, 12)}f}" if places > 0 else f"{value:.5g}" for value in values]

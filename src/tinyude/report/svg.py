@@ -86,8 +86,8 @@ class Chart:
         grid = [*self._x_ticks(), *self._y_ticks()]
         x_label, y_label = self.labels
         names = (
-            f'<text x="{width - RIGHT}" y="{height - 4}" text-anchor="end">{escape(x_label)}</text>'
-            f'<text x="4" y="{TOP + 1}">{escape(y_label)}</text>'
+            f'<text class="x-name" x="{width - RIGHT}" y="{height - 4}" text-anchor="end">{escape(x_label)}</text>'
+            f'<text class="y-name" x="4" y="{TOP + 1}">{escape(y_label)}</text>'
         )
         clip = f'<svg x="{LEFT}" y="{TOP + 8}" width="{width - LEFT - RIGHT}" height="{height - TOP - BOTTOM - 8}"'
         clip += f' viewBox="{LEFT} {TOP + 8} {width - LEFT - RIGHT} {height - TOP - BOTTOM - 8}">'

@@ -1,3 +1,4 @@
+import io
 import json
 import re
 import sys
@@ -328,3 +329,18 @@ def test_demo_prints_its_table_and_writes_its_files(tmp_path: Path, monkeypatch:
     assert 0.0 < found["field_error"] < 0.01
     assert "forgotten damping" in page.read_text()
     assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_complain_breaks_at_words_in_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    from rich.console import Console
+
+    from tinyude.cli import console
+
+    text = "error: physics.toml already exists; choose another name with --out, or give --force."
+    for terminal in (True, False):
+        shown = io.StringIO()
+        monkeypatch.setattr(console, "errors", Console(file=shown, force_terminal=terminal, width=80))
+        console.complain(text)
+        lines = shown.getvalue().splitlines()
+        assert len(lines) == 1 + terminal
+        assert " ".join(line.strip() for line in lines) == text

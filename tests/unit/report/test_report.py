@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import sympy as sp
 
 from tinyude.data.log import Log
 from tinyude.errors import TinyUDEError
@@ -131,6 +132,8 @@ def test_significant_writes_to_the_digit_of_the_interval() -> None:
     assert significant([12.3456, 12.1, 12.6]) == ["12.35", "12.10", "12.60"]
     assert significant([1234.5, 1000.0, 1500.0]) == ["1234.5", "1000", "1500"]
     assert significant([0.5, 0.5, 0.5]) == ["0.5", "0.5", "0.5"]
+    assert significant([-6.42e-6, -9.57e-6, -3.27e-6]) == ["-6.4e-06", "-9.6e-06", "-3.3e-06"]  # not -0.0000064
+    assert significant([-728710.0, -731200.0, -726210.0]) == ["-7.287e+05", "-7.312e+05", "-7.262e+05"]
 
 
 def test_joined_and_percent_read_well() -> None:
@@ -278,3 +281,17 @@ def test_longest_stretch_is_the_same_in_pieces() -> None:
 def test_longest_stretch_reads_no_further_than_it_needs() -> None:
     endless = (Log(10.0 * k + np.arange(10.0), np.zeros((10, 1)), None) for k in itertools.count())
     assert longest_stretch(endless, most=25).t.tolist() == np.arange(25.0).tolist()
+
+
+def test_numbers_are_typeset_with_a_power_of_ten_and_signs_with_room() -> None:
+    from tinyude.physics.typeset import number, summands
+    from tinyude.report.mathml import learned_summands
+
+    assert number(-6.418e-6).replace("&#8722;", "-") == (
+        "<mrow><mn>-6.418</mn><mo>&#215;</mo><msup><mn>10</mn><mn>-6</mn></msup></mrow>"
+    )
+    assert number(12.5) == "<mn>12.5</mn>"
+    x = sp.Symbol("x")
+    first, second = summands(-3 * x - 1e-7 * x**2)
+    assert "infix" not in first and 'form="infix"' in second and "e-07" not in second
+    assert 'form="infix"' in learned_summands([{"learned": -2.0, "term": "x"}])[0]
