@@ -89,10 +89,7 @@ def fit(
     if judged is not None:
         unused = unused_columns(others[0], columns) if len(others) == 1 else None  # logs have times of their own
         ude.validate(judged, 0.0, name=joined([log.name for log in others]), unused=unused)
-    print_table(diagnostics_table(ude.diagnostics_, list(columns.measured)))
-    print_lines(wrapped(found_lines(ude.model_, ude.diagnostics_), console.width - 2))
-    print_lines([*told, *_from_many_starts(ude)])
-    console.print()
+    _print_results(ude, columns, told)
     if out is not None:
         ude.save(out)
         wrote(out)
@@ -125,6 +122,14 @@ def _learn(ude: UDE, stream: Stream, logs: list[Path], columns: Columns, units: 
     ude.diagnostics_["files"] = [printable(log.name) for log in logs]
     ude.diagnostics_["columns"] = columns.to_dict()  # so that the model finds its signals in other logs
     ude.diagnostics_["units"] = dict(units)
+
+
+def _print_results(ude: UDE, columns: Columns, told: list[str]) -> None:
+    """Figures of the fit, its equations, and how far it predicts."""
+    print_table(diagnostics_table(ude.diagnostics_, list(columns.measured)))
+    print_lines(wrapped(found_lines(ude.model_, ude.diagnostics_), console.width - 2))
+    print_lines([*told, *_from_many_starts(ude)])
+    console.print()
 
 
 def _page(ude: UDE, physics: Path, logs: list[Path], held_out: list[Path], **content: Any) -> str:

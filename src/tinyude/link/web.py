@@ -85,21 +85,39 @@ def make_app(link: BoardLink, guard: Guard, numbers_of: NumbersOf) -> Starlette:
     numbers_of
         Reads an uploaded model file: its numbers and fingerprint.
     """
+    serve = _Requests(link, guard, numbers_of)
+    return Starlette(
+        routes=[
+            Route("/", serve.page),
+            Route("/model", serve.fetch_model, methods=["GET"]),
+            Route("/model", serve.send_model, methods=["POST"]),
+            Route("/save", serve.save, methods=["POST"]),
+            Route("/reset", serve.reset, methods=["POST"]),
+            WebSocketRoute("/live", serve.live),
+        ]
+    )
 
-    async def page(request: Request) -> Response:
-        if reason := guard.rejection(request, command=False):
+
+class _Requests:
+    """What each request is answered with."""
+
+    def __init__(self, link: BoardLink, guard: Guard, numbers_of: NumbersOf) -> None:
+        self.link, self.guard, self.numbers_of = link, guard, numbers_of
+
+    async def page(self, request: Request) -> Response:
+        if reason := self.guard.rejection(request, command=False):
             return _forbidden(reason)
-        return HTMLResponse(render_page(link.history.board), headers={"content-security-policy": _POLICY})
+        return HTMLResponse(render_page(self.link.history.board), headers={"content-security-policy": _POLICY})
 
-    async def fetch_model(request: Request) -> Response:
+    async def fetch_model(self, request: Request) -> Response:
         def action() -> dict[str, Any]:
-            return model_json(link.history, link.fetch_model())
+            return model_json(self.link.history, self.link.fetch_model())
 
-        name = f'attachment; filename="{re.sub(r"[^A-Za-z0-9_.-]", "_", link.history.board)}.json"'
-        return await _answer(request, guard, link, action, {"content-disposition": name})
+        name = f'attachment; filename="{re.sub(r"[^A-Za-z0-9_.-]", "_", self.link.history.board)}.json"'
+        return await self._command(request, action, {"content-disposition": name})
 
-    async def send_model(request: Request) -> Response:
-        if reason := guard.rejection(request, command=True):
+    async def send_model(self, request: Request) -> Response:
+        if reason := self.guard.rejection(request, command=True):
             return _forbidden(reason)
         body = b""
         async for piece in request.stream():  # what a header says of its length may be wrong
@@ -108,36 +126,39 @@ def make_app(link: BoardLink, guard: Guard, numbers_of: NumbersOf) -> Starlette:
                 return JSONResponse({"error": "The file is larger than any model; send a .tinyude file."}, 413)
 
         def action() -> dict[str, Any]:
-            numbers, fingerprint = numbers_of(body, link.history)
-            link.send_model(numbers, fingerprint)
+            numbers, fingerprint = self.numbers_of(body, self.link.history)
+            self.link.send_model(numbers, fingerprint)
             return {"sent": len(numbers)}
 
-        return await _answer(request, guard, link, action)
+        return await self._command(request, action)
 
-    async def save(request: Request) -> Response:
-        return await _answer(request, guard, link, link.save)
+    async def save(self, request: Request) -> Response:
+        return await self._command(request, self.link.save)
 
-    async def reset(request: Request) -> Response:
-        return await _answer(request, guard, link, link.reset)
+    async def reset(self, request: Request) -> Response:
+        return await self._command(request, self.link.reset)
 
-    async def live(socket: WebSocket) -> None:
-        if guard.rejection(socket, command=False):
+    async def live(self, socket: WebSocket) -> None:
+        if self.guard.rejection(socket, command=False):
             await socket.close(code=1008)
             return
         await socket.accept()
         with suppress(WebSocketDisconnect):
-            await _stream(socket, link)
+            await _stream(socket, self.link)
 
-    return Starlette(
-        routes=[
-            Route("/", page),
-            Route("/model", fetch_model, methods=["GET"]),
-            Route("/model", send_model, methods=["POST"]),
-            Route("/save", save, methods=["POST"]),
-            Route("/reset", reset, methods=["POST"]),
-            WebSocketRoute("/live", live),
-        ]
-    )
+    async def _command(
+        self, request: Request, action: Callable[[], Any], headers: dict[str, str] | None = None
+    ) -> Response:
+        """Carry a command out in the link's thread."""
+        if reason := self.guard.rejection(request, command=True):
+            return _forbidden(reason)
+        try:
+            result = await asyncio.wait_for(asyncio.wrap_future(self.link.later(action)), 30.0)
+        except TinyUDEError as error:
+            return JSONResponse({"error": str(error)}, 409)
+        except TimeoutError:
+            return JSONResponse({"error": "The board did not answer within 30 s; check the cable."}, 504)
+        return JSONResponse(result if result is not None else {"done": True}, headers=headers)
 
 
 def render_page(board: str) -> str:
@@ -151,25 +172,6 @@ def render_page(board: str) -> str:
         uplot=(_UPLOT / "uPlot.iife.min.js").read_text(encoding="utf-8"),
         uplot_style=(_UPLOT / "uPlot.min.css").read_text(encoding="utf-8"),
     )
-
-
-async def _answer(
-    request: Request,
-    guard: Guard,
-    link: BoardLink,
-    action: Callable[[], Any],
-    headers: dict[str, str] | None = None,
-) -> Response:
-    """Carries a command out in the link's thread."""
-    if reason := guard.rejection(request, command=True):
-        return _forbidden(reason)
-    try:
-        result = await asyncio.wait_for(asyncio.wrap_future(link.later(action)), 30.0)
-    except TinyUDEError as error:
-        return JSONResponse({"error": str(error)}, 409)
-    except TimeoutError:
-        return JSONResponse({"error": "The board did not answer within 30 s; check the cable."}, 504)
-    return JSONResponse(result if result is not None else {"done": True}, headers=headers)
 
 
 def _forbidden(why: str) -> Response:
