@@ -40,7 +40,12 @@ def continuation(
         return None
     spread = np.nanstd(np.concatenate([run.samples for run in stream.runs]), axis=0)
     fields = (part.dynamics, whole.dynamics, known_dynamics(options.physics))
+    sensed = [sensed_state(seen, channel) for channel in range(len(seen.sigma))]
     squares: list[Array] = []
+
+    def states(field: Dynamics, x0: Array, times: Array, held: Array | None) -> Array:
+        return free_runs(field, x0[None], times, whole.x_scale, held, hold=holds or "held").states[0][:, sensed]
+
     for number, (run, end) in enumerate(zip(stream.runs, last, strict=True)):
         own = np.flatnonzero(seen.run == number)
         if not len(own):
@@ -50,16 +55,9 @@ def continuation(
         truth, held = run.samples[rows], run.inputs[rows] if options.physics.n_inputs else None
         if len(truth) < FEWEST:
             continue
-        times = np.arange(len(truth)) * stream.period
-        sensed = [sensed_state(seen, channel) for channel in range(len(seen.sigma))]
-        x0 = seen.x[start]
-
-        def states(
-            field: Dynamics, x0: Array = x0, times: Array = times, held: Array | None = held, sensed: Any = sensed
-        ) -> Array:
-            return free_runs(field, x0[None], times, whole.x_scale, held, hold=holds or "held").states[0][:, sensed]
-
-        predicted = [*(states(field) for field in fields), np.broadcast_to(x0[sensed], truth.shape)]
+        times, x0 = np.arange(len(truth)) * stream.period, seen.x[start]
+        predicted = [states(field, x0, times, held) for field in fields]
+        predicted.append(np.broadcast_to(x0[sensed], truth.shape))  # holding the last value
         misses = np.stack([np.nan_to_num(np.abs(p - truth) / spread, nan=LOST) for p in predicted])
         squares.append(np.minimum(misses, LOST)[:, np.isfinite(truth)] ** 2)
     if not squares:
