@@ -108,7 +108,7 @@ def main() -> None:
         _fail(f"interrupted; {done}.", INTERRUPTED)
     except TinyUDEError as error:
         _fail(str(error))
-    except BrokenPipeError:  # who read the output has enough
+    except BrokenPipeError:  # the program that read the output closed it
         from tinyude.cli.console import drop_output
 
         drop_output()

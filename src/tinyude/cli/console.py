@@ -56,7 +56,7 @@ class Output:
 
 
 def drop_output() -> None:
-    """Send what the standard output still holds nowhere: otherwise it fails once more when Python ends."""
+    """Discard what the standard output still holds: otherwise it fails once more when Python ends."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

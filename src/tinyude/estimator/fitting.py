@@ -174,7 +174,6 @@ def _refined(
         model=refined.model,
         config=config,
         diagnostics=base.diagnostics | figures,
-        spread=base.spread if refined.model.covariance is None else None,  # that belonged to the windows' values
         candidates=refined.candidates,
         states=states,
         parameters=parameter_table(refined.model),

@@ -42,7 +42,7 @@ def read_model_json(data: bytes) -> tuple[Array, int]:
     """
     try:
         document = json.loads(data)
-        with np.errstate(over="ignore"):  # document below
+        with np.errstate(over="ignore"):  # an infinite number is rejected below
             numbers, fingerprint = np.asarray(document["numbers"], np.float32), int(document["fingerprint"])
     except (ValueError, TypeError, KeyError, RecursionError, OverflowError):
         raise TinyUDEError("This is not a model of a board; give a .tinyude file or a model sent by a board.") from None

@@ -18,7 +18,10 @@ from tinyude.refinement.guard import HeldBack, _without_each_fold, free_run_erro
 from tinyude.refinement.hybrid import hybrid, without_parts
 from tinyude.refinement.prepare import Sensors, make_setup
 from tinyude.refinement.records import Record, stretches_of
+from tinyude.refinement.refine import Structures, _candidates
 from tinyude.refinement.stretches import batch_of
+from tinyude.refinement.structures import as_it_is
+from tinyude.refinement.unknowns import empty_unknowns
 
 DECAYS = (1.0, 1.1, 1.2, 1.0, 1.1, 1.2)
 
@@ -130,3 +133,15 @@ def test_rates_decide_only_where_free_runs_cannot(error: float, noted: bool, mon
     nothing: Any = dict.fromkeys(("known", "windows", "parameters"))
     found = support.with_notes(nothing, made, nothing, nothing, lambda m: 1.0 if m is model else 5.0)
     assert bool(found[1].note) is noted and not found[0].note
+
+
+def test_evidence_of_refinement_is_reduced_for_rows_that_it_did_not_use(fitted) -> None:
+    """By one unit of log-likelihood for each unknown and share of the record; the windows used all rows."""
+    setup, found, parts = fitted
+    model = tu.UDE(decay(), hidden=(), library=[], refine=False).fit(np.exp(-0.022 * np.arange(200)), t=0.02).model_
+    own = hybrid(without_parts(model))
+    fixed = replace(found, field=as_it_is(model).field, solution=replace(found.solution, unknowns=empty_unknowns()))
+    made = Structures({"parameters": own, "windows": as_it_is(model)}, {"parameters": found, "windows": fixed}, parts,
+                      found.batch)  # fmt: skip
+    refined, windows = ([c.evidence for c in _candidates(setup, made, unseen)] for unseen in (0.0, 0.5))
+    assert np.subtract(refined, windows) == pytest.approx([0.5 * len(found.unknowns), 0.0])

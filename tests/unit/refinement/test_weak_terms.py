@@ -66,3 +66,18 @@ def test_weak_terms_leave_a_parameter_within_its_bounds(monkeypatch: pytest.Monk
     out, values = weak_terms._weak(own, found, 1.0)
     assert out == [(0, 0)]
     assert own.moved(values).physics.parameters["d"].value == 0.56
+
+
+@pytest.mark.parametrize(("seen", "out"), [(1.0, [(0, 1)]), (0.25, [])])
+def test_weak_terms_cost_less_where_only_a_part_of_the_record_was_used(
+    seen: float, out: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Over the whole record a coefficient would be surer: squared standard errors grow with the rows."""
+    t = np.arange(0.0, 20.0, 0.05)
+    samples = (np.sin(t) * np.exp(-0.05 * t))[:, None]
+    physics = tu.Physics(["r"], ["0"])
+    ude = tu.UDE(physics, library=["r", "r**3"], keep=True, network=None, refine=False).fit(samples, t=0.05)
+    own = hybrid(ude.model_.with_unknowns(np.array([-10.0, 2.0])))
+    monkeypatch.setattr(weak_terms, "information_covariance", lambda found: np.eye(2))  # 2 standard errors
+    found: Any = SimpleNamespace(unknowns=own.unknowns, batch=SimpleNamespace(rows=400))
+    assert weak_terms._weak(own, found, seen)[0] == out  # prices: ln 400 = 6.0; ln 1600 / 4 = 1.8

@@ -74,3 +74,9 @@ def test_thorough_refinement_may_take_ten_times_the_work(
     with pytest.raises(Asked) as caught:
         UDE(PHYSICS, library=[], refine=refine).fit(np.exp(-0.05 * np.arange(80.0)), t=0.05)
     assert caught.value.args == (times * fitting.REFINE_SECONDS,)
+
+
+def test_record_beyond_memory_is_fitted_without_refinement(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fitting, "IN_MEMORY", 79)
+    ude = UDE(PHYSICS, library=[]).fit(np.exp(-0.05 * np.arange(80.0)), t=0.05)
+    assert ude.diagnostics_["engine"] == "batch" and not hasattr(ude, "candidates_")
