@@ -3,9 +3,11 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 import tinyude as tu
 from tinyude.refinement.gauss_newton import step_within
+from tinyude.refinement.identified import _kept
 from tinyude.refinement.structures import hybrids_of
 from tinyude.refinement.unknowns import Unknowns
 
@@ -50,3 +52,15 @@ def test_hybrids_of_begin_anew_with_a_parameter_that_vanished() -> None:
     assert made["parameters"].model.physics.parameters["b"].value == 0.2
     assert made["parameters"].model.physics.parameters["k"].value == 3.9
     assert made["windows"].model.physics.parameters["b"].value == 1e-6
+
+
+def test_errors_beside_a_kept_parameter_are_those_of_a_fit_in_which_it_is_fixed() -> None:
+    free = bounded([3.0, 0.5], [0.0, -np.inf], [np.inf, np.inf], [True, False])
+    kept = _kept(free, 0, 2.0)
+    assert (kept.values[0], kept.lower[0], kept.upper[0]) == (2.0, 2.0, 2.0)
+    assert kept.values[1] == 0.5 and kept.prior_mean[0] == pytest.approx(np.log(2.0))
+    information = np.array([[10.0, 9.0], [9.0, 10.0]])
+    for precision in (kept.prior_precision, kept.first_precision):
+        covariance = np.linalg.inv(information + precision)
+        np.testing.assert_allclose(covariance, [[0.0, 0.0], [0.0, 0.1]], atol=1e-12)
+    assert not free.prior_precision.any() and free.values[0] == 3.0  # what was given stays

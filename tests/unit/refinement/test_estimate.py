@@ -132,6 +132,29 @@ class Counted(Filter):
         raise AssertionError("noise is fitted without smoothing")
 
 
+class Gaining(Filter):
+    """Passes that are likelier by `gain` with any process noise."""
+
+    def __init__(self, gain: float) -> None:
+        self.gain = gain
+
+    def run_pass(self, unknowns: Any, noise: Noise, asked: Pass) -> Passed:
+        one, none = np.ones((1, 1)), np.zeros((1, 1))
+        logs = -2.0 * self.gain * one if noise.process.any() else none
+        return Passed(none, none, one, logs, *[one] * 6)
+
+    def smooth(self, unknowns: Any, noise: Noise, gate: float = 0.0) -> Any:
+        raise AssertionError("noise is fitted without smoothing")
+
+
+@pytest.mark.parametrize(("gain", "any_noise"), [(2.9, False), (3.1, True)])
+def test_process_noise_must_gain_three_units_of_log_likelihood(gain: float, any_noise: bool) -> None:
+    """Without any, all rows have full weight."""
+    one = np.ones(1)
+    _, kappa, _ = fit_noise(Gaining(gain), np.zeros(1), Noise(one, 0.0 * one), one, 0.0 * one)
+    assert (kappa > 0.0) == any_noise
+
+
 def test_fit_noise_keeps_the_process_noise_found_before_when_the_work_is_done() -> None:
     noise, filter_ = Noise(np.ones(1), np.zeros(1)), Counted()
     _, kappa, _ = fit_noise(filter_, np.zeros(1), noise, np.ones(1), np.zeros(1), near=0.1, spent=lambda: True)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tinyude.refinement.filter import Passed
-from tinyude.refinement.gating import cut_alike, cut_at_jumps
-from tinyude.refinement.guard import HORIZONS, paired, run_error
+from tinyude.refinement.gating import cut_alike, cut_at_jumps, rejected_rows
+from tinyude.refinement.guard import HORIZONS, FreeRun, _blinded, paired, run_error
 from tinyude.refinement.stretches import Stretch, batch_of
 from tinyude.refinement.thinning import reduced, thinned
 
@@ -90,3 +90,17 @@ def test_cut_at_jumps_leaves_out_the_rows_that_lean_to_the_jump() -> None:
     first, second = cut_at_jumps(batch, passed)
     assert first.first == 0 and 99 <= len(first) <= 100
     assert second.first == 105 and len(second) == 95
+
+
+def test_a_row_is_rejected_though_one_of_its_channels_is_missing() -> None:
+    nothing = np.zeros(0)
+    variances = np.array([[np.inf, np.nan], [np.inf, np.inf], [1.0, np.nan], [np.nan, np.nan]])
+    passed = Passed(*[nothing] * 6, variances, *[nothing] * 3)
+    assert rejected_rows(passed).tolist() == [True, True, False, False]
+
+
+def test_a_free_run_sees_no_sample_after_its_warm_up() -> None:
+    whole = stretch(20)
+    blinded = _blinded(FreeRun(whole, 7, 0))
+    assert np.array_equal(blinded.samples[:7], whole.samples[:7]) and np.isnan(blinded.samples[7:]).all()
+    assert np.isfinite(whole.samples).all()
