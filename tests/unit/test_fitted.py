@@ -99,3 +99,19 @@ def test_progress_callback_prints_percentages_only_when_asked(capsys: pytest.Cap
 def test_physics_rejects_functions_and_says_what_to_write(rhs: object) -> None:
     with pytest.raises(tu.TinyUDEError, match=r"rhs is a Python function.*write the rates as text or SymPy"):
         tu.Physics(["theta", "omega"], rhs)
+
+
+def test_intervals_of_terms_and_parameters_are_those_of_the_residual(
+    pendulum: System, short_stream: tuple[float, np.ndarray]
+) -> None:
+    """The printed ones had a factor of jackknife groups although the errors were those of a covariance."""
+    period, samples = short_stream
+    k = tu.Parameter(9.0, learn=True, min=0.0, max=9.811)
+    physics = tu.Physics(["theta", "omega"], ["omega", "-k*sin(theta)"], parameters={"k": k})
+    ude = tu.UDE(physics, library=["omega"], refine=False).fit(samples, t=period)
+    (row,), (found,) = ude.terms_, ude.parameters_
+    low, high = ude.residual_interval([0.0, 1.0])
+    assert (row["low"], row["high"]) == pytest.approx((low[1], high[1]), rel=1e-9)
+    assert found is ude.diagnostics_["parameters"][0] and found.name == "k"
+    assert found.low == pytest.approx(found.value - 1.645 * ude.model_.parameter_errors[0], abs=1e-5)
+    assert found.value < found.high == 9.811

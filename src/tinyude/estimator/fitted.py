@@ -23,6 +23,7 @@ from tinyude.model.candidate import Candidate
 from tinyude.model.collect_evidence import collect_evidence, hidden_evidence
 from tinyude.model.collinear import collinear_terms
 from tinyude.model.diagnostics import adopt_verdict, record_excerpt, term_shares
+from tinyude.model.equations import LearnedParameter
 from tinyude.model.evidence import Evidence
 from tinyude.model.findings import short_for
 from tinyude.model.model import Model
@@ -116,8 +117,8 @@ class Fitted:
     )
     candidates_ = FromResult[list[Candidate]]("Models that refinement compared, with held-back free-run errors.")
     states_ = FromResult[Any]("Times, smoothed states and their standard errors. With refinement.")
-    parameters_ = FromResult[list[tuple[str, float, float, float]]](
-        "Learned parameters: name, value, and the ends of a 90 % interval. Of a batch fit."
+    parameters_ = FromResult[list[LearnedParameter]](
+        "Learned parameters, each with `name`, `value` and the ends `low`, `high` of a 90 % interval. Of a batch fit."
     )
 
     @property

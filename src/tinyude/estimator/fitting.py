@@ -26,7 +26,7 @@ from tinyude.physics.kinematics import residual_states, seen_columns
 from tinyude.physics.library import default_terms, given_terms
 from tinyude.reference.network.mlp import mlp_init
 from tinyude.reference.numeric.rng import rng_seed
-from tinyude.refinement.apply import RefineOptions, parameter_table, refine_fit, refined_figures, smoothed_states
+from tinyude.refinement.apply import RefineOptions, refine_fit, refined_figures, smoothed_states
 from tinyude.refinement.hidden import bare_model, hidden_figures
 from tinyude.training.batch.accepted import accepted_windows
 from tinyude.training.batch.figures import batch_calibration, batch_counters
@@ -89,12 +89,12 @@ def _fit_batch(options: FitOptions, stream: Stream) -> Fit:
         config=config,
         calibration=batch_calibration(found, config.max_half),
         counters=batch_counters(found),
-        parameters=parameter_table(model),
     )
     seen = accepted_windows(found.observed, result.model, holds=found.holds)
     made = {"preset": options.preset, "engine": "batch", "precision": options.precision}
     result.diagnostics = diagnose(result, stream, seen, **made, **memory_figures(model, config))
     result.diagnostics["holds"] = _named(options, found.holds)
+    result.parameters = result.diagnostics["parameters"]
     result.record = record_excerpt(seen, stream, result.model)
     if not options.refine or stream.count > IN_MEMORY:
         return Fit(result, found.observed, seen=seen)
@@ -164,6 +164,7 @@ def _refined(
     states = smoothed_states(refined)
     figures: dict[str, Any] = refined_figures(refined, physics, states)
     figures["holds"] = _named(options, holds)
+    diagnostics = base.diagnostics | figures
     config = base.config and replace(base.config, **learner_holds(holds))
     if config and config.parameters != len(refined.model.physics.learned):  # forces were added
         wider = replace(options, physics=refined.model.physics)
@@ -173,10 +174,10 @@ def _refined(
         base,
         model=refined.model,
         config=config,
-        diagnostics=base.diagnostics | figures,
+        diagnostics=diagnostics,
         candidates=refined.candidates,
         states=states,
-        parameters=parameter_table(refined.model),
+        parameters=diagnostics["parameters"],
     )
 
 

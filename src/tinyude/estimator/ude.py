@@ -90,8 +90,8 @@ class UDE(Predicting, Fitted, BaseEstimator):  # type: ignore[misc]
         Known physics and what was learned.
     terms_ : list of dict
         Learned terms with your value, what was learned, net value, interval and share of the rate.
-    parameters_ : list of tuple
-        Learned parameters: name, value, and the ends of a 90 % interval. Of a batch fit.
+    parameters_ : list of named tuple
+        Learned parameters, each with `name`, `value`, and the ends `low` and `high` of a 90 % interval. Of a batch fit.
     states_ : States
         Times, smoothed states and their standard errors. With refinement.
     candidates_ : list of Candidate

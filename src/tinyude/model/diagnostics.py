@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tinyude.data.streams import Stream
-from tinyude.model.equations import interval_factor, term_table
+from tinyude.model.equations import parameter_table, term_table
 from tinyude.model.model import Model
 from tinyude.model.reason import NOTE
 from tinyude.model.result import FitResult, learner_part
@@ -43,7 +43,6 @@ def diagnose(result: FitResult, stream: Stream, seen: Windows, **made: Any) -> d
     model, counters = result.model, result.counters
     config, found = learner_part(result.config), learner_part(result.calibration)
     reach = found.half * found.spacing
-    factor = interval_factor(config.groups)
     return {
         **made,
         "samples": counters.samples,
@@ -72,12 +71,7 @@ def diagnose(result: FitResult, stream: Stream, seen: Windows, **made: Any) -> d
         "recalibrations": counters.recalibrations,
         "changes": [tick * config.sample_period for tick in counters.changed_at],
         "terms": term_table(model, config.groups),
-        "parameters": [
-            (name, p.value, p.value - factor * e, p.value + factor * e)
-            for name, e in zip(model.physics.learned, model.parameter_errors, strict=True)
-            if name not in model.physics.of_input_terms
-            for p in (model.physics.parameters[name],)
-        ],
+        "parameters": parameter_table(model, config.groups),
         "term_shares": term_shares(model, seen),
         "network": network_share(model, seen.x, seen.u),
         "visited": visited_range(model, seen),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import stdtrit
@@ -25,10 +25,33 @@ def interval_factor(groups: int, confidence: float = CONFIDENCE) -> float:
     return float(stdtrit(max(groups - 1, 1), 0.5 + confidence / 2.0))
 
 
+class LearnedParameter(NamedTuple):
+    """A learned parameter with the ends of its 90 % interval."""
+
+    name: str
+    value: float
+    low: float
+    high: float
+
+
+def _factor(model: Model, groups: int) -> float:
+    """Half width of an interval in standard errors: of a covariance, or over so many groups of windows."""
+    return interval_factor(groups if model.covariance is None else NORMAL)
+
+
+def parameter_table(model: Model, groups: int) -> list[LearnedParameter]:
+    """Learned parameters of the stated physics; intervals end at the bounds."""
+    factor, rows = _factor(model, groups), []
+    for name, error in zip(model.physics.learned, model.parameter_errors.tolist(), strict=True):
+        if name not in model.physics.of_input_terms:
+            p, reach = model.physics.parameters[name], factor * error
+            rows.append(LearnedParameter(name, p.value, max(p.min, p.value - reach), min(p.max, p.value + reach)))
+    return rows
+
+
 def term_table(model: Model, groups: int) -> list[dict[str, Any]]:
-    """Every kept term, with its coefficient and interval."""
-    factor = interval_factor(groups)
-    rows = []
+    """Every kept term, with its coefficient and interval; groups: of windows, for errors without a covariance."""
+    factor, rows = _factor(model, groups), []
     for row, state in enumerate(model.on):
         for column in np.flatnonzero(model.errors[row] > 0.0):
             value, error = float(model.coefficients[row, column]), float(model.errors[row, column])

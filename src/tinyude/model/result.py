@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tinyude.errors import TinyUDEError
 from tinyude.model.candidate import Candidate
+from tinyude.model.equations import LearnedParameter
 from tinyude.model.model import Model
 from tinyude.model.uncertainty import Spread
 from tinyude.reference.config import Config
@@ -101,8 +102,8 @@ class FitResult:
         An excerpt of the record, for plots.
     spread : Spread, optional
         Of the learned numbers over groups of windows, for intervals; None if the model has a covariance.
-    parameters : optional
-        Learned parameters with their intervals; None after a streamed fit.
+    parameters : list of LearnedParameter, optional
+        None after a streamed fit.
     candidates, states : optional
         Results of refinement: the compared models, smoothed states.
     """
@@ -117,7 +118,7 @@ class FitResult:
     spread: Spread | None = None
     candidates: list[Candidate] | None = None
     states: Any = None
-    parameters: list[tuple[str, float, float, float]] | None = None
+    parameters: list[LearnedParameter] | None = None
 
 
 def learner_part(part: T | None) -> T:

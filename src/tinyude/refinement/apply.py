@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tinyude.data.streams import Stream
 from tinyude.model.diagnostics import network_share
-from tinyude.model.equations import NORMAL, interval_factor, term_table
+from tinyude.model.equations import NORMAL, interval_factor, parameter_table, term_table
 from tinyude.model.model import Model
 from tinyude.physics import Physics
 from tinyude.physics.holds import Hold, as_holds
@@ -129,18 +129,6 @@ def smoothed_states(refined: Refined) -> States:
     return States(found.batch.times, values, np.sqrt(variances), run)
 
 
-def parameter_table(model: Model) -> list[tuple[str, float, float, float]]:
-    """Learned parameters with their 90 % interval: name, value, low, high."""
-    factor = interval_factor(NORMAL)
-    rows = []
-    for name, error in zip(model.physics.learned, model.parameter_errors, strict=True):
-        if name in model.physics.of_input_terms:
-            continue
-        p, reach = model.physics.parameters[name], factor * float(error)
-        rows.append((name, p.value, max(p.min, p.value - reach), min(p.max, p.value + reach)))
-    return rows
-
-
 def refined_figures(refined: Refined, given: Physics, states: States) -> dict[str, Any]:
     """Changed diagnostics, and those of refinement itself; given: the physics before the fit."""
     model, found = refined.model, refined.estimate
@@ -155,7 +143,7 @@ def refined_figures(refined: Refined, given: Physics, states: States) -> dict[st
     figures["network"] = network_share(model, states.values[thin], inputs)
     if best.name not in WHOLE:
         figures["terms"] = term_table(model, NORMAL)
-        figures["parameters"] = parameter_table(model)
+        figures["parameters"] = parameter_table(model, NORMAL)
     return figures
 
 
