@@ -15,6 +15,7 @@ from tinyude.model.physics_findings import (
     SURE,
     changed_dynamics,
     late_signals,
+    told_values,
     wrong_inputs,
     wrong_physics,
     wrong_rates,
@@ -275,8 +276,11 @@ def _more_is_left(evidence: Evidence) -> bool:
 
 
 def _parameters(evidence: Evidence) -> Iterator[Reason]:
+    told = {value.name for value in told_values(evidence)}  # by `wrong_terms`, with the value that explains the data
     for parameter in evidence.parameters:
         name = parameter["name"]
+        if name in told and not parameter["at"]:
+            continue
         if parameter["at"]:
             yield Reason(
                 CAUTION, f"The parameter {name} stopped at its {parameter['at']} bound {parameter['limit']:g}.",

@@ -1,4 +1,4 @@
-"""Parameters for which another value explains several learned terms at once."""
+"""Parameters for which another value explains several learned terms at once, or of a learned one any of its shape."""
 
 from __future__ import annotations
 
@@ -28,12 +28,16 @@ TRIED = np.concatenate([-FACTORS[::-1], FACTORS])
 
 @dataclass(frozen=True)
 class OtherValue:
-    """Another value of a parameter, as a factor of yours, and the learned terms that it explains."""
+    """Another value of a parameter, as a factor of yours, and the learned terms that it explains.
+
+    bounds: of a learned parameter, None of a fixed one; a term of its shape was learned beside it.
+    """
 
     name: str
     yours: float
     factor: float
     terms: tuple[tuple[str, str], ...]  # state and term, as `Net` has them
+    bounds: tuple[float, float] | None = None
 
 
 def other_values(model: Model, seen: Windows, alike: Alike) -> list[OtherValue]:
@@ -45,10 +49,10 @@ def other_values(model: Model, seen: Windows, alike: Alike) -> list[OtherValue]:
     learned = model.term_values(seen.node_x, seen.inputs)
     network = model.network(seen.node_x, seen.inputs)
     for name, parameter in physics.parameters.items():
-        if parameter.learn or parameter.value == 0.0:
+        if name in physics.of_input_terms or parameter.value == 0.0:
             continue
         own = {i: _own_terms(model, i, name, alike) for i in rows}
-        if sum(len(columns) for columns in own.values()) < FEWEST:
+        if sum(len(columns) for columns in own.values()) < (1 if parameter.learn else FEWEST):
             continue
         with_own, without = (
             {i: _columns(model, seen, i, learned, network, own[i] if out else []) for i in rows}
@@ -69,7 +73,8 @@ def other_values(model: Model, seen: Windows, alike: Alike) -> list[OtherValue]:
         best = refined_factor(partial(left, columns=without), TRIED)
         if left(best, without) <= limit:
             terms = [(physics.states[i], _told(model, i, k, alike)) for i, columns in own.items() for k in columns]
-            found.append(OtherValue(name, parameter.value, best, tuple(terms)))
+            bounds = (parameter.min, parameter.max) if parameter.learn else None
+            found.append(OtherValue(name, parameter.value, best, tuple(terms), bounds))
     return found
 
 

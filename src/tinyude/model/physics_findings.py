@@ -151,12 +151,18 @@ def _wrong_terms(evidence: Evidence) -> Iterator[Reason]:
             )  # fmt: skip
 
 
+def told_values(evidence: Evidence) -> list[OtherValue]:
+    """Other values that `wrong_terms` reports."""
+    return [] if _named_corrections(evidence) or evidence.delays else _told_values(evidence)
+
+
 def _told_values(evidence: Evidence) -> list[OtherValue]:
     """Values that explain several learned terms at once, the one that explains most first, none that adds nothing."""
     told: list[OtherValue] = []
     for value in sorted(evidence.other_values, key=lambda value: -len(value.terms)):
         explained = {term for other in told for term in other.terms}
-        if not VALUE_LOW < value.factor < VALUE_HIGH and not explained.issuperset(value.terms):
+        wrong = value.bounds is not None or not VALUE_LOW < value.factor < VALUE_HIGH
+        if wrong and not explained.issuperset(value.terms):
             told.append(value)
     return told
 
@@ -166,9 +172,19 @@ def _wrong_values(evidence: Evidence) -> Iterator[Reason]:
         terms = " and ".join(
             "a constant" if term == "1" else f"{written_text(term)} in d({state})/dt" for state, term in value.terms
         )
-        flipped = value.factor < 0.0
+        flipped, better = value.factor < 0.0, value.factor * value.yours
+        if value.bounds is not None:
+            low, high = value.bounds
+            beyond = "" if low <= better <= high else f", outside its bounds ({low:.4g} to {high:.4g})"
+            yield Reason(
+                CAUTION, f"The parameter {value.name} stayed at {value.yours:.4g}, but {better:.4g}{beyond} explains "
+                f"what was learned of {terms}.",
+                f"{'Widen the bounds' if beyond else 'Offer no term of its shape with library=[...]'}, or fix "
+                f"{value.name} to a measured value.", "bound" if beyond else "value",
+            )  # fmt: skip
+            continue
         yield Reason(
-            CAUTION, f"{value.name} = {value.factor * value.yours:.4g} instead of your {value.yours:.4g} explains "
+            CAUTION, f"{value.name} = {better:.4g} instead of your {value.yours:.4g} explains "
             f"what was learned of {terms}.",
             f"Check {'the sign of ' if flipped else ''}that value, or let it be learned (learn = true).",
             "sign" if flipped else "value",

@@ -468,3 +468,29 @@ def test_an_angle_counted_from_another_zero_is_named(known: str) -> None:
     noisy = x + 0.003 * np.random.default_rng(7).standard_normal(x.shape)
     verdict = tu.UDE(Physics(["q", "w"], ["w", known])).fit(noisy, t).verdict_
     assert ("counted from another zero (-90 degrees)" in verdict.summary) == (known == "-6*cos(q)")
+
+
+def test_a_learned_parameter_beside_a_term_of_its_shape_is_told_with_the_value_that_explains_it() -> None:
+    beyond = OtherValue("m", 4.6, 0.63, (("x", "u"),), bounds=(4.0, 5.8))
+    inside = replace(beyond, factor=0.9)
+    stuck = {"name": "m", "value": 4.6, "low": 4.6, "high": 4.6, "at": "", "limit": 4.0}
+    for value, kind, remedy in ((beyond, "bound", "Widen the bounds"), (inside, "value", "Offer no term of its shape")):
+        first = judge(replace(SOUND, other_values=[value], parameters=[stuck])).reasons[0]
+        assert (first.severity, first.kind) == ("caution", kind)
+        assert f"{value.factor * 4.6:.4g}" in first.text and first.remedy.startswith(remedy)
+    found = judge(replace(SOUND, other_values=[beyond], parameters=[stuck])).reasons
+    assert not any("not identified" in reason.text for reason in found)  # it is: its bounds exclude it
+
+
+def test_other_values_finds_the_value_that_bounds_exclude() -> None:
+    rng = np.random.default_rng(0)
+    t = np.arange(0.0, 12.0, 0.01)
+    u = np.sin(2.0 * t) + np.sin(5.3 * t)
+    v = np.zeros(len(t))
+    for k in range(len(t) - 1):
+        v[k + 1] = v[k] + 0.01 * (u[k] / 2.0 - 0.8 * v[k])
+    physics = Physics(["v"], ["u/m"], ["u"], {"m": tu.Parameter(3.2, learn=True, min=2.8, max=4.0)})
+    ude = tu.UDE(physics, network=None, hold="held").fit((v + 0.002 * rng.normal(size=len(t)))[:, None], t=0.01, u=u)
+    told = [reason.text for reason in ude.verdict_.reasons if reason.kind == "bound"]
+    assert len(told) == 1 and "outside its bounds (2.8 to 4)" in told[0]
+    assert float(re.search(r"but ([\d.]+)", told[0])[1]) == pytest.approx(2.0, rel=0.03)
