@@ -30,9 +30,9 @@ def no_such_file(path: str | PathLike[str]) -> TinyUDEError:
     from difflib import get_close_matches
 
     wanted = Path(path)
-    if wanted.is_symlink():
-        return TinyUDEError(f"{path} is a link to {wanted.readlink()}, which is not there; correct the link.")
     try:
+        if wanted.is_symlink():
+            return TinyUDEError(f"{path} is a link to {wanted.readlink()}, which is not there; correct the link.")
         beside = {f.stem: f.name for f in wanted.absolute().parent.iterdir() if f.suffix == wanted.suffix}
         near = get_close_matches(wanted.stem, list(beside), 1)
     except OSError:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import tinyude as tu
 from tinyude.data.whole_file import DRAFT, write_whole
 from tinyude.errors import TinyUDEError
 from tinyude.export.folder import MANIFEST, write_folder
@@ -73,6 +74,11 @@ def test_write_whole_writes_into_devices_as_they_are() -> None:
 def test_write_whole_says_where_it_may_not_write(tmp_path: Path) -> None:
     with pytest.raises(TinyUDEError, match="No such file"):
         write_whole(tmp_path / "missing" / "a", "x")
+    for name, told in (("a\0b", "null byte"), ("a" * 5_000, "File name too long")):
+        with pytest.raises(TinyUDEError, match=rf"{told}; nothing was changed"):
+            write_whole(tmp_path / name, "x")
+        with pytest.raises(TinyUDEError, match="There is no file"):
+            tu.load(tmp_path / name)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

@@ -216,6 +216,17 @@ def test_with_time_limit_stops_work_without_an_end_and_nests() -> None:
         with_time_limit(5.0, "This", lambda: 1 / 0)
 
 
+@pytest.mark.parametrize(
+    "term",
+    ["*".join(["y"] * 17), "exp(17*log(x))", "1/x**16/x", "x**0.5*x**16", SYMBOLS["y"] ** 17, sp.gamma(SYMBOLS["y"])],
+)
+def test_ude_rejects_terms_that_its_saved_model_could_not_be_loaded_with(term: str | sp.Expr) -> None:
+    """Read as a product, kept as a power: the saved model was called damaged, and was lost."""
+    t = np.arange(100) * 0.01
+    with pytest.raises(TinyUDEError, match=r"has an exponent beyond 16; use|calls an unknown function"):
+        tu.UDE(tu.Physics(["x", "y"], ["y", "-x"]), library=[term]).fit(np.stack([t, np.sin(t)], axis=1), t=0.01)
+
+
 def test_with_parameters_is_the_same_physics_with_other_values() -> None:
     physics = tu.Physics(["x"], ["-k*x"], parameters={"k": 1.0})
     other = physics.with_parameters({"k": 2.0})

@@ -7,14 +7,15 @@ import sys
 import pytest
 
 
+@pytest.mark.parametrize("number", ["4,2", "x", "-1", "9" * 20])
 @pytest.mark.parametrize("name", ["OMP_NUM_THREADS", "NUMEXPR_NUM_THREADS"])
-def test_ude_is_imported_with_a_number_of_threads_that_numexpr_cannot_read(name: str) -> None:
+def test_ude_is_imported_with_a_number_of_threads_that_numexpr_cannot_read(name: str, number: str) -> None:
     pytest.importorskip("pandas", reason="scikit-learn imports pandas, and that numexpr, where they are installed")
     program = f"import os, tinyude; tinyude.UDE; print(os.environ[{name!r}], os.environ.get('NUMEXPR_NUM_THREADS'))"
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("NUMEXPR")} | {name: "4,2"}
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("NUMEXPR")} | {name: number}
     command = [sys.executable, "-c", program]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["4,2", environment.get("NUMEXPR_NUM_THREADS", "None")]
+    assert done.stdout.split() == [number, environment.get("NUMEXPR_NUM_THREADS", "None")]
 
 
 def test_program_draws_whatever_backend_the_environment_names() -> None:

@@ -5,6 +5,7 @@ A name that occurs in several channel groups is prefixed by the group's number, 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ ROWS = 20_000  # of a channel group, taken together
 
 def iter_mdf(path: Path, columns: Sequence[str], rows: int, time: str | None, held: Collection[str]) -> Iterator[Table]:
     """Columns of an MDF file in pieces; `time` names a channel whose stamps make the rows."""
-    asammdf = needed("asammdf", "mdf")
+    asammdf = _library()
     with path.open("rb") as handle, asammdf.MDF(handle) as file:
         places = {column: _place(file, column, path) for column in columns}
         channel_of = {column: str(group) for column, (group, _) in places.items()}
@@ -37,7 +38,7 @@ def iter_mdf(path: Path, columns: Sequence[str], rows: int, time: str | None, he
 
 def mdf_columns(path: Path) -> dict[str, list[str]]:
     """Columns of numbers by the channel of times of their group."""
-    asammdf = needed("asammdf", "mdf")
+    asammdf = _library()
     with path.open("rb") as handle, asammdf.MDF(handle) as file:
         found: dict[str, list[str]] = {}
         for number, group in enumerate(file.groups):
@@ -53,6 +54,13 @@ def mdf_columns(path: Path) -> dict[str, list[str]]:
                 ]  # fmt: skip
                 found[named[master]] = [named[k] for k in numbers]
         return found
+
+
+def _library() -> Any:
+    """asammdf, without its own lines in the terminal: what it prints of a damaged file it raises as well."""
+    asammdf = needed("asammdf", "mdf")
+    logging.getLogger("asammdf").setLevel(logging.CRITICAL)  # its import sets another
+    return asammdf
 
 
 def _place(file: Any, column: str, path: Path) -> tuple[int, int]:

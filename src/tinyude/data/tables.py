@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ from tinyude.data.declared_size import check_declared_size
 from tinyude.data.frames import in_months
 from tinyude.errors import TinyUDEError, no_such_file
 from tinyude.physics.expressions import Array
+from tinyude.physics.syntax import short
 
 Table = dict[str, Array]
 
@@ -141,8 +143,8 @@ def _damage_named(path: Path) -> Iterator[None]:
     except (TinyUDEError, ImportError):
         raise
     except Exception as error:
-        if isinstance(error, OSError) and error.errno:  # the disk's, not the library's
-            raise
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):  # the disk's, not the library's
+            raise  # EINVAL: a library that seeks where a damaged file points
         reason = f"{type(error).__name__}: {error}".rstrip(".")
         raise TinyUDEError(
             f"{path} is damaged, or not a {path.suffix} file ({reason}); record or export it again."
@@ -180,8 +182,8 @@ def _iter_scanned(
         while (frame := source.slice(start, rows).collect()).height:
             yield _numbers(frame, path, start + 1)
             start += frame.height
-    except pl.exceptions.PolarsError as error:
-        reason = str(error).splitlines()[0]
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:  # a panic is no PolarsError
+        reason = short(str(error).splitlines()[0], 120)
         raise TinyUDEError(f"{path} cannot be read as {kind}: {reason}; save it again as such.") from None
 
 

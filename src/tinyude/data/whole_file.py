@@ -41,8 +41,8 @@ def write_whole(path: Path, content: bytes | str, otherwise: str = UNCHANGED) ->
                 os.unlink(draft)
             raise
         _sync_folder(target.parent)
-    except OSError as error:
-        raise TinyUDEError(f"Cannot write {path}: {error.strerror or error}; {otherwise}.") from None
+    except (OSError, ValueError) as error:  # a name with a zero byte is a ValueError
+        raise TinyUDEError(f"Cannot write {path}: {getattr(error, 'strerror', None) or error}; {otherwise}.") from None
 
 
 def _mode(path: Path) -> int | None:

@@ -1,7 +1,7 @@
 """scikit-learn's base class, imported whatever the environment says of threads.
 
-scikit-learn imports pandas, and that numexpr, which fails on every OMP_NUM_THREADS that is no whole number. "4,2" is a
-valid one: the threads of nested loops.
+scikit-learn imports pandas, and that numexpr, which fails on every OMP_NUM_THREADS that is no whole number, or a huge
+one. "4,2" is valid: the threads of nested loops.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 _OWN, _COMMON = "NUMEXPR_NUM_THREADS", "OMP_NUM_THREADS"
+_MOST = 2**31  # threads, as a C integer
 
 
 @contextmanager
 def readable_threads() -> Iterator[None]:
     """Give numexpr a number of threads where it cannot read the environment's; for other libraries nothing changes."""
     before = os.environ.get(_OWN)
-    if all(_is_whole(os.environ.get(name, "")) for name in (_OWN, _COMMON)):
+    if all(_is_readable(os.environ.get(name, "")) for name in (_OWN, _COMMON)):
         yield
         return
     os.environ[_OWN] = "1"
@@ -30,8 +31,8 @@ def readable_threads() -> Iterator[None]:
             os.environ[_OWN] = before
 
 
-def _is_whole(text: str) -> bool:
-    return text.strip().isdecimal() or not text
+def _is_readable(text: str) -> bool:
+    return not text or (text.strip().isdecimal() and int(text) < _MOST)
 
 
 with readable_threads():

@@ -118,7 +118,9 @@ def read_result(path: str | PathLike[str]) -> tuple[FitResult, dict[str, Any]]:
             return with_time_limit(MAX_SECONDS, "The model", lambda: _restore(header, arrays), failures=())
     except DAMAGE as error:
         raise damaged(path, error) from None
-    raise TinyUDEError(f"{path} has format {version}; this TinyUDE reads up to {FORMAT}: install a newer version.")
+    raise TinyUDEError(
+        f"{path} has format {short(str(version), 40)}; this TinyUDE reads up to {FORMAT}: install a newer version."
+    )
 
 
 def damaged(path: str | PathLike[str], error: Exception) -> TinyUDEError:

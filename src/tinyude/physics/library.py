@@ -135,6 +135,7 @@ def given_terms(physics: Physics, items: Sequence[sp.Expr | str], most: int = MA
             if unknown:
                 raise TinyUDEError(f"The library term {item} contains {', '.join(unknown)}; use {', '.join(symbols)}.")
             expr = expr.xreplace({s: symbols[s.name] for s in expr.free_symbols})
+        parse_expression(expression_text(expr), symbols, smooth=False)  # as a saved model is read: v*v*... is a power
         if expr in terms:
             raise TinyUDEError(f"The library term {item} is given twice.")
         terms.append(expr)
