@@ -4,6 +4,7 @@ import copy
 import html
 import json
 import re
+import shlex
 import sys
 from pathlib import Path
 
@@ -16,7 +17,9 @@ from safetensors import safe_open
 from safetensors.numpy import save as to_bytes
 
 import tinyude as tu
-from tinyude.cli.app import main
+from tinyude.cli.app import UsageError, main
+from tinyude.cli.init import init
+from tinyude.cli.usage import usage_line
 from tinyude.errors import LONGEST_MESSAGE, TinyUDEError, one_line
 from tinyude.export import TARGETS, chip_of_model, export_files
 from tinyude.export.codegen.templates import checked_value, source_environment
@@ -224,6 +227,21 @@ def test_main_prints_no_escape_sequence_of_a_file(
     said = capsys.readouterr()
     assert said.err.count("\n") == 1 and "has no column 'time'" in said.err
     assert not set(said.err + said.out) & set("\x1b\x07\u202e")
+
+
+@pytest.mark.parametrize("name", ["a$(touch owned).csv", "a';touch owned;'.csv", "`touch owned`.csv", "-a b.csv"])
+def test_init_quotes_names_in_the_command_that_it_suggests(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A name with $(...) was printed as it is, to be pasted into a shell."""
+    monkeypatch.chdir(tmp_path)
+    Path(name).write_text("time,x\n" + "".join(f"{k / 100},{k % 7}\n" for k in range(50)))
+    init(Path(name), Path("rig.toml"))
+    command = capsys.readouterr().out.partition(" and run: ")[2]
+    given = name if name[0] != "-" else f"./{name}"
+    assert shlex.split(command) == ["tinyude", "fit", given, "--physics", "rig.toml"]
+    told = usage_line(UsageError("?"), [given], ("fit",))
+    assert shlex.split(told.partition(": ")[2].rstrip("."))[2] == given
 
 
 def test_one_line_keeps_the_remedy_of_a_long_message() -> None:

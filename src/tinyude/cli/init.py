@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -25,7 +26,9 @@ def init(
     if out.exists() and not force:
         raise TinyUDEError(f"{out} already exists; choose another name with --out, or give --force.")
     write_text(out, _template(log))
-    say(f"Next, write the equations you know into {out} and run: tinyude fit {log} --physics {out}")
+    names = [f"./{path}" if str(path).startswith("-") else str(path) for path in (log, out)]
+    command = shlex.join(["tinyude", "fit", names[0], "--physics", names[1]])  # names may hold what a shell acts on
+    say(f"Next, write the equations you know into {out} and run: {command}")
 
 
 def _template(log: Path) -> str:

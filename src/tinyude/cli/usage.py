@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,7 @@ def usage_line(error: Any, arguments: Sequence[str], commands: Sequence[str]) ->
     first = arguments[0] if arguments else ""
     help_of = error.ctx.command_path if error.ctx else " ".join(["tinyude", *([first] if first in commands else [])])
     if first not in commands and Path(first).is_file():
-        return f"{first} is a file, not a command; to fit a log: tinyude fit {first} --physics FILE."
+        return f"{first} is a file, not a command; to fit a log: tinyude fit {shlex.quote(first)} --physics FILE."
     told = _message(error, arguments).rstrip(".")
     return f"{told} Try `{help_of} --help`." if told.endswith("?") else f"{told}; try `{help_of} --help`."
 
