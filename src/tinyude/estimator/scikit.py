@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 _OWN, _COMMON = "NUMEXPR_NUM_THREADS", "OMP_NUM_THREADS"
-_MOST = 2**31  # threads, as a C integer
 
 
 @contextmanager
@@ -32,7 +31,7 @@ def readable_threads() -> Iterator[None]:
 
 
 def _is_readable(text: str) -> bool:
-    return not text or (text.strip().isdecimal() and int(text) < _MOST)
+    return not text or (text.strip().isdecimal() and int(text) < 2**31)  # a C integer
 
 
 with readable_threads():
