@@ -25,7 +25,7 @@ from tinyude.cli.console import (
     write_text,
     wrote,
 )
-from tinyude.cli.options import JsonFile, PhysicsPath, Preset, Seed
+from tinyude.cli.options import JsonFile, PhysicsPath, Preset, Seed, listed_terms
 from tinyude.data.log import Log
 from tinyude.data.logs import Columns, iter_log, log_stream
 from tinyude.data.streams import Stream
@@ -59,7 +59,7 @@ def fit(
     json: JsonFile = None,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with status 3 unless the verdict is good.")] = False,
     library: Annotated[
-        str | None, typer.Option(metavar="TERMS", help="auto, rich, none, or terms separated by ';'.")
+        str | None, typer.Option(metavar="TERMS", help="auto, rich, none, or terms, e.g. 'omega, tanh(20*omega)'.")
     ] = None,
     network: Annotated[str | None, typer.Option(metavar="KIND", help="auto, kernel, mlp or none.")] = None,
     hold: Annotated[str | None, typer.Option(metavar="HOW", help="Inputs: auto, held, linear or cubic.")] = None,
@@ -79,7 +79,8 @@ def fit(
     with progress_bar(f"reading {joined([log.name for log in logs])}"):
         stream = log_stream(logs, columns, several_rates=preset == "default")
     unseen, judged = _unseen(others, columns)
-    chosen = {"library": _terms(library), "network": network, "hold": hold, "window": window}
+    offered = library if library in ("auto", "rich", "none") else listed_terms(library)
+    chosen = {"library": offered, "network": network, "hold": hold, "window": window}
     flags = fit_settings({key: value for key, value in chosen.items() if value is not None}, "--")
     ude = _estimator(rig, preset, seed, updates, flags)
     _learn(ude, stream, logs, columns, rig.units)
@@ -175,13 +176,6 @@ def _unseen(paths: list[Path], columns: Columns) -> tuple[dict[Path, Log], Strea
         except TinyUDEError as error:
             raise TinyUDEError(f"--validate {path}: {error}") from None
     return stretches, None if not paths else whole if len(paths) == 1 else log_stream(paths, columns)
-
-
-def _terms(library: str | None) -> Any:
-    """--library as a physics file has it."""
-    if library is None or library in ("auto", "rich", "none"):
-        return library
-    return [term.strip() for term in library.split(";") if term.strip()]
 
 
 def _estimator(rig: PhysicsFile, preset: str, seed: int, updates: int | None, chosen: dict[str, Any]) -> UDE:

@@ -22,7 +22,7 @@ from tinyude.cli.console import (
     written,
     wrote,
 )
-from tinyude.cli.options import JsonFile, PhysicsPath
+from tinyude.cli.options import JsonFile, PhysicsPath, listed_terms
 from tinyude.errors import TinyUDEError
 from tinyude.model.verdict import STATUSES
 from tinyude.physics.written import written_text
@@ -72,12 +72,12 @@ def fleet(
     if scheduler is not None and workers is not None:
         raise TinyUDEError("--workers applies to a cluster that this command starts; do not give it with --scheduler.")
     if pooled:
-        return _pooled(logs, physics, _terms(terms), scheduler, workers, json)
+        return _pooled(logs, physics, listed_terms(terms), scheduler, workers, json)
     from tinyude.fleet import fit
 
     with progress_bar("fleet") as moved:
         found = fit(
-            logs if len(logs) > 1 else logs[0], physics, out=out, terms=_terms(terms), scheduler=scheduler,
+            logs if len(logs) > 1 else logs[0], physics, out=out, terms=listed_terms(terms), scheduler=scheduler,
             workers=workers, false_alarms=false_alarms, reports=reports, command=shlex.join(["tinyude", *sys.argv[1:]]),
             options={"refine": refine, **({"hidden": (16, 16)} if network else {})},
             progress=lambda what, done, total: moved(done, total), started=lambda client: _announce(client, out),
@@ -112,20 +112,6 @@ def _announce(client: Any, out: str) -> None:
     threads = sum(client.nthreads().values())
     cores = "1 core" if threads == 1 else f"{threads} cores"
     errors.print(f"{cores} at work; dashboard {client.dashboard_link}", markup=False)
-
-
-def _terms(text: str | None) -> list[str] | None:
-    """Terms between commas that are not inside brackets."""
-    if text is None:
-        return None
-    parts, depth = [""], 0
-    for letter in text:
-        depth += (letter == "(") - (letter == ")")
-        if letter == "," and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += letter
-    return [part.strip() for part in parts if part.strip()]
 
 
 def _summary(found: Any) -> None:

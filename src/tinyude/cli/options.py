@@ -25,3 +25,17 @@ Forget = Annotated[
 ]
 NoNetwork = Annotated[bool, typer.Option("--no-network", help="No network on the chip: library terms alone.")]
 NoWeights = Annotated[bool, typer.Option("--no-weights", help="Start without a model instead of from the fitted one.")]
+
+
+def listed_terms(text: str | None) -> list[str] | None:
+    """Terms between commas or semicolons that are not inside brackets; None if the option was not given."""
+    if text is None:
+        return None
+    parts, depth = [""], 0
+    for letter in text:
+        depth += (letter == "(") - (letter == ")")
+        if letter in ",;" and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return [part.strip() for part in parts if part.strip()]

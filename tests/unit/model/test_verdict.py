@@ -343,6 +343,23 @@ def test_combined_keeps_the_doubts_of_the_fit() -> None:
     assert failed.status == "bad" and "unseen b.csv" in failed.summary
 
 
+def test_combined_drops_what_belongs_to_the_fitted_record_alone() -> None:
+    """Its free runs, its length, its rejected windows: the unseen record has its own."""
+    short = judge(replace(SOUND, cycles=0.6, passed=0.3, passed_time=0.3, runs=errors(0.3, 0.9, 0.01)))
+    assert {"short", "rejected", "free run"} <= {reason.kind for reason in short.reasons}
+    both = combined(short, judge(replace(SOUND, held_out="b.csv")))
+    assert both.status == "good" and not {"short", "rejected", "free run"} & {reason.kind for reason in both.reasons}
+
+
+@pytest.mark.parametrize(("worse", "told"), [(6, False), (7, True)])
+def test_learning_made_it_worse_if_most_free_runs_say_so(worse: int, told: bool) -> None:
+    """More than seven of ten; here of nine."""
+    runs = errors(0.3, 0.4, 0.01)
+    runs.known[:, :worse] = 0.1
+    kinds = [reason.kind for reason in judge(replace(SOUND, runs=runs)).reasons]
+    assert ("worse" in kinds) == told
+
+
 def test_fit_warns_of_a_forgotten_input_and_promises_nothing(clean: np.ndarray) -> None:
     rng = np.random.default_rng(0)
     t = np.arange(8000) * PERIOD

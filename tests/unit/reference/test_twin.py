@@ -45,6 +45,12 @@ NO_MODULE = {
     "network/dense.h": "register tiles; NumPy's matrix product",
     "regression/library_sums.h": "packing of symmetric sums; whole matrices here",
 }
+# Public functions of the reference without a namesake in C, by what their names contain, and why.
+NO_C = {
+    r"^(config_error|gates_limits|savgol_rows|mlp_layers)$": "for the host: messages, other estimators",
+    r"^holdout_(gain|better)$|^last_good_network$|^design_rows$|^scaled_row$|^calibrate_scatter$": "static in C",
+    r"^noise_(sigma|step)$|^ring_(row|window)$|^antiderivative$": "arrays, of which C reads elements",
+}
 NUMPY_HAS = "numeric/elementary.h"  # all but what its twin defines
 
 
@@ -122,6 +128,21 @@ def test_twin_every_module_has_its_file_in_the_core() -> None:
     modules = {path.relative_to(REFERENCE).with_suffix("") for path in REFERENCE.rglob("*.py")}
     files = {path.relative_to(CORE).with_suffix("") for path in CORE.rglob("*.[ch]")}
     assert {path.as_posix() for path in modules - files if path.name != "__init__"} == set()
+
+
+def test_twin_every_function_of_a_module_has_its_namesake_in_the_core() -> None:
+    """Also in slices, and under `carve` for the `init` of a state: there it takes its memory from the arena."""
+    files = [PUBLIC, *CORE.rglob("*.[ch]")]
+    there = set(re.findall(r"\btu_(\w+)\(", "".join(path.read_text(encoding="utf-8") for path in files)))
+    there |= {name.removesuffix(end) for name in there for end in ("_slice", "_begin")}
+    there |= {f"{name.removesuffix('_carve')}_init" for name in there if name.endswith("_carve")}
+    modules = (ast.parse(path.read_text(encoding="utf-8")) for path in REFERENCE.rglob("*.py"))
+    public = [node.name for module in modules for node in module.body if isinstance(node, ast.FunctionDef)]
+    public = [name for name in public if not name.startswith("_")]
+    assert len(public) > 100
+    assert not [name for name in public if name not in there and not any(re.search(p, name) for p in NO_C)]
+    for pattern in NO_C:
+        assert any(re.search(pattern, name) for name in public), pattern
 
 
 def test_twin_exceptions_are_used() -> None:
