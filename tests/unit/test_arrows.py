@@ -186,6 +186,18 @@ def test_modules_import_each_other_in_one_direction() -> None:
         pytest.fail(" -> ".join(error.args[1]))
 
 
+BY_NAME = ("tinyude.cli", "tinyude.experiments")  # rooms whose modules a command imports by its own name
+
+
+def test_every_module_is_used() -> None:
+    """By an import, or by its name in a table: of readers of logs, of public names."""
+    used = set().union(*(run_imports(path) for path in modules().values()))
+    tables = "".join(path.read_text() for path in [*files("data"), PACKAGE / "__init__.py"])
+    names = [name for name in modules() if name not in used and not within(name, *BY_NAME)]
+    stems = [name.rpartition(".")[2] for name in names if not modules()[name].stem.startswith("__")]
+    assert [stem for stem in stems if f'"{stem}"' not in tables] == []
+
+
 def test_run_imports_leave_out_annotations_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(globals(), "PACKAGE", tmp_path)
     (tmp_path / "a.py").write_text(

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tinyude.model import jackknife
+from tinyude.model.correlation import correlation
 from tinyude.model.model import Model
 from tinyude.refinement.filter import Passed
 from tinyude.refinement.stretches import Batch
@@ -71,9 +72,9 @@ def _correlations(
     both = range(-LAGS, LAGS + 1)
     return {
         "mean_square": dict(zip(names, square.tolist(), strict=True)),
-        "auto": {n: _correlation(e, e, range(LAGS + 1)) for n, e in zip(names, white.T, strict=True)},
+        "auto": {n: correlation(e, e, range(LAGS + 1)).tolist() for n, e in zip(names, white.T, strict=True)},
         "cross": {
-            n: {u: _correlation(e, c, both) for u, c in zip(inputs, held.T, strict=True)}
+            n: {u: correlation(e, c, both).tolist() for u, c in zip(inputs, held.T, strict=True)}
             for n, e in zip(names, white.T, strict=True)
         },
     }
@@ -83,15 +84,6 @@ def _standardised(passed: Passed, rows: slice) -> Array:
     """Innovations over their standard deviation; 0 where a sample is missing or rejected."""
     with np.errstate(invalid="ignore"):
         return np.nan_to_num(passed.innovations[rows] / np.sqrt(passed.variances[rows]), posinf=0.0, neginf=0.0)
-
-
-def _correlation(a: Array, b: Array, lags: range) -> list[float]:
-    """Correlation of a(t) with b(t - lag)."""
-    size = float(np.linalg.norm(a) * np.linalg.norm(b))
-    if not size > 0.0:
-        return [0.0] * len(lags)
-    n = len(a)
-    return [float(a[max(k, 0) : n + min(k, 0)] @ b[max(-k, 0) : n - max(k, 0)]) / size for k in lags]
 
 
 def _shifts(model: Model, batch: Batch, passed: Passed, sensed: Sequence[int], rows: slice) -> list[list[float]]:

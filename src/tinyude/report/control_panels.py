@@ -13,7 +13,7 @@ from tinyude.model.findings import COLOURED, CROSSED
 from tinyude.model.program import model_program
 from tinyude.model.quantities import times
 from tinyude.physics.programs import program_numpy
-from tinyude.report.displays import correlation
+from tinyude.report.displays import centred_correlation
 from tinyude.report.slices import inputs_at_windows
 from tinyude.report.svg import Chart
 
@@ -73,13 +73,13 @@ def _remainder_panels(ude: Any) -> list[Data]:
     panels = [
         _correlation_panel(
             "Unexplained remainder: autocorrelation", "Near 0 beyond one window if only noise is left", lags,
-            [correlation(v, v, range(count + 1)) for v in (left, alone)], bound,
+            [centred_correlation(v, v, range(count + 1)) for v in (left, alone)], bound,
         )
     ]  # fmt: skip
     both = range(-count, count + 1)
     for column, name in enumerate(physics.inputs[:3]):
         assert inputs is not None
-        crossed = [correlation(v, inputs[:, column], both) for v in (left, alone)]
+        crossed = [centred_correlation(v, inputs[:, column], both) for v in (left, alone)]
         title, note = f"Unexplained remainder against {name}", f"Zero if nothing of {name}'s effect is left over"
         panels.append(_correlation_panel(title, note, step * np.array(both), crossed, bound))
     return panels

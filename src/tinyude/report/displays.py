@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tinyude.data.log import Log
 from tinyude.errors import TinyUDEError
+from tinyude.model.correlation import correlation
 from tinyude.model.validation import free_run, validate
 from tinyude.report.slices import inputs_at_windows, slice_of
 
@@ -157,9 +158,9 @@ class ResidualAnalysisDisplay:
         left = (record["dx"] - ude.predict(record["x"], inputs))[:, state]
         step = float(np.median(np.diff(record["window_t"])))
         count = min(LAGS, len(left) // 4)
-        auto = correlation(left, left, range(count + 1))
+        auto = centred_correlation(left, left, range(count + 1))
         cross = {
-            name: correlation(left, inputs[:, k], range(-count, count + 1))
+            name: centred_correlation(left, inputs[:, k], range(-count, count + 1))
             for k, name in enumerate(physics.inputs)
             if inputs is not None
         }
@@ -180,12 +181,9 @@ class ResidualAnalysisDisplay:
         return self
 
 
-def correlation(a: Array, b: Array, lags: Sequence[int] | range) -> Array:
+def centred_correlation(a: Array, b: Array, lags: Sequence[int]) -> Array:
     """Correlation of a(t) with b(t - lag)."""
-    a, b = a - np.mean(a), b - np.mean(b)
-    size = float(np.linalg.norm(a) * np.linalg.norm(b)) or 1.0
-    n = len(a)
-    return np.array([float(a[max(k, 0) : n + min(k, 0)] @ b[max(-k, 0) : n - max(k, 0)]) / size for k in lags])
+    return correlation(a - np.mean(a), b - np.mean(b), lags)
 
 
 def record_run(ude: Any, Y: Any = None, t: Any = None, u: Any = None, start: float | None = None) -> dict[str, Any]:

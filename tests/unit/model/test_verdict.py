@@ -10,7 +10,7 @@ import pytest
 
 import tinyude as tu
 from tinyude.model.dynamics import known_dynamics
-from tinyude.model.evidence import Continuation, Evidence, Innovations, Unexplained
+from tinyude.model.evidence import Continuation, Evidence, Innovations, Sensor, Unexplained
 from tinyude.model.input_effects import InputEffect
 from tinyude.model.other_values import OtherValue
 from tinyude.model.probes import RunErrors
@@ -332,6 +332,14 @@ def test_judge_does_not_blame_the_model_for_an_unstable_system_under_recorded_in
     assert judge(replace(SOUND, runs=runs)).status == "bad"  # nothing drives it: its own motion is bounded
     learned = replace(runs, known_diverged=0.0)  # what was learned makes it diverge
     assert judge(replace(SOUND, inputs=("i",), runs=learned)).status == "bad"
+
+
+def test_coarse_sensor_is_not_called_clipped_at_its_highest_step() -> None:
+    fine = Sensor("x", sigma=0.01, spread=1.0, step=0.001, stuck=0.0, stuck_at=None, clipped=0.1, revolution=0.0)
+    coarse = replace(fine, step=0.2)
+    kinds = [[reason.kind for reason in judge(replace(SOUND, sensors=[one])).reasons] for one in (fine, coarse)]
+    assert "clipped" in kinds[0] and "quantised" not in kinds[0]
+    assert "quantised" in kinds[1] and "clipped" not in kinds[1]
 
 
 def test_combined_keeps_the_doubts_of_the_fit() -> None:
