@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ Array = NDArray[Any]
 
 PASSES = 12
 LONGEST = 2.0  # factor of a positive parameter in one pass: the linearisation is not valid further
+SHORTER = 0.25  # factor on a step that increased the misfit
 CONVERGED = 1e-6  # of its size: a step below which a parameter has converged
 DISTINGUISHABLE = 1e-12  # least eigenvalue of the scaled sums for parameters to be distinguishable
 
@@ -26,38 +27,63 @@ def learn_parameters(work: Regression, fits: dict[int, StateFit], beside_terms: 
     """The physics at the fitted parameters, their standard errors, and the number of indistinguishable ones.
 
     Fitted with the terms of the first pass, so that a parameter does not absorb their effect; or alone, so that
-    terms do not replace a parameter whose guess is far off.
+    terms do not replace a parameter whose guess is far off. A step that increases the misfit is shortened: from a guess
+    far off, full steps may leave for infinity.
     """
-    physics = work.physics
-    count = len(physics.learned)
-    errors, deficient = np.zeros(count), 0
+    best, steps = _sums(work, fits, beside_terms), np.zeros(0)
     for _ in range(PASSES):
-        square, cross, whole = np.zeros((count, count)), np.zeros(count), np.zeros(count)
-        noise = 1.0
-        for i in work.on:
-            problem = work.problem(i)
-            fit = fits[i]
-            own = problem.design(work.sensitivity(i))
-            beside = problem.columns(fit.terms.entries if beside_terms else [])
-            basis = np.linalg.qr(beside / np.maximum(np.linalg.norm(beside, axis=0), 1e-300))[0]
-            whole += np.sum(own**2, axis=0)
-            own = own - basis @ (basis.T @ own)
-            square += own.T @ own
-            cross += own.T @ (problem.y - basis @ (basis.T @ problem.y))
-            noise = max(noise, fit.terms.noise)
-        seen = np.diag(square) > DISTINGUISHABLE * whole  # of the others only rounding is left beside the terms
-        square, cross = square * np.outer(seen, seen), cross * seen
-        size = np.sqrt(np.diag(square))
-        size = np.where(size > 0.0, size, 1.0)
-        scaled = square / np.outer(size, size)
-        deficient = int(np.sum(np.linalg.eigvalsh(scaled) < DISTINGUISHABLE))
-        inverse = np.linalg.pinv(scaled, rcond=DISTINGUISHABLE, hermitian=True)
-        errors = noise * np.sqrt(np.diag(inverse)) / size
-        moved, physics = move_parameters(physics, _limited(physics, (inverse @ (cross / size)) / size))
-        work = work.with_physics(physics)
+        if not len(steps):
+            steps = _limited(best.physics, best.step)
+        moved, physics = move_parameters(best.physics, steps)
         if moved < CONVERGED:
             break
-    return physics, errors, deficient
+        now = _sums(work.with_physics(physics), fits, beside_terms)
+        if now.misfit <= best.misfit * (1.0 + CONVERGED):
+            best, steps = now, np.zeros(0)
+        else:
+            steps = SHORTER * steps
+    return best.physics, best.errors, best.deficient
+
+
+class _Sums(NamedTuple):
+    """The physics, its misfit, and what the linearisation there says: the next step and the standard errors."""
+
+    physics: Physics
+    misfit: float
+    step: Array
+    errors: Array
+    deficient: int
+
+
+def _sums(work: Regression, fits: dict[int, StateFit], beside_terms: bool) -> _Sums:
+    """The misfit with these parameters; infinite where the field or its derivatives are not finite."""
+    count = len(work.physics.learned)
+    square, cross, whole = np.zeros((count, count)), np.zeros(count), np.zeros(count)
+    noise, misfit = 1.0, 0.0
+    for i in work.on:
+        problem = work.problem(i)
+        fit = fits[i]
+        own = problem.design(work.sensitivity(i))
+        beside = problem.columns(fit.terms.entries if beside_terms else [])
+        basis = np.linalg.qr(beside / np.maximum(np.linalg.norm(beside, axis=0), 1e-300))[0]
+        whole += np.sum(own**2, axis=0)
+        own = own - basis @ (basis.T @ own)
+        rest = problem.y - basis @ (basis.T @ problem.y)
+        square += own.T @ own
+        cross += own.T @ rest
+        misfit += float(rest @ rest)
+        noise = max(noise, fit.terms.noise)
+    if not (np.isfinite(square).all() and np.isfinite(cross).all() and np.isfinite(misfit)):
+        return _Sums(work.physics, np.inf, np.zeros(count), np.full(count, np.inf), count)
+    seen = np.diag(square) > DISTINGUISHABLE * whole  # of the others only rounding is left beside the terms
+    square, cross = square * np.outer(seen, seen), cross * seen
+    size = np.sqrt(np.diag(square))
+    size = np.where(size > 0.0, size, 1.0)
+    scaled = square / np.outer(size, size)
+    inverse = np.linalg.pinv(scaled, rcond=DISTINGUISHABLE, hermitian=True)
+    errors = noise * np.sqrt(np.diag(inverse)) / size
+    deficient = int(np.sum(np.linalg.eigvalsh(scaled) < DISTINGUISHABLE))
+    return _Sums(work.physics, misfit, (inverse @ (cross / size)) / size, errors, deficient)
 
 
 def _limited(physics: Physics, steps: Array) -> Array:
