@@ -66,8 +66,9 @@ size_t tu_filter_workspace(const tu_filter *filter);
 void tu_filter_pass(const tu_filter *filter, const tu_filter_data *data, int64_t first, int64_t last,
                     tu_real *workspace, tu_filter_result *result);
 
-/* States given all rows of their stretch, and their variances, from a pass that kept covariances and transitions: the
- * modified Bryson-Frazier smoother, which needs no matrix inverse. Workspace: 2 states^2 + 2 states numbers.
+/* States given all rows of their stretch, and their variances (NULL: not computed), from a pass that kept covariances
+ * and transitions: the modified Bryson-Frazier smoother, which needs no matrix inverse. Innovations and states may be
+ * those of a frozen pass. Workspace: 2 states^2 + 2 states numbers.
  */
 void tu_filter_smooth(const tu_filter *filter, const tu_filter_data *data, const tu_filter_result *result,
                       int64_t first, int64_t last, tu_real *workspace, tu_real *states, tu_real *variances);

@@ -73,24 +73,42 @@ class NativeFilter:
         self._threads(over)
         return arrays
 
-    def smooth(self, unknowns: Array, noise: Noise, gate: float = 0.0) -> tuple[Array, Array]:
-        """States given all rows of their stretch, (rows, states), and their variances."""
+    def smooth(self, unknowns: Array, noise: Noise, gate: float, directions: Array, step: float) -> tuple[Array, Array]:
+        """States given all rows of their stretch, (rows, states), and their variances (refinement/smoother.py).
+
+        step: of the difference along a direction.
+        """
         arrays = self._empty(False, None)
+        rows, n = self.batch.rows, self.field.states
+        kept = {"covariances": np.zeros((rows, n, n)), "transitions": np.zeros((rows, n, n))}
+        states, variances = np.zeros((rows, n)), np.zeros((rows, n))
+        self._smooth(unknowns, noise, gate, arrays | kept, states, variances)
+        frozen = {name: arrays[name] for name in ("variances", "gains")}
+        for direction in directions:
+            moved = self.run(unknowns + step * direction, noise, gate, frozen=frozen)
+            beside = np.zeros((rows, n))
+            self._smooth(unknowns, noise, gate, moved | kept, beside, None)
+            variances += ((beside - states) / step) ** 2
+        return states, variances
+
+    def _smooth(
+        self, unknowns: Array, noise: Noise, gate: float, arrays: Mapping[str, Array], states: Array,
+        variances: Array | None,
+    ) -> None:  # fmt: skip
+        """Smoothed states of a pass; with variances the pass is made first."""
         buffers = Buffers(self._ffi)
         filter_ = self._filter(buffers, unknowns, noise, gate, False)
-        result = self._result(buffers, arrays)
-        rows, n = self.batch.rows, self.field.states
-        kept = [np.zeros((rows, n, n)), np.zeros((rows, n, n)), np.zeros((rows, n)), np.zeros((rows, n))]
-        result.covariances, result.transitions, states, variances = map(buffers.reals, kept)
+        result, out = self._result(buffers, arrays), buffers.reals(states)
+        spread = self._ffi.NULL if variances is None else buffers.reals(variances)
         size = self._lib.tu_filter_workspace(filter_)
 
         def over(span: tuple[int, int]) -> None:
             workspace = self._ffi.from_buffer("tu_real[]", np.zeros(size))
-            self._lib.tu_filter_pass(filter_, self._data, span[0], span[1], workspace, result)
-            self._lib.tu_filter_smooth(filter_, self._data, result, span[0], span[1], workspace, states, variances)
+            if variances is not None:
+                self._lib.tu_filter_pass(filter_, self._data, span[0], span[1], workspace, result)
+            self._lib.tu_filter_smooth(filter_, self._data, result, span[0], span[1], workspace, out, spread)
 
         self._threads(over)
-        return kept[2], kept[3]
 
     def _filter(self, buffers: Buffers, unknowns: Array, noise: Noise, gate: float, sensitivities: bool) -> Any:
         filter_ = self._ffi.new("tu_filter *")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tinyude.data.streams import Stream
 from tinyude.model.diagnostics import network_share
-from tinyude.model.equations import NORMAL, interval_factor, parameter_table, term_table
+from tinyude.model.equations import NORMAL, parameter_table, term_table
 from tinyude.model.model import Model
 from tinyude.physics import Physics
 from tinyude.physics.holds import Hold, as_holds
@@ -21,13 +21,14 @@ from tinyude.refinement.budget import Budget
 from tinyude.refinement.choose import WHOLE
 from tinyude.refinement.estimate import Setup
 from tinyude.refinement.gating import rejected_rows
-from tinyude.refinement.hybrid import fixed_field, without_parts
+from tinyude.refinement.hybrid import fixed_field, hybrid, without_parts
 from tinyude.refinement.likeliest_holds import likeliest_holds
 from tinyude.refinement.prepare import make_setup
 from tinyude.refinement.records import Record, records_of, without_saturation
 from tinyude.refinement.refine import Refined, refine
 from tinyude.refinement.residual_analysis import residual_analysis
 from tinyude.refinement.several_starts import likeliest_start
+from tinyude.refinement.smoother import States, directions_of
 from tinyude.refinement.starts import Sensors
 from tinyude.refinement.support import Rates
 
@@ -35,29 +36,6 @@ Array = NDArray[Any]
 ROWS_USED = 1000
 PASSES_SHARE = 0.5  # of the time, for filter passes; the rest is for programs and the streaming learner
 HOLDS_SHARE = 0.1  # of the passes, for the choice of holds
-
-
-@dataclass(frozen=True)
-class States:
-    """Smoothed states with their standard errors, stretch by stretch.
-
-    Attributes
-    ----------
-    times : array (rows,)
-    values, errors : array (rows, states)
-    run : array (rows,)
-        The run of each row.
-    """
-
-    times: Array
-    values: Array
-    errors: Array
-    run: Array
-
-    def interval(self, level: float = 0.9) -> tuple[Array, Array]:
-        """Low and high ends of each state's interval with the given confidence."""
-        half = interval_factor(NORMAL, level) * self.errors
-        return self.values - half, self.values + half
 
 
 @dataclass(frozen=True)
@@ -121,10 +99,14 @@ def _likeliest(model: Model, records: Sequence[Record], setup: Setup, budget: Bu
 
 
 def smoothed_states(refined: Refined) -> States:
-    """Smoothed states: given all rows of their stretch, under the chosen model."""
+    """Smoothed states: given all rows of their stretch, under the chosen model, whose errors count too."""
     found = refined.estimate
+    own = np.zeros((len(found.unknowns),) * 2)
+    if refined.model.covariance is not None and len(own):
+        places = hybrid(refined.model).places
+        own = refined.model.covariance[np.ix_(places, places)]
     filter_ = refined.setup.make(found.field, found.batch, refined.setup.plan)
-    values, variances = filter_.smooth(found.unknowns.values, found.noise, found.gate)
+    values, variances = filter_.smooth(found.unknowns.values, found.noise, found.gate, directions_of(own))
     run = np.concatenate([np.full(len(s), s.run) for s in found.batch.stretches])
     return States(found.batch.times, values, np.sqrt(variances), run)
 

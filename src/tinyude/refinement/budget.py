@@ -74,9 +74,9 @@ class CountedFilter(Filter):
         self._charge(asked.sensitivities and asked.frozen is None, asked.frozen is not None)
         return self._filter.run_pass(unknowns, noise, asked)
 
-    def smooth(self, unknowns: Array, noise: Noise, gate: float = 0.0) -> tuple[Array, Array]:
+    def smooth(self, unknowns: Array, noise: Noise, gate: float, directions: Array) -> tuple[Array, Array]:
         self._charge(False, False)
-        return self._filter.smooth(unknowns, noise, gate)
+        return self._filter.smooth(unknowns, noise, gate, directions)
 
     def _charge(self, sensitivities: bool, frozen: bool) -> None:
         seconds = row_seconds(self._field, sensitivities, frozen)

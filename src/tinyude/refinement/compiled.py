@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from tinyude import native
 from tinyude.refinement.field import Field
 from tinyude.refinement.filter import Noise, Passed, Plan, filter_pass_numpy
 from tinyude.refinement.gauss_newton import Filter, Pass
+from tinyude.refinement.smoother import STEP, smooth_numpy
 from tinyude.refinement.stretches import Batch
 
 Array = NDArray[Any]
@@ -32,8 +32,8 @@ class CompiledFilter(Filter):
         kept = None if frozen is None else {"variances": frozen.variances, "gains": frozen.gains}
         return Passed(**self._native.run(unknowns, noise, asked.gate, asked.sensitivities, kept))
 
-    def smooth(self, unknowns: Array, noise: Noise, gate: float = 0.0) -> tuple[Array, Array]:
-        return self._native.smooth(unknowns, noise, gate)
+    def smooth(self, unknowns: Array, noise: Noise, gate: float, directions: Array) -> tuple[Array, Array]:
+        return self._native.smooth(unknowns, noise, gate, directions, STEP)
 
 
 class NumpyFilter(Filter):
@@ -45,7 +45,5 @@ class NumpyFilter(Filter):
     def run_pass(self, unknowns: Array, noise: Noise, asked: Pass) -> Passed:
         return filter_pass_numpy(self.field, unknowns, self.batch, noise, self.plan, *asked)
 
-    def smooth(self, unknowns: Array, noise: Noise, gate: float = 0.0) -> tuple[Array, Array]:
-        """The filtered states: the smoother exists only in compiled form."""
-        passed = self.run(unknowns, noise, gate, sensitivities=False)
-        return np.real(passed.states), passed.state_variances
+    def smooth(self, unknowns: Array, noise: Noise, gate: float, directions: Array) -> tuple[Array, Array]:
+        return smooth_numpy(self.field, unknowns, self.batch, noise, self.plan, gate, directions)

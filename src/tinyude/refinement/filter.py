@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,6 +101,13 @@ class Passed:
         return total if np.isfinite(total) else -np.inf
 
 
+class Kept(NamedTuple):
+    """What smoothing needs of a pass, (rows, states, states): covariances after the rows, transitions to them."""
+
+    covariances: Array
+    transitions: Array
+
+
 def filter_pass_numpy(
     field: Field,
     unknowns: Array,
@@ -110,6 +117,7 @@ def filter_pass_numpy(
     gate: float = 0.0,
     sensitivities: bool = True,
     frozen: Passed | None = None,
+    kept: Kept | None = None,
 ) -> Passed:
     """One pass over all stretches.
 
@@ -123,6 +131,8 @@ def filter_pass_numpy(
         Whether to form the Gauss-Newton sums.
     frozen : Passed, optional
         A pass whose gains, variances and rejected rows are reused: only the innovations are computed.
+    kept : Kept, optional
+        Where to store what smoothing needs.
     """
     dtype = np.result_type(np.asarray(unknowns), np.float64)
     n, p, channels = field.states, field.unknowns if sensitivities else 0, len(plan.measured)
@@ -135,7 +145,8 @@ def filter_pass_numpy(
     )  # fmt: skip
     with np.errstate(over="ignore", invalid="ignore"):  # a model that diverges has infinite cost
         for number in range(count):
-            _Walk(field, np.asarray(unknowns), noise, plan, gate, sensitivities, frozen, passed).over(batch, number)
+            walk = _Walk(field, np.asarray(unknowns), noise, plan, gate, sensitivities, frozen, passed, kept)
+            walk.over(batch, number)
     return passed
 
 
@@ -144,16 +155,17 @@ class _Walk:
 
     def __init__(
         self, field: Field, unknowns: Array, noise: Noise, plan: Plan, gate: float, sensitivities: bool,
-        frozen: Passed | None, passed: Passed,
+        frozen: Passed | None, passed: Passed, kept: Kept | None,
     ) -> None:  # fmt: skip
         self.field, self.unknowns, self.noise, self.plan = field, unknowns, noise, plan
         self.gate, self.sensitivities, self.frozen, self.passed = gate, sensitivities, frozen, passed
+        self.kept = kept
         self.rejected = 0  # consecutive rows
 
     def over(self, batch: Batch, number: int) -> None:
         rows = batch.rows_of(number)
         self.x = np.array(batch.starts[number], self.passed.states.dtype)
-        self.P = np.diag(batch.start_variances[number])
+        self.P, self.Phi = np.diag(batch.start_variances[number]), np.eye(self.field.states)
         self.M = np.zeros((self.field.states, self.field.unknowns if self.sensitivities else 0))
         for row in range(rows.start, rows.stop):
             if row > rows.start:
@@ -164,6 +176,8 @@ class _Walk:
             self._correct(number, row, batch.samples[row])
             self.passed.states[row] = self.x
             self.passed.state_variances[row] = np.diag(self.P)
+            if self.kept:
+                self.kept.covariances[row], self.kept.transitions[row] = self.P, self.Phi
             if self.rejected == JUMP and self.frozen is None:
                 self.P = self.P + np.diag(self.plan.widen)
 
@@ -217,9 +231,9 @@ class _Walk:
         Z = np.hstack([np.eye(n), self.M]).astype(np.float64)
         for step in range(steps):
             self.x, Z = self._step(self.x, Z, inputs, step / steps, 1.0 / steps, span / steps)
-        Phi, self.M = Z[:, :n], Z[:, n:]
+        self.Phi, self.M = Z[:, :n], Z[:, n:]
         if self.frozen is None:
-            self.P = Phi @ self.P @ Phi.T + np.diag(self.noise.process) * span
+            self.P = self.Phi @ self.P @ self.Phi.T + np.diag(self.noise.process) * span
 
     def _step(self, x: Array, Z: Array, inputs: Array, s: float, ds: float, h: float) -> tuple[Array, Array]:
         k1, Z1 = self._slope(x, Z, inputs, s)

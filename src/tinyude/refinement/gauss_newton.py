@@ -44,8 +44,8 @@ class Filter(ABC):
         """The same, as an engine supplies it."""
 
     @abstractmethod
-    def smooth(self, unknowns: Array, noise: Noise, gate: float = 0.0) -> tuple[Array, Array]:
-        """States given all rows of their stretch, and their variances."""
+    def smooth(self, unknowns: Array, noise: Noise, gate: float, directions: Array) -> tuple[Array, Array]:
+        """States given all rows of their stretch, and their variances (smoother.py)."""
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from dataclasses import fields, replace
 
 import numpy as np
 import pytest
-import scipy.linalg
 
 from tinyude import native
 from tinyude.refinement.compiled import CompiledFilter
@@ -96,42 +95,3 @@ def test_filter_pass_says_when_the_model_runs_away(driven) -> None:
     if native.available():
         ours = CompiledFilter(driven.field, driven.batch, driven.plan)
         assert ours.run(wild.values, driven.noise, GATE).cost == np.inf
-
-
-@compiled
-def test_smooth_equals_least_squares_over_all_rows(driven) -> None:
-    """Of a linear system, where filter and smoother are exact."""
-    import sympy as sp
-
-    from tinyude.physics.programs import program
-    from tinyude.refinement.field import Field
-
-    x, v, u = sp.symbols("x v u")
-    field = Field(program([v, -x - 0.2 * v], [x, v, u]), 2, 1, 0)
-    stretch = driven.batch.stretches[0].cut(0, 12)
-    samples = np.column_stack([np.sin(stretch.times), np.cos(stretch.times)])
-    stretch = replace(stretch, samples=samples)
-    batch = batch_of([stretch])
-    plan = replace(driven.plan, longest_step=0.001)
-    states, variances = CompiledFilter(field, batch, plan).smooth(np.zeros(0), driven.noise)
-    A, Q = np.array([[0.0, 1.0], [-1.0, -0.2]]), np.diag(driven.noise.process)
-    rows, targets = [np.diag(stretch.start_variance**-0.5)], [stretch.start / np.sqrt(stretch.start_variance)]
-    design = [np.hstack([rows[0], np.zeros((2, 22))])]
-    for k in range(12):
-        row = np.zeros((2, 24))
-        row[:, 2 * k : 2 * k + 2] = np.diag(driven.noise.measurement**-0.5)
-        design.append(row)
-        targets.append(samples[k] / np.sqrt(driven.noise.measurement))
-    for k in range(11):
-        span = stretch.times[k + 1] - stretch.times[k]
-        weight = np.linalg.inv(np.linalg.cholesky(Q * span + 1e-14 * np.eye(2)))
-        row = np.zeros((2, 24))
-        row[:, 2 * k : 2 * k + 2] = -weight @ scipy.linalg.expm(A * span)
-        row[:, 2 * k + 2 : 2 * k + 4] = weight
-        design.append(row)
-        targets.append(np.zeros(2))
-    matrix, target = np.vstack(design), np.concatenate(targets)
-    normal = matrix.T @ matrix
-    expected = np.linalg.solve(normal, matrix.T @ target).reshape(12, 2)
-    np.testing.assert_allclose(states, expected, atol=1e-5)
-    np.testing.assert_allclose(variances, np.diag(np.linalg.inv(normal)).reshape(12, 2), rtol=1e-3)
