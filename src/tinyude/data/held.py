@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tinyude.data.grid import Piece
+from tinyude.data.grid import GAP, Piece
 from tinyude.data.resolution import quantisation_step
 
 Array = NDArray[Any]
@@ -46,7 +46,7 @@ def _rows_held(column: Array) -> float:
 def at_updates(pieces: Pieces, held: Array, period: float) -> Pieces:
     """The rows at which the slowest channel has a new value, with their time stamps.
 
-    Other channels that are held are interpolated between their own updates. period: of a record without stamps.
+    Other channels without a new value there are interpolated between their own. period: of a record without stamps.
     """
     return partial(_at_updates, pieces, held, period)
 
@@ -57,14 +57,22 @@ def _at_updates(pieces: Pieces, held: Array, period: float) -> Iterator[Piece]:
         stamps = period * np.arange(row, row + len(piece.samples)) if piece.stamps is None else piece.stamps
         row += len(piece.samples)
         new = _new_values(piece.samples, last)
-        samples = piece.samples.copy()
-        rows = np.arange(len(samples))
-        for channel in np.flatnonzero(held > 1.0):
-            places = np.flatnonzero(new[:, channel])
-            if len(places):
-                samples[:, channel] = np.interp(rows, places, piece.samples[places, channel])
         keep = new[:, int(np.argmax(held))]
-        yield Piece(samples[keep], piece.inputs[keep], stamps[keep])
+        samples = piece.samples[keep]
+        for channel, column in enumerate(piece.samples.T):
+            stale = ~new[keep, channel] & (np.isnan(samples[:, channel]) | (held[channel] > 1.0))
+            samples[stale, channel] = _between(stamps[keep][stale], stamps, column, new[:, channel])
+        yield Piece(samples, piece.inputs[keep], stamps[keep])
+
+
+def _between(times: Array, stamps: Array, column: Array, new: Array) -> Array:
+    """A channel between its new values; NaN where these are a gap apart."""
+    known = stamps[new]
+    if len(known) < 2:
+        return np.full(len(times), np.nan)
+    after = np.searchsorted(known, times).clip(1, len(known) - 1)
+    near = known[after] - known[after - 1] < GAP * np.median(np.diff(known))
+    return np.where(near, np.interp(times, known, column[new]), np.nan)
 
 
 def _new_values(samples: Array, last: Array) -> Array:

@@ -40,8 +40,8 @@ def sensor_noise(runs: Sequence[Array], step: Array | None = None) -> SensorNois
     """Noise of every channel from the central residual of a quartic over 11 and over 7 neighbours.
 
     The smaller of the two: motion that a quartic does not follow adds to the longer one first. Both are medians: noise
-    that comes in bursts is larger than its median, so longer stretches are used too. Lower limits:
-    the quantisation noise, and 1e-6 of the RMS.
+    that comes in bursts is larger than its median, so longer stretches are used too, without single outliers. Lower
+    limits: the quantisation noise, and 1e-6 of the RMS.
 
     step: of the samples as they were logged; those moved to a grid are no multiples of it any more.
     """
@@ -54,11 +54,11 @@ def sensor_noise(runs: Sequence[Array], step: Array | None = None) -> SensorNois
         if views:
             gain = np.sqrt(1.0 - 2.0 * d0[half] + d0 @ d0)
             sigma = np.minimum(sigma, MEDIAN * _nanmedian(np.abs(np.concatenate(views))) / gain)
-    sigma = _with_bursts(runs, sigma)
     step = quantisation_steps(runs) if step is None else step
     power = np.sqrt(np.nanmean(np.concatenate(runs) ** 2, axis=0))
     floor = np.maximum(np.where(np.isfinite(step), step, 0.0) / np.sqrt(12.0), RELATIVE_FLOOR * power)
-    return SensorNoise(np.maximum(np.where(np.isfinite(sigma), sigma, 0.0), np.maximum(floor, 1e-30)), step)
+    sigma = np.maximum(np.where(np.isfinite(sigma), sigma, 0.0), np.maximum(floor, 1e-30))
+    return SensorNoise(_with_bursts([repaired(run, sigma)[0] for run in runs], sigma), step)
 
 
 def _with_bursts(runs: Sequence[Array], sigma: Array) -> Array:

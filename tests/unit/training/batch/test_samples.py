@@ -45,3 +45,12 @@ def test_sensor_noise_is_at_least_that_of_rounding_to_a_step_and_a_millionth_of_
     assert noise.step[0] == pytest.approx(0.02) and noise.step[1] == 0.0
     assert noise.sigma[0] == pytest.approx(0.02 / np.sqrt(12.0), rel=1e-6)
     assert noise.sigma[1] == pytest.approx(1e-6 * np.sqrt(np.mean(smooth**2)), rel=1e-6)
+
+
+@pytest.mark.parametrize("size", [1.0, 100.0])
+def test_sensor_noise_is_not_that_of_outliers(size: float) -> None:
+    """One sample in a hundred far off was taken for noise that comes in bursts: up to a thousand times too much."""
+    rng = np.random.default_rng(0)
+    samples = np.sin(2.0 * T) + 1e-3 * rng.standard_normal(len(T))
+    samples += np.where(rng.random(len(T)) < 0.01, size * rng.standard_normal(len(T)), 0.0)
+    assert sensor_noise([samples[:, None]]).sigma[0] == pytest.approx(1e-3, rel=0.2)
