@@ -24,33 +24,25 @@ from tinyude.model.physics_findings import (
 )
 from tinyude.model.quantities import percent, seconds, times
 from tinyude.model.reason import BAD, CAUTION, NOTE, Reason, most_serious_first
+from tinyude.model.run_findings import (
+    COLOURED,
+    CROSSED,
+    NETWORK,
+    WORSE,
+    free_runs,
+    judged_horizon,
+    predicts,
+    reproduced,
+)
 from tinyude.model.sensor_findings import sensor_findings
 
-RUN_LOST, RUN_LARGE = 0.5, 0.05  # free-run error over the spread: no prediction, and a warning
-HELD_BACK_LARGE = 0.2
-DIVERGED = 0.25  # share of the free runs
-RUN_UNEXPECTED = 4.0  # times the error that noise and the uncertain start explain
-PREDICTABLE = 0.25  # expected error up to which a horizon is judged
-ACCURATE = 1.2  # times the expected error of free runs
-WORSE = 1.3  # times the error of the known physics alone
 LEFT_OVER_NOISE = 2.0  # sound rigs leave 0.85 to 1.25 times the noise
 DRIVEN = 0.35  # correlation of the remainder with a signal
-CROSSED, COLOURED = 0.2, 0.4  # correlations of innovations; 12 sound rigs stay below 0.08 (seeds 0 and 7)
 PASSED = 0.5
 FEW_CYCLES, FEW_WINDOWS = 0.75, 40  # a step response of three time constants has 0.76, a ramp 0.55
 FEW_APART = 9.0  # non-overlapping windows: overlapping ones are not independent
 FORESEEN, BETTER = 1.5, 2.0  # times the error of the whole fit, at most; times smaller than the other errors, at least
 OUTSIDE = 0.01
-NETWORK = 0.2
-
-
-def judged_horizon(evidence: Evidence) -> int | None:
-    """The longest horizon that noise and the uncertain start leave predictable."""
-    if evidence.runs is None:
-        return None
-    expected = np.median(evidence.runs.expected, axis=1)
-    able = np.flatnonzero(expected < PREDICTABLE)
-    return int(able[-1]) if len(able) else 0
 
 
 def short_for(evidence: Evidence) -> str:
@@ -101,96 +93,6 @@ def _room(evidence: Evidence) -> Iterator[Reason]:
         )  # fmt: skip
 
 
-def _free_runs(evidence: Evidence) -> Iterator[Reason]:
-    runs, index = evidence.runs, judged_horizon(evidence)
-    if runs is None or index is None:
-        yield from _held_back(evidence)
-        return
-    horizon = seconds(float(runs.horizons[index]))
-    error, known, expected = (float(np.median(e[index])) for e in (runs.model, runs.known, runs.expected))
-    told = (
-        f"Free runs over {horizon} of {evidence.where} are off by {percent(error)} of the signals' spread "
-        f"(noise and start explain {percent(expected)}; known physics alone: {percent(known)})"
-    )
-    unexpected = error > RUN_UNEXPECTED * expected
-    if runs.diverged > DIVERGED and _unstable(evidence, index):
-        yield Reason(
-            NOTE, f"The system is unstable without its controller: under the recorded inputs free runs diverge, with "
-            f"and without the learned part. They are judged over {horizon}.", "Simulate it together with the "
-            "controller.", "unstable",
-        )  # fmt: skip
-    elif runs.diverged > DIVERGED:
-        yield Reason(
-            BAD, f"{runs.diverged:.0%} of the free runs over {seconds(float(runs.horizons[-1]))} diverge.",
-            "Record motions that cover more states, or offer fewer terms with library=[...].", "free run",
-        )  # fmt: skip
-    if unexpected and error > RUN_LOST:
-        yield Reason(
-            BAD, f"{told}.", "Something that acts on the system is missing: an input, a state, or a term. Look at the "
-            "unexplained remainder against every logged signal.", "free run",
-        )  # fmt: skip
-    elif unexpected and error > RUN_LARGE:
-        yield Reason(
-            CAUTION, f"{told}.", "Use it for short predictions, or record more motions and fit them together.",
-            "free run",
-        )  # fmt: skip
-    elif error > RUN_LOST:
-        yield Reason(
-            CAUTION, f"{told}.", "Too little of it can be predicted to judge the model: excite the system more "
-            "strongly, or use sensors with less noise.", "free run",
-        )  # fmt: skip
-    worse = float(np.mean(runs.model[index] > WORSE * runs.known[index]))
-    if worse > 0.7 and error > 2.0 * expected and error > 0.02:
-        yield Reason(
-            BAD if error > RUN_LARGE else CAUTION,
-            f"Learning made it worse: free runs over {horizon} are off by {percent(error)} with the learned part and "
-            f"by {percent(known)} without.", "Use the known physics alone, or record more and fit again.", "worse",
-        )  # fmt: skip
-
-
-def _unstable(evidence: Evidence, index: int) -> bool:
-    """Whether free runs diverge because recorded inputs do not react to them: the plant is unstable without feedback.
-
-    A model of a bounded system without inputs is wrong if it diverges, however late.
-    """
-    runs = evidence.runs
-    later = runs is not None and index < len(runs.horizons) - 1
-    return bool(evidence.inputs) and runs is not None and later and runs.known_diverged >= 0.5 * runs.diverged
-
-
-def _held_back(evidence: Evidence) -> Iterator[Reason]:
-    """Where windows cannot judge (states that no channel sees): free runs over held-back stretches."""
-    error = evidence.held_back.get("")
-    if error is not None and error > HELD_BACK_LARGE:
-        known = evidence.held_back.get("known")
-        beside = "" if known is None else f" (known physics alone: {percent(known)})"
-        yield Reason(
-            BAD if error > RUN_LOST else CAUTION,
-            f"{held_back_runs(evidence)} off by {percent(error)} of the signals' spread{beside}.",
-            "Look for a missing input or state, or record more motions.", "free run",
-        )  # fmt: skip
-
-
-def held_back_runs(evidence: Evidence) -> str:
-    """The free runs of a model with unmeasured states, as the beginning of a sentence."""
-    count = evidence.held_back_count
-    runs = f"{count} {'' if evidence.held_out else 'held-back '}free run{'' if count == 1 else 's'}"
-    return f"{runs}{f' over {evidence.where}' if evidence.held_out else ''} {'is' if count == 1 else 'are'}"
-
-
-def _predicts(evidence: Evidence) -> bool:
-    """Whether free runs over the longest horizon and one-step predictions leave nothing but noise.
-
-    Then what the windows leave is their own error: they cannot follow a rate that changes within a few samples.
-    """
-    runs, index, found = evidence.runs, judged_horizon(evidence), evidence.innovations
-    if runs is None or index != len(runs.horizons) - 1 or found is None:
-        return False
-    error, expected = (float(np.median(e[-1])) for e in (runs.model, runs.expected))
-    white = found.cross[0] < max(CROSSED, 2.0 * found.bound) and found.auto[0] < max(COLOURED, 3.0 * found.bound)
-    return white and error < ACCURATE * expected < RUN_LARGE
-
-
 def _unexplained(evidence: Evidence) -> Iterator[Reason]:
     for state, left in evidence.unexplained.items():
         if left.over_noise > 1.5 and left.share > WORSE * left.known:
@@ -207,7 +109,7 @@ def _unexplained(evidence: Evidence) -> Iterator[Reason]:
             f"{percent(left.share)} of d({state})/dt stays unexplained, {times(left.over_noise)} times what sensor "
             "noise accounts for"
         )
-        if _predicts(evidence):
+        if predicts(evidence):
             yield Reason(
                 NOTE, f"{told}, although free runs and one-step predictions are as accurate as noise allows.",
                 "The rate changes faster than the samples show: sample faster to see it.", "unexplained",
@@ -223,7 +125,7 @@ def _unexplained(evidence: Evidence) -> Iterator[Reason]:
 def _inputs(evidence: Evidence) -> Iterator[Reason]:
     for driver in evidence.drivers:
         left = evidence.unexplained.get(driver.state)
-        matters = left is not None and left.over_noise > 2.0 and left.share > 0.02 and not _predicts(evidence)
+        matters = left is not None and left.over_noise > 2.0 and left.share > 0.02 and not predicts(evidence)
         if not matters or abs(driver.correlation) < DRIVEN or driver.strength < SURE:
             continue
         told = f"What stays unexplained of d({driver.state})/dt follows"
@@ -372,7 +274,8 @@ def _notes(evidence: Evidence) -> Iterator[Reason]:
 # Causes before symptoms: of several findings that are equally serious, the first is the verdict's sentence.
 RULES: tuple[Callable[[Evidence], Iterator[Reason]], ...] = (
     _room, wrong_physics, late_signals, wrong_rates, sensor_findings, changed_dynamics, wrong_terms, wrong_inputs,
-    wrong_sizes, _inputs, _parameters, _excitation, _coverage, _free_runs, _unexplained, _innovations, _notes,
+    wrong_sizes, _inputs, _parameters, _excitation, _coverage, free_runs, reproduced, _unexplained, _innovations,
+    _notes,
 )  # fmt: skip
 
 

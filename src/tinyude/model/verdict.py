@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from tinyude.model.evidence import LEFT_LOST, NEAR_NOISE, Evidence
-from tinyude.model.findings import held_back_runs, judged_horizon, reasons
+from tinyude.model.findings import reasons
 from tinyude.model.quantities import percent, seconds
 from tinyude.model.reason import BAD, CAUTION, GOOD, NOTE, Reason, most_serious_first
+from tinyude.model.run_findings import held_back_runs, judged_horizon
 
 STATUSES = (GOOD, CAUTION, BAD)
 OF_THE_RECORD = ("free run", "unexplained", "worse", "short", "held out", "rejected")  # kinds specific to each record

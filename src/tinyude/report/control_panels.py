@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tinyude.model.dynamics import known_dynamics
-from tinyude.model.findings import COLOURED, CROSSED
 from tinyude.model.program import model_program
 from tinyude.model.quantities import times
+from tinyude.model.run_findings import COLOURED, CROSSED
 from tinyude.physics.programs import program_numpy
 from tinyude.report.displays import centred_correlation
 from tinyude.report.slices import inputs_at_windows

@@ -519,3 +519,16 @@ def test_other_values_finds_the_value_that_bounds_exclude() -> None:
     told = [reason.text for reason in ude.verdict_.reasons if reason.kind == "bound"]
     assert len(told) == 1 and "outside its bounds (2.8 to 4)" in told[0]
     assert float(re.search(r"but ([\d.]+)", told[0])[1]) == pytest.approx(2.0, rel=0.03)
+
+
+def test_a_network_that_only_reproduces_its_record_is_doubted() -> None:
+    whole = replace(SOUND, network={"x": 0.9}, held_back={"known": 1.0, "": 0.54})
+    first = judge(whole).reasons[0]
+    assert (first.severity, first.kind) == ("bad", "free run") and "reproduces this record" in first.text
+    assert judge(replace(whole, held_back={"": 0.2})).status == "caution"
+    assert judge(replace(whole, held_back={"": 0.06})).status == "good"  # six times the error over the record
+    assert judge(replace(whole, network={})).status == "good"  # a formula has too few values to reproduce a record
+    assert judge(replace(whole, held_out="other.csv")).status == "good"  # the unseen record says more
+    rows = [np.array([[0.01], [0.01]])] * 3
+    growing = RunErrors(np.array([0.5, 2.0]), *rows, np.array([[0.002], [0.01]]), diverged=0.0, noise=0.002)
+    assert judge(replace(whole, runs=growing)).status == "good"  # held-back runs are longer, and errors grow
