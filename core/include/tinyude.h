@@ -77,7 +77,8 @@ typedef struct tu_known {
     void (*jacobian)(void *context, const tu_real *x, const tu_real *u, tu_real *jacobian);      /* [states][states] */
     void (*terms)(void *context, const tu_real *x, const tu_real *u, tu_real *terms);            /* [library_terms] */
     void (*sensitivity)(void *context, const tu_real *x, const tu_real *u, tu_real *derivative); /* [on][parameters] */
-    /* Optional: one number, above 0 where the known part is not valid, as a frozen network outside its data. */
+    /* Optional: one number, above 0 where the known part is not valid, as a frozen network outside its data. With it,
+     * `field` and `sensitivity` are taken to be long: a slice of work calls them once. */
     void (*outside)(void *context, const tu_real *x, const tu_real *u, tu_real *outside);
     void *context;
     const tu_network_part *network; /* &tu_network; may be NULL without hidden layers */

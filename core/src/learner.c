@@ -210,6 +210,8 @@ int tu_learner_advance(tu_learner *l)
            job->update;
 }
 
+enum { FROZEN = 16 }; /* a node with a kernel network of 60 units, of three to five inputs: 12 to 16 */
+
 /* Counts the dominant work of a slice. Fitted to instruction counts on an emulated Cortex-M4F, by kind of slice, with 2
  * and 26 columns, half widths of 14 to 250 samples, with and without a network.
  */
@@ -218,7 +220,7 @@ int32_t tu_learner_cost(const tu_learner *l)
     const tu_job *job = &l->job;
     int32_t columns = l->library.columns, fit = 1 + l->setup.window.half / 5;
     if (job->sample == TU_FILTERING) {
-        return 4 + columns / 3;
+        return l->known.outside ? FROZEN : 4 + columns / 3;
     }
     if (job->sample) {
         return job->sample == TU_TAKEN ? 2 : job->sample == TU_TRYING ? 12 : fit < 20 ? fit : 20;

@@ -387,6 +387,42 @@ def test_drag_of_a_kernel_model_that_grows_by_half_is_followed_within_a_minute(r
     assert state["coefficients"][0] == pytest.approx(0.5, abs=0.05)
 
 
+def test_part_of_a_kernel_network_that_grows_is_followed_within_a_minute() -> None:
+    """A magnet grows by half beside friction that stays: gain of the whole curve and terms left an error of 0.09."""
+    period, pull = 0.01, "-{grown}*3*x*exp(-2*x**2)"
+
+    def record(minutes: float, grown: float, start: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        rng = np.random.default_rng(seed)
+        t = period * np.arange(round(60.0 * minutes / period))
+        u = rng.uniform(-2.0, 2.0, int(t[-1] / 0.8) + 1)[(t / 0.8).astype(int)][:, None]
+        rate = f"-9*x + 6*u - v*exp(-0.1*v**2) - 0.9*v + {pull.format(grown=grown)}"
+        x = free_run(known_dynamics(tu.Physics(["x", "v"], ["v", rate], ["u"])), start, t, np.full(2, 1e3), u)
+        return x, np.hstack([x + [0.003, 0.015] * rng.standard_normal(x.shape), u])
+
+    x, rows = record(2.0, 1.0, np.array([0.2, 0.0]), 1)
+    ude = tu.UDE(tu.Physics(["x", "v"], ["v", "-9*x + 6*u"], ["u"]), library=None, network="kernel", refine=False)
+    chip = chip_of_model(ude.fit(rows[:, :2], t=period, u=rows[:, 2:]))
+    assert chip.kernel is not None
+    gains = {"gain of the network of v": 1.0, "its part of x in v": 0.0, "its part of v in v": 0.0}
+    assert chip.parameters == gains
+    learner = native.NativeLearner(chip.config, chip.programs, "float32")
+    learner.start(chip.start)
+    at = np.hstack([x, rows[:, 2:]])[::10]
+
+    def error(grown: float) -> float:
+        assert chip.kernel is not None
+        found = chip.kernel.evaluate(at)[:, 0] + learner.residual(at[:, :2], at[:, 2:])[:, 0]
+        truth = -at[:, 1] * np.exp(-0.1 * at[:, 1] ** 2) - 0.9 * at[:, 1]
+        truth -= grown * 3.0 * at[:, 0] * np.exp(-2.0 * at[:, 0] ** 2)
+        return float(np.linalg.norm(found - truth) / np.linalg.norm(truth))
+
+    x, rows = record(3.0, 1.0, x[-1], 3)
+    learner.push(rows)
+    assert error(1.0) < 0.02
+    learner.push(record(1.0, 1.5, x[-1], 4)[1])
+    assert error(1.5) < 0.03
+
+
 def test_network_is_off_until_it_earns_its_place(ude: tu.UDE) -> None:
     """Terms that hold all there is: from nothing, the network is trained as long as its schedule, and no longer."""
     chip = chip_of_model(ude, weights=False)

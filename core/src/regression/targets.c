@@ -9,7 +9,7 @@
 enum { HOLDOUT_EVERY = 8 }; /* one block in this many is held out */
 enum { PARTS = 4 };         /* parts of a block; each is one observation in the tests of the network and of a change */
 enum { TAGS = 32768 };      /* parts that a compact entry can distinguish */
-enum { NODES_A_SLICE = 8 }; /* of a window's physics */
+enum { NODES_A_SLICE = 8 }; /* of a window's physics; with a frozen network in it, one */
 enum { SOLVE_EVERY = 8 };   /* blocks between two solutions of the library */
 
 /* An input in the middle of a sampling interval; for other nodes, at the last sample up to the node. */
@@ -118,7 +118,8 @@ void tu_targets_filter_begin(tu_learner *l)
 int tu_targets_filter_slice(tu_learner *l)
 {
     const tu_config *config = l->config;
-    for (int i = 0; i < NODES_A_SLICE && l->job.node < l->physics_nodes.count; i++) {
+    int most = l->known.outside ? 1 : NODES_A_SLICE;
+    for (int i = 0; i < most && l->job.node < l->physics_nodes.count; i++) {
         add_node(l, l->job.node++);
     }
     if (l->job.node < l->physics_nodes.count) {

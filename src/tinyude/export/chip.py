@@ -12,6 +12,7 @@ import sympy as sp
 from tinyude.errors import TinyUDEError
 from tinyude.export.boards.memory_presets import board_config
 from tinyude.model.kernel import KernelNetwork
+from tinyude.model.kernel_parts import kernel_parts
 from tinyude.model.result import learner_part
 from tinyude.physics import Physics
 from tinyude.physics.kinematics import measured_map, wrapped_channels
@@ -52,9 +53,14 @@ class Chip:
     @property
     def parameters(self) -> dict[str, float]:
         """Its learned parameters, with the values that are compiled into the known part."""
-        names, on = self.physics.states, () if self.kernel is None else self.kernel.on
         learned = {name: self.physics.parameters[name].value for name in self.physics.learned}
-        return learned | {f"gain of the network of {names[state]}": 1.0 for state in on}
+        if self.kernel is None:
+            return learned
+        states, names = self.physics.states, (*self.physics.states, *self.physics.inputs)
+        learned |= {f"gain of the network of {states[state]}": 1.0 for state in self.kernel.on}
+        for part in kernel_parts(self.kernel):  # in addition to the gain of the whole
+            learned[f"its part of {names[part.depends_on(0)[0]]} in {states[part.on[0]]}"] = 0.0
+        return learned
 
     @property
     def programs(self) -> KnownPrograms:

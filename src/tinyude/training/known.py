@@ -9,6 +9,7 @@ import numpy as np
 import sympy as sp
 
 from tinyude.model.kernel import KernelNetwork
+from tinyude.model.kernel_parts import kernel_parts
 from tinyude.physics import Physics
 from tinyude.physics.budget import with_time_limit
 from tinyude.physics.derivatives import bound, program_derivative
@@ -83,7 +84,7 @@ def known_programs(
 
     frozen: parts of a fitted model that are not changed and count as known. visited: the ranges of the record that they
     were fitted to; outside these they are not valid. A factor of each of their curves, 1 as fitted, is a further
-    parameter.
+    parameter, and one of each of a curve's parts.
     """
     made = with_time_limit(
         MAX_SECONDS, "The derivative of this physics", lambda: _known_programs(physics, terms, on, frozen)
@@ -140,12 +141,14 @@ def _larger(emitter: Emitter, a: int, b: int) -> int:
 
 
 def _with_gains(slopes: Program, on: Sequence[int], parts: Sequence[KernelNetwork]) -> Program:
-    """The derivatives by the learned parameters, then by a factor of each curve: a curve is its own."""
+    """The derivatives by the learned parameters, then by a factor of each curve and of its parts: each is its own."""
     emitter = Emitter(slopes.n_inputs)
     registers = emitter.include(slopes, range(slopes.n_inputs))
     count, zero = len(slopes.outputs) // len(on), emitter.constant(0.0)
     curves = [
-        curve for part in parts for curve in zip(part.on, part.emit(emitter, range(slopes.n_inputs)), strict=True)
+        curve
+        for part in (*parts, *(own for part in parts for own in kernel_parts(part)))
+        for curve in zip(part.on, part.emit(emitter, range(slopes.n_inputs)), strict=True)
     ]
     outputs: list[int] = []
     for i, state in enumerate(on):

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tinyude.data.streams import Stream
 from tinyude.model.kernel import KernelNetwork
+from tinyude.model.kernel_parts import kernel_parts, with_gains_moved
 from tinyude.model.model import Model
 from tinyude.model.result import Calibration, FitCounters, FitResult
 from tinyude.physics import Physics
@@ -160,8 +161,8 @@ def read_result(session: Session) -> FitResult:
 
 
 def gains_of(kernel: KernelNetwork | None) -> int:
-    """Parameters of a learner that continues from such a network: a factor of each of its curves."""
-    return 0 if kernel is None else len(kernel.on)
+    """Parameters of a learner that continues from such a network: a factor of each of its curves and of their parts."""
+    return 0 if kernel is None else len(kernel.on) + len(kernel_parts(kernel))
 
 
 def with_gains(config: Config, gains: int) -> Config:
@@ -193,5 +194,5 @@ def read_model(session: Session, state: Mapping[str, Any]) -> Model:
         errors=errors[count:].reshape(shape),
         parameter_errors=errors[:own],
         angles=config.angles,
-        kernel=session.kernel and session.kernel.scaled(1.0 + coefficients[own:count]),
+        kernel=session.kernel and with_gains_moved(session.kernel, coefficients[own:count]),
     )
