@@ -2,6 +2,7 @@
 #include "service/telemetry.h"
 
 static const tu_real WATCH = TU_R(1.3), WRONG = TU_R(2.0); /* health ratios */
+static const tu_real BACK = TU_R(0.9); /* of a limit: the ratio at which it no longer counts as crossed */
 enum { TERMS_A_FRAME = 16 };
 
 static void put_tick(tu_service *s, tu_writer *w)
@@ -112,20 +113,38 @@ static void report_change(tu_service *s, uint32_t *told, uint32_t now, int kind,
     }
 }
 
+/* Limits that the ratio has crossed: a ratio that stays close to one does not cross it again and again. */
+static uint32_t level_of(tu_real ratio, uint32_t before)
+{
+    uint32_t level = 0;
+    level += ratio > WATCH * (before > 0 ? BACK : 1);
+    level += ratio > WRONG * (before > 1 ? BACK : 1);
+    return level;
+}
+
+/* After a restart, counters and health begin anew: their return to 0 is no event. */
+static void report_restart(tu_service *s)
+{
+    tu_told *told = &s->reporter.told;
+    if (told->restarts != s->restarts) {
+        told->recalibrations = told->changes = told->level = 0;
+    }
+    report_change(s, &told->restarts, s->restarts, TU_EVENT_RESTARTED, 0);
+}
+
 static void report_events(tu_service *s, const tu_health *health)
 {
     tu_told *told = &s->reporter.told;
     const tu_learner *l = s->learner;
-    uint32_t calibrated = (uint32_t)l->calibrated, level = health->worst > WRONG ? 2 : health->worst > WATCH;
-    report_change(s, &told->restarts, s->restarts, TU_EVENT_RESTARTED, 0);
-    report_change(s, &told->calibrated, calibrated, TU_EVENT_CALIBRATED, (tu_real)l->setup.window.half);
+    report_restart(s);
+    report_change(s, &told->calibrated, (uint32_t)l->calibrated, TU_EVENT_CALIBRATED, (tu_real)l->setup.window.half);
     report_change(s, &told->recalibrations, l->counters.recalibrations, TU_EVENT_RECALIBRATED,
                   (tu_real)l->setup.window.half);
     report_change(s, &told->changes, l->counters.changes, TU_EVENT_CHANGED, (tu_real)l->counters.changes);
     report_change(s, &told->gaps, health->gaps, TU_EVENT_GAP, (tu_real)health->lost);
     report_change(s, &told->saves, health->saves, TU_EVENT_SAVED, (tu_real)health->saves);
     report_change(s, &told->save_errors, health->save_errors, TU_EVENT_NOT_SAVED, (tu_real)health->save_errors);
-    report_change(s, &told->level, level, TU_EVENT_HEALTH, health->worst);
+    report_change(s, &told->level, level_of(health->worst, told->level), TU_EVENT_HEALTH, health->worst);
     for (int c = 0; c < s->plan->config->channels; c++) {
         report_change(s, &told->flags[c], health->flags[c], TU_EVENT_SENSOR, (tu_real)(c + 16 * (int)health->flags[c]));
     }

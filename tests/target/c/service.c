@@ -381,6 +381,57 @@ static void models_travel(void)
     board_free(&to);
 }
 
+/* Events of a kind that a wire carried since it was emptied. */
+static int events(wire *out, int kind)
+{
+    uint8_t frame[TU_FRAME_BYTES + 8];
+    size_t at = 0;
+    int count = 0;
+    while (next_frame(out, &at, TU_FRAME_EVENT, frame) > 0) {
+        count += frame[8] == kind;
+    }
+    out->count = 0;
+    return count;
+}
+
+/* A ratio close to a limit was told again and again; a start over, as another change and as health that came back. */
+static void events_tell_what_happened_once(void)
+{
+    static const tu_real ratios[] = {TU_R(1.35), TU_R(1.25), TU_R(1.35), TU_R(1.0), TU_R(1.35)};
+    tu_config config = base_config();
+    static wire out;
+    board b;
+    plant p;
+    int told = 0;
+    out.room = sizeof out.bytes;
+    board_start(&b, &config);
+    plant_start(&p, config.states, 13);
+    push_stream(&b, &p, SAMPLES);
+    tu_line line = {wire_send, &out};
+    tu_service_report(b.service, &line, 1000, 20, NULL);
+    b.service->observer.ratio[0] = b.service->observer.ratio[1] = 1;
+    push_stream(&b, &p, 20);
+    out.count = 0;
+    for (size_t i = 0; i < sizeof ratios / sizeof *ratios; i++) {
+        b.service->observer.ratio[0] = ratios[i] * ratios[i];
+        push_stream(&b, &p, 20);
+        told += events(&out, TU_EVENT_HEALTH);
+    }
+    CHECK(told == 3);
+    b.service->learner->counters.changes++;
+    push_stream(&b, &p, 20);
+    CHECK(events(&out, TU_EVENT_CHANGED) == 1);
+    command(&b, TU_COMMAND_RESET, (const uint8_t *)"", 0);
+    push_stream(&b, &p, 20);
+    size_t sent = out.count;
+    CHECK(events(&out, TU_EVENT_RESTARTED) == 1);
+    out.count = sent;
+    CHECK(events(&out, TU_EVENT_CHANGED) == 0);
+    out.count = sent;
+    CHECK(events(&out, TU_EVENT_HEALTH) == 0);
+    board_free(&b);
+}
+
 /* A stream with all that telemetry tells, for a reader in another language. */
 static void record_telemetry(const char *path)
 {
@@ -422,6 +473,7 @@ int main(int argc, char **argv)
     health_tells_a_worn_plant();
     sound_start_is_healthy();
     models_travel();
+    events_tell_what_happened_once();
     if (argc > 1) {
         record_telemetry(argv[1]);
     }
