@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import sympy as sp
 
+from tinyude.data.left_out import Span, without
 from tinyude.data.streams import IN_MEMORY, Stream
 from tinyude.errors import TinyUDEError
 from tinyude.estimator.options import FitOptions
@@ -144,13 +145,16 @@ def _refined(
     seconds = REFINE_SECONDS * (10.0 if options.refine == "thorough" else 1.0)  # of expected work, not clock time
     streamed: list[FitResult] = []
 
-    def streaming_model() -> Model | None:
-        """The streaming learner's model of the same record; None if it accepts no window."""
+    def streaming_model(holds: Sequence[Hold], left_out: Sequence[Span]) -> Model | None:
+        """The streaming learner's model of the record without these spans; None if it accepts no window."""
+        held = replace(options, hold=dict(zip(options.physics.inputs, holds, strict=True)))
         try:
-            streamed.append(fit_streaming(options, stream, observed=observed)[0])
+            if left_out:
+                return fit_streaming(held, without(stream, options.physics.inputs, left_out))[0].model
+            streamed.append(fit_streaming(held, stream, observed=observed)[0])
         except TinyUDEError:
             return None
-        return streamed[0].model
+        return streamed[-1].model
 
     chosen = RefineOptions(
         options.measured, options.unseen(), options.hold, _offered(options, result.model, stream), seconds,
@@ -160,7 +164,7 @@ def _refined(
     physics = options.physics
     refined, holds = refine_fit(result.model, physics, stream, chosen)
     taken = any(c.best and c.name == "streaming" for c in refined.candidates)
-    base = streamed[0] if taken else result
+    base = streamed[-1] if taken else result
     states = smoothed_states(refined)
     figures: dict[str, Any] = refined_figures(refined, physics, states)
     figures["holds"] = _named(options, holds)

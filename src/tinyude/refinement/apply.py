@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import sympy as sp
 from numpy.typing import NDArray
 
+from tinyude.data.left_out import Span
 from tinyude.data.streams import Stream
 from tinyude.model.diagnostics import network_share
 from tinyude.model.equations import NORMAL, parameter_table, term_table
@@ -53,7 +55,7 @@ class RefineOptions:
         Terms to try where no candidate explains the rows.
     seconds : float
     streamed : callable, optional
-        Returns the streaming learner's model, or None.
+        Takes the holds found and the spans of the record to leave out; returns the streaming learner's model, or None.
     rates : callable, optional
         A model's remainder of the rates estimated by the windows, in units of noise.
     """
@@ -63,7 +65,7 @@ class RefineOptions:
     hold: str | Mapping[str, Any] = "auto"
     offered: Sequence[sp.Expr] = ()
     seconds: float = 2.0
-    streamed: Callable[[], Model | None] | None = None
+    streamed: Callable[[Sequence[Hold], Sequence[Span]], Model | None] | None = None
     rates: Rates | None = None
 
 
@@ -79,18 +81,25 @@ def refine_fit(
     setup = make_setup(model, records, plain, budget)
     if guess:
         model = likeliest_start(model, records, plain, setup, budget)
-    rest = options.offered, options.streamed, options.rates
     holds = as_holds("held" if options.hold == "auto" else options.hold, given.inputs)
     open_ = options.hold == "auto" and bool(given.inputs)
     if open_ and not guess:
         holds = _likeliest(model, records, setup, budget)
-    refined = refine(model, given, records, replace(plain, holds=holds), setup, budget, *rest)
+    refined = _refined(model, given, records, replace(plain, holds=holds), setup, budget, options)
     if open_ and guess:  # only a model that explains the rows can decide the holds
         likelier = _likeliest(refined.model, records, setup, budget)
         if likelier != holds:
             holds = likelier
-            refined = refine(model, given, records, replace(plain, holds=holds), setup, budget, *rest)
+            refined = _refined(model, given, records, replace(plain, holds=holds), setup, budget, options)
     return refined, holds
+
+
+def _refined(
+    model: Model, given: Physics, records: Sequence[Record], sensors: Sensors, setup: Setup, budget: Budget,
+    options: RefineOptions,
+) -> Refined:  # fmt: skip
+    streamed = None if options.streamed is None else partial(options.streamed, sensors.holds)
+    return refine(model, given, records, sensors, setup, budget, options.offered, streamed, options.rates)
 
 
 def _likeliest(model: Model, records: Sequence[Record], setup: Setup, budget: Budget) -> tuple[Hold, ...]:

@@ -21,7 +21,7 @@ WHOLE = ("windows", "streaming")  # candidates that are not refined
 FIRST = (*BARE, *WHOLE)  # then the refined ones, by their number of unknowns
 CLEARLY = 1.5  # standard errors of the paired difference (`tinyude reproduce choice`)
 NETWORK = 2.0  # factor by which a network's error must be smaller than that of every formula
-CHANCE = 0.2  # largest probability that the gain over the known physics with its parameters is chance
+CHANCE = 0.1  # largest probability that the gain over the known physics with its parameters is chance
 NEAR = 1.1  # times the best formula's error: a simpler one is kept if it is also within a standard error
 LITTLE = 0.02  # of a held-back error: smaller differences do not change the choice
 TINY = 1e-4  # of the spread: smaller errors count as equal
@@ -99,7 +99,7 @@ def _by_free_runs(candidates: Sequence[Candidate], blocks: Sequence[int] | None 
     """
     errors = np.array([np.mean(_logs(c)) for c in candidates])
     network = np.array([has_network(c.model) for c in candidates])
-    errors[~_supported(candidates, errors, blocks)] = np.inf
+    errors[~_supported(candidates, errors, blocks) | _given(candidates)] = np.inf
     best = int(np.argmin(errors + np.log(NETWORK) * network))
     if network[best]:
         return best
@@ -108,6 +108,17 @@ def _by_free_runs(candidates: Sequence[Candidate], blocks: Sequence[int] | None 
         if apart <= max(error, LITTLE):
             return k
     return best
+
+
+def _given(candidates: Sequence[Candidate]) -> Array:
+    """Where the known physics is as given, although its learned parameters do not predict clearly worse.
+
+    Parameters to be learned are learned, with their errors, even if the given values predict as well.
+    """
+    learned = next((c.scores for c in candidates if c.name == "parameters"), None)
+    if learned is None:
+        return np.zeros(len(candidates), dtype=bool)
+    return np.array([c.name == "known" and not clearly_worse(learned, c.scores) for c in candidates], dtype=bool)
 
 
 def _supported(candidates: Sequence[Candidate], errors: Array, blocks: Sequence[int] | None) -> Array:

@@ -9,7 +9,7 @@ their prior before any record there: the windows' weights were fitted to the blo
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tinyude.refinement.estimate import Estimate, Setup
+from tinyude.refinement.field import Field
 from tinyude.refinement.filter import Noise
 from tinyude.refinement.gating import pieces
 from tinyude.refinement.gauss_newton import CONVERGED, EVERY, accepted_step, gauss_newton, step_within, system_of
@@ -135,13 +136,20 @@ def free_run_errors(setup: Setup, found: Estimate, parts: HeldBack) -> Array:
     errors = np.zeros(len(parts.runs))
     for fold in np.unique(parts.fold):
         own = [k for k, run in enumerate(parts.runs) if parts.fold[run.block] == fold]
-        batch = batch_of([_blinded(parts.runs[k]) for k in own])
-        passed = setup.make(found.field, batch, setup.plan).run(values[int(fold)], parts.noise, 0.0, False)
-        for place, k in enumerate(own):
-            run = parts.runs[k]
-            states = passed.states[batch.rows_of(place)][run.warm_up :, list(setup.plan.measured)]
-            errors[k] = run_error(states, run.stretch.samples[run.warm_up :], parts.spread)
+        errors[own] = errors_of_runs(setup, found.field, values[int(fold)], parts, own)
     return errors
+
+
+def errors_of_runs(setup: Setup, field: Field, values: Array, parts: HeldBack, places: Sequence[int]) -> Array:
+    """The error of each of these free runs, by a field with these unknowns."""
+    runs = [parts.runs[k] for k in places]
+    batch = batch_of([_blinded(run) for run in runs])
+    passed = setup.make(field, batch, setup.plan).run(values, parts.noise, 0.0, False)
+    errors = []
+    for place, run in enumerate(runs):
+        states = passed.states[batch.rows_of(place)][run.warm_up :, list(setup.plan.measured)]
+        errors.append(run_error(states, run.stretch.samples[run.warm_up :], parts.spread))
+    return np.array(errors)
 
 
 def run_error(states: Array, samples: Array, spread: Array) -> float:

@@ -12,13 +12,22 @@ from numpy.typing import NDArray
 
 from tinyude.model.model import Model
 from tinyude.physics import Physics
-from tinyude.refinement.estimate import Estimate, Setup, continuation, estimate_on, simulation_fit, solve_with_noise
+from tinyude.refinement.estimate import (
+    Estimate,
+    Setup,
+    continuation,
+    estimate_on,
+    likeliest,
+    simulation_fit,
+    solve_with_noise,
+)
 from tinyude.refinement.forces import forces_of
-from tinyude.refinement.guard import HeldBack, free_run_errors
+from tinyude.refinement.guard import HeldBack, free_run_errors, paired
 from tinyude.refinement.hybrid import Hybrid, hybrid
 from tinyude.refinement.noise import robust_log_likelihood
 from tinyude.refinement.search import Added, Offer, best_additions
 from tinyude.refinement.stretches import Stretch
+from tinyude.refinement.support import contradicted
 
 Array = NDArray[Any]
 MOST_TERMS = 4  # most terms that the search adds
@@ -56,17 +65,26 @@ class Incomplete:
         self, hybrids: Mapping[str, Hybrid], terms: Sequence[sp.Expr]
     ) -> tuple[dict[str, Hybrid], dict[str, Estimate]]:
         """Every structure in its best fit, and further structures with terms that the windows did not find."""
-        made, ways = dict(hybrids), {}
+        made, ways, alone = dict(hybrids), {}, self._likeliest(hybrids["known"])
         base = "parameters" if "parameters" in hybrids else "known"
         for name, own in hybrids.items():
             ways[name] = self._ways(own)
             if name == base and self.parts.enough and terms:
                 last = ways[name][-1]
-                for number, (larger, way) in enumerate(self._additions(own.moved(last.unknowns.values), last, terms)):
+                for number, (larger, way) in enumerate(
+                    self._additions(own.moved(last.unknowns.values), last, terms, alone)
+                ):
                     made[f"{number + 1} more"], ways[f"{number + 1} more"] = larger, [way]
-        return made, {name: self._best(own) for name, own in ways.items()}
+        return made, {name: self._best(own, alone) for name, own in ways.items()}
 
-    def _additions(self, model: Model, found: Estimate, terms: Sequence[sp.Expr]) -> list[tuple[Hybrid, Estimate]]:
+    def _likeliest(self, known: Hybrid) -> float:
+        """One-step log-likelihood of the known physics as given."""
+        bare = replace(self.first, field=known.field, solution=replace(self.first.solution, unknowns=known.unknowns))
+        return likeliest(self.setup, bare, self.first.batch)
+
+    def _additions(
+        self, model: Model, found: Estimate, terms: Sequence[sp.Expr], alone: float
+    ) -> list[tuple[Hybrid, Estimate]]:
         path: list[tuple[Hybrid, Estimate]] = []
         offer = forces_of(model, terms, self.following) or Added(terms, self.following)
         for left in range(MOST_TERMS, 0, -1):
@@ -77,7 +95,7 @@ class Incomplete:
                 break
             own, found = larger
             if found.kappa and not self.setup.spent():  # the term may replace some process noise
-                found = self._best([found, estimate_on(self.setup, own.field, found.unknowns, self.first)])
+                found = self._best([found, estimate_on(self.setup, own.field, found.unknowns, self.first)], alone)
             model = own.moved(found.unknowns.values)
             path.append((own, found))
         return path
@@ -113,11 +131,20 @@ class Incomplete:
         fits.sort(key=_misfit, reverse=True)
         return [likeliest, *([] if self.setup.spent() else continuation(self.setup, likeliest)), *fits]
 
-    def _best(self, ways: Sequence[Estimate]) -> Estimate:
-        """The fit with the smallest held-back free-run error."""
+    def _best(self, ways: Sequence[Estimate], alone: float) -> Estimate:
+        """The likeliest fit, which is the first, unless one that the record does not contradict simulates better.
+
+        Held-back free runs of few blocks hardly distinguish ways to fit the same unknowns; a difference within a
+        standard error does not count.
+        """
         if len(ways) == 1:
             return ways[0]
-        return ways[int(np.argmin([free_run_errors(self.setup, way, self.parts).mean() for way in ways]))]
+        scores = [free_run_errors(self.setup, way, self.parts) for way in ways]
+        order = np.argsort([score.mean() for score in scores], kind="stable").tolist()
+        sound = [k for k in order if not contradicted(self.setup, ways[k], self.first.batch, alone)]
+        best = next(iter(sound), order[0])
+        apart, error = paired(scores[0], scores[best])
+        return ways[0] if 0 in sound and apart <= error else ways[best]
 
     def _starts(self, own: Hybrid) -> list[Any]:
         """Start values: those of the windows, and the user's guess of the parameters if different."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from tinyude.model.candidate import Candidate
 from tinyude.model.model import Model
 from tinyude.physics import Physics
 from tinyude.refinement.budget import Budget
-from tinyude.refinement.choose import LITTLE, WHOLE, choose, clearly_worse, simplest_first
+from tinyude.refinement.choose import LITTLE, WHOLE, choose, clearly_worse, has_network, simplest_first
 from tinyude.refinement.estimate import Estimate, Setup, estimate, estimate_on, explained, polished
 from tinyude.refinement.filter import Passed
 from tinyude.refinement.gating import cut_alike
@@ -22,6 +22,7 @@ from tinyude.refinement.guard import SHORTEST, HeldBack, free_run_errors, held_b
 from tinyude.refinement.hybrid import Hybrid, hybrid
 from tinyude.refinement.identified import identified
 from tinyude.refinement.incomplete import Incomplete
+from tinyude.refinement.learned_again import Streamed, errors_learned_again
 from tinyude.refinement.noise import robust_log_likelihood
 from tinyude.refinement.prepare import affordable_rows
 from tinyude.refinement.records import Record, stretches_of
@@ -34,7 +35,6 @@ from tinyude.refinement.weak_terms import without_weak_terms
 from tinyude.training.batch.feedback import followed_states
 
 Array = NDArray[Any]
-Streamed = Callable[[], Model | None]
 RICHEST = 0.3  # of the work: for one structure
 SEARCH, SETTLE, POLISH = 0.4, 0.1, 0.1  # where it does not explain the rows: others, all again, the best again
 KEEPING = 0.1  # for the others where parameters are not identified
@@ -137,7 +137,8 @@ def refine(
     offered : sequence of expressions, optional
         Terms to try if no candidate explains the rows up to sensor noise.
     streamed : callable, optional
-        Returns the streaming learner's model; called if no candidate explains the rows up to sensor noise.
+        Takes the spans of the record to leave out; returns the streaming learner's model, or None. Called if no
+        candidate explains the rows up to sensor noise.
     rates : callable, optional
         A model's remainder of the rates estimated by the windows, in units of noise.
     """
@@ -154,14 +155,13 @@ def refine(
         made = _with_fewer_terms(setup, hybrids, found, richest, rows)
     else:
         budget.grant(SEARCH)
-        if streamed is not None and (other := streamed()) is not None:
+        if streamed is not None and (other := streamed(())) is not None:
             hybrids["streaming"] = as_it_is(other)
         made = _searched(setup, hybrids, given, offered, first, rows, bool(sensors.guess), following, budget)
     candidates = _candidates(setup, made, rows.share_unseen(first.batch.rows))
     if not white:
         candidates = with_notes(setup, candidates, made.found, made.batch, rates)
-    blocks = [run.block for run in made.parts.runs]
-    chosen = choose(sorted(candidates, key=simplest_first), made.parts.enough, white, blocks)
+    chosen = _chosen(setup, candidates, made.parts, white, streamed)
     best = next(c for c in chosen if c.best)
     own, result = made.hybrids[best.name], made.found[best.name]
     if not white and best.name not in FIXED:
@@ -177,6 +177,19 @@ def refine(
 
     final, result = identified(setup, own, result, best.model, given, worse)
     return Refined(final, chosen, setup, result, made.parts, white or not made.parts.enough, following)
+
+
+def _chosen(
+    setup: Setup, candidates: Sequence[Candidate], parts: HeldBack, white: bool, streamed: Streamed | None
+) -> list[Candidate]:
+    """The candidates, one of them marked; a perceptron that would be kept is judged by learning it again."""
+    blocks = [run.block for run in parts.runs]
+    chosen = choose(sorted(candidates, key=simplest_first), parts.enough, white, blocks)
+    best = next(c for c in chosen if c.best)
+    if white or not parts.enough or streamed is None or best.name != "streaming" or not has_network(best.model):
+        return chosen
+    again = replace(best, scores=errors_learned_again(setup, streamed, parts))
+    return choose([again if c is best else c for c in chosen], parts.enough, white, blocks)
 
 
 def _rows(setup: Setup, richest: Hybrid, records: Sequence[Record], sensors: Sensors, seconds: float) -> Rows:

@@ -25,6 +25,14 @@ Rates = Callable[[Model], float]
 SENSITIVE = 0.05  # free-run error of a model that explains the rates, above which small errors grow
 
 
+def contradicted(setup: Setup, found: Estimate, batch: Batch, alone: float) -> bool:
+    """Whether a model predicts these rows one step ahead worse than the known physics, whose log-likelihood is `alone`.
+
+    First under its own noise, and only if that does not decide under the most likely one.
+    """
+    return one_step(setup, found, batch) < alone and likeliest(setup, found, batch) < alone
+
+
 def with_notes(
     setup: Setup, candidates: Sequence[Candidate], found: Mapping[str, Estimate], batch: Batch,
     rates: Rates | None = None,
@@ -44,8 +52,7 @@ def with_notes(
             return candidate
         if at := candidate.model.physics.at_bounds():
             return replace(candidate, note=f"{', '.join(at)} stopped at a bound")
-        own = found[candidate.name]  # under its own noise, and only if that does not decide under the most likely one
-        if one_step(setup, own, batch) < alone and likeliest(setup, own, batch) < alone:
+        if contradicted(setup, found[candidate.name], batch, alone):
             return replace(candidate, note="one step ahead less likely than the known physics alone")
         if rates and least < NEAR_NOISE and (left := rates(candidate.model)) > NEAR_NOISE * max(least, 1.0):
             return replace(candidate, note=f"leaves {left:.2g} times the noise of the rates, the windows' {least:.2g}")

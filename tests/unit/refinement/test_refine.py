@@ -210,6 +210,15 @@ def test_choose_rejects_learning_that_hurts() -> None:
     assert best([known, terms], True, True) == "known"
 
 
+def test_choose_keeps_learned_parameters_unless_they_predict_clearly_worse() -> None:
+    """They are to be learned: values that are as good as the given ones are not refused for these."""
+    known = candidate("known", 0.0, [0.10, 0.12, 0.09, 0.11, 0.10])
+    alike = candidate("parameters", 0.0, [0.10, 0.11, 0.10, 0.11, 0.10])
+    worse = candidate("parameters", 0.0, [0.20, 0.24, 0.18, 0.22, 0.20])
+    assert best([known, alike], True, False) == "parameters"
+    assert best([known, worse], True, False) == "known"
+
+
 def test_choose_sees_that_learning_helps_in_every_run() -> None:
     """One run with a large error makes the difference uncertain, not the ratio."""
     known = candidate("known", 0.0, [0.05, 0.04, 0.08, 0.05, 0.90])
