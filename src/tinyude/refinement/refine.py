@@ -29,7 +29,7 @@ from tinyude.refinement.records import Record, stretches_of
 from tinyude.refinement.starts import Sensors, with_starts
 from tinyude.refinement.stretches import Batch, Stretch, batch_of
 from tinyude.refinement.structures import FIXED, as_it_is, hybrids_of
-from tinyude.refinement.support import Rates, with_notes
+from tinyude.refinement.support import Rates, at_bound, with_notes
 from tinyude.refinement.thinning import reduced
 from tinyude.refinement.weak_terms import without_weak_terms
 from tinyude.training.batch.feedback import followed_states
@@ -162,12 +162,12 @@ def refine(
     if not white:
         candidates = with_notes(setup, candidates, made.found, made.batch, rates)
     chosen = _chosen(setup, candidates, made.parts, white, streamed)
-    best = next(c for c in chosen if c.best)
-    own, result = made.hybrids[best.name], made.found[best.name]
-    if not white and best.name not in FIXED:
+    result = made.found[next(c for c in chosen if c.best).name]
+    if not white:
         budget.grant(POLISH)
-        best, result = _polished(setup, best, own, result, made.parts, first, rows)
-        chosen = [best if c.best else c for c in chosen]
+        chosen, result = _kept(setup, chosen, made, first, rows, streamed)
+    best = next(c for c in chosen if c.best)
+    own = made.hybrids[best.name]
     if best.name in FIXED:
         return Refined(_certain(best), chosen, setup, result, made.parts, white or not made.parts.enough, following)
     budget.grant(KEEPING)
@@ -190,6 +190,23 @@ def _chosen(
         return chosen
     again = replace(best, scores=errors_learned_again(setup, streamed, parts))
     return choose([again if c is best else c for c in chosen], parts.enough, white, blocks)
+
+
+def _kept(
+    setup: Setup, chosen: list[Candidate], made: Structures, first: Estimate, rows: Rows, streamed: Streamed | None
+) -> tuple[list[Candidate], Estimate]:
+    """The best candidate fitted to more rows, and its estimate; another one if a parameter ends at a bound there."""
+    while True:
+        best = next(c for c in chosen if c.best)
+        if best.name in FIXED:
+            return chosen, made.found[best.name]
+        own, result = made.hybrids[best.name], made.found[best.name]
+        final, result = _polished(setup, best, own, result, made.parts, first, rows)
+        final = at_bound(final)
+        chosen = [final if c is best else c for c in chosen]
+        if not final.note or best.note:  # the latter: nothing else is left
+            return chosen, result
+        chosen = _chosen(setup, chosen, made.parts, False, streamed)
 
 
 def _rows(setup: Setup, richest: Hybrid, records: Sequence[Record], sensors: Sensors, seconds: float) -> Rows:

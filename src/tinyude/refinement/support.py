@@ -25,6 +25,12 @@ Rates = Callable[[Model], float]
 SENSITIVE = 0.05  # free-run error of a model that explains the rates, above which small errors grow
 
 
+def at_bound(candidate: Candidate) -> Candidate:
+    """The candidate, with a note if a learned parameter stopped at a bound: such a value is not an estimate."""
+    at = candidate.model.physics.at_bounds()
+    return replace(candidate, note=f"{', '.join(at)} stopped at a bound") if at else candidate
+
+
 def contradicted(setup: Setup, found: Estimate, batch: Batch, alone: float) -> bool:
     """Whether a model predicts these rows one step ahead worse than the known physics, whose log-likelihood is `alone`.
 
@@ -50,8 +56,9 @@ def with_notes(
     def noted(candidate: Candidate) -> Candidate:
         if candidate.name == "known":
             return candidate
-        if at := candidate.model.physics.at_bounds():
-            return replace(candidate, note=f"{', '.join(at)} stopped at a bound")
+        candidate = at_bound(candidate)
+        if candidate.note:
+            return candidate
         if contradicted(setup, found[candidate.name], batch, alone):
             return replace(candidate, note="one step ahead less likely than the known physics alone")
         if rates and least < NEAR_NOISE and (left := rates(candidate.model)) > NEAR_NOISE * max(least, 1.0):
