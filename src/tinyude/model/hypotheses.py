@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import combinations, permutations
 from typing import Any
 
@@ -150,6 +151,11 @@ def _exponents(physics: Physics, seen: Windows) -> Iterator[Hypothesis]:
     values = {sp.Symbol(name): sp.Float(p.value) for name, p in physics.parameters.items()}
     signals = [sp.Symbol(name) for name in (*physics.states, *physics.inputs)]
     rows = np.concatenate([seen.node_x, seen.node_u[:, : physics.n_inputs]], axis=-1)
+
+    @cache
+    def told(expr: sp.Expr) -> str:  # each is in several hypotheses, and SymPy prints slowly
+        return rounded_text(expr.xreplace(values))
+
     for i, rate in enumerate(physics.rhs):
         if physics.kinematic[i] is not None:
             continue
@@ -166,7 +172,7 @@ def _exponents(physics: Physics, seen: Windows) -> Iterator[Hypothesis]:
             at = value[base.xreplace(values)]
             with np.errstate(all="ignore"):
                 column = value[rest] * (at ** float(other) - at ** float(own))
-            signal, part = (rounded_text(e.xreplace(values)) for e in (base, part))
+            signal, part = told(base), told(part)
             power = f"({signal})**{other}" if base.is_Add else f"{signal}**{other}"
             yield Hypothesis(
                 f"the exponent of {signal} in {part} of d({physics.states[i]})/dt seems to be "
