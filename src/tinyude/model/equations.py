@@ -132,7 +132,7 @@ def found_lines(model: Model, diagnostics: Mapping[str, Any]) -> list[str]:
         found = [entry for entry in diagnostics["terms"] if entry["state"] == state]
         share = diagnostics["network"].get(state, 0.0)
         rest = (
-            f"{_carrier(model, index)} accounts for {share:.0%} of it"
+            f"{_carrier(model, index)} accounts for {percent(share)} of it"
             if share > 0.0
             else _remainder(diagnostics, state)
         )

@@ -87,7 +87,7 @@ def _room(evidence: Evidence) -> Iterator[Reason]:
         )  # fmt: skip
     if max(evidence.passed, evidence.passed_time) < PASSED:
         yield Reason(
-            CAUTION, f"Only {evidence.passed:.0%} of the windows pass the acceptance test.",
+            CAUTION, f"Only {percent(evidence.passed)} of the windows pass the acceptance test.",
             "The figures apply to those stretches only: check for lost samples, wrong time stamps, shocks or too "
             "low a sample rate.", "rejected",
         )  # fmt: skip
@@ -256,7 +256,8 @@ def _notes(evidence: Evidence) -> Iterator[Reason]:
     for state, share in evidence.network.items():
         if share > NETWORK:
             yield Reason(
-                NOTE, f"A network accounts for {share:.0%} of what was learned in d({state})/dt; no formula fits it.",
+                NOTE, f"A network accounts for {percent(share)} of what was learned in d({state})/dt; no formula fits "
+                "it.",
                 "Offer terms of your own with library=[...] to see one.", "network",
             )  # fmt: skip
     if evidence.changed_at:

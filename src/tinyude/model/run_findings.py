@@ -52,7 +52,7 @@ def free_runs(evidence: Evidence) -> Iterator[Reason]:
         )  # fmt: skip
     elif runs.diverged > DIVERGED:
         yield Reason(
-            BAD, f"{runs.diverged:.0%} of the free runs over {seconds(float(runs.horizons[-1]))} diverge.",
+            BAD, f"{percent(runs.diverged)} of the free runs over {seconds(float(runs.horizons[-1]))} diverge.",
             "Record motions that cover more states, or offer fewer terms with library=[...].", "free run",
         )  # fmt: skip
     if unexpected and error > RUN_LOST:

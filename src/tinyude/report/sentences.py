@@ -51,7 +51,9 @@ def _missing_part(state: str, place: str, diagnostics: Diagnostics) -> str:
         return f"Learned in {place}, but not reliable: {parts}."
     explained = diagnostics.get("verdict", {}).get("figures", {}).get("explained", {}).get(state, False)
     rest = (
-        f"; a network accounts for {share:.0%} of it" if network else ", and nothing else above the noise" * explained
+        f"; a network accounts for {percent(share)} of it"
+        if network
+        else ", and nothing else above the noise" * explained
     )
     return f"The known physics lacks {parts} in {place}{rest}."
 

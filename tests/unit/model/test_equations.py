@@ -67,7 +67,7 @@ def test_describe_says_what_was_found_and_what_is_left() -> None:
         verdict = {"status": "bad", "summary": "Look.", "reasons": [], "figures": figures}
         judged = describe(found, diagnostics(found) | {"verdict": verdict})
         assert words in judged and judged.endswith("verdict: bad. Look.")
-    assert "the network accounts for 30% of it" in describe(found, diagnostics(found, 0.3))
+    assert "the network accounts for 30 % of it" in describe(found, diagnostics(found, 0.3))
     more = diagnostics(found, parameters=[("L", 1.0, 0.9, 1.1)], warnings=["look out."])
     assert describe(found, more).splitlines()[-3::2] == ["parameter L = 1 [0.9, 1.1]", "warning: look out."]
 

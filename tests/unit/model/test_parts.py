@@ -176,7 +176,7 @@ def test_model_counts_other_parameters_as_learned_and_back(rng: np.random.Genera
 def test_equations_name_a_curve_and_its_states() -> None:
     figures = {"terms": [], "network": {"omega": 0.5}, "parameters": [], "warnings": []}
     assert equation_lines(model(), figures)[1].endswith("+ curve(theta, omega)")
-    assert "a smooth curve of theta, omega accounts for 50% of it" in describe(model(), figures)
+    assert "a smooth curve of theta, omega accounts for 50 % of it" in describe(model(), figures)
 
 
 def test_model_file_keeps_kernel_shapes_and_covariance(tmp_path: Path) -> None:

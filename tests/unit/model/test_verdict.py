@@ -158,7 +158,7 @@ COLOURED = Innovations((0.6, "x"), (0.0, "", ""), 0.04)
     ("change", "status", "words"),
     [
         ({}, "good", "off by 1 % of the signals' spread (known physics alone: 40 %)"),
-        ({"passed": 0.3, "passed_time": 0.4}, "caution", "Only 30% of the windows pass the acceptance test"),
+        ({"passed": 0.3, "passed_time": 0.4}, "caution", "Only 30 % of the windows pass the acceptance test"),
         ({"passed": 0.3, "passed_time": 0.9}, "good", ""),  # windows at kicks are short and many
         ({"sizes": {"x": (1e-3, 1.0)}}, "caution", "The known physics makes only 0.1 % of d(x)/dt"),
         ({"sizes": {"x": (0.0, 1.0)}}, "good", ""),  # nothing is known of it

@@ -124,7 +124,7 @@ def test_page_shows_what_stays_unexplained_over_time_where_no_term_explains_it()
 
 def test_sentences_mention_the_network_and_changes() -> None:
     told = found_sentences({**DIAGNOSTICS, "network": {"v": 0.25}, "changes": [30.06]}, ["x", "v"])
-    assert "a network accounts for 25% of it" in told[0]
+    assert "a network accounts for 25 % of it" in told[0]
     assert "changed at 30.06 s" in told[1]
 
 
