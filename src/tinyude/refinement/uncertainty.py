@@ -1,4 +1,4 @@
-"""Covariance of the refined unknowns: the innovations' information, widened by the disagreement between stretches."""
+"""Covariance of the refined unknowns: the innovations' information, widened where parts of the record disagree."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tinyude.model import jackknife
 from tinyude.model.model import Model
 from tinyude.model.parts import MLP, Terms
 from tinyude.refinement.estimate import Estimate, Setup
-from tinyude.refinement.gating import pieces
 from tinyude.refinement.hybrid import Hybrid
-from tinyude.refinement.starts import with_starts
-from tinyude.refinement.stretches import batch_of
 
 Array = NDArray[Any]
+LEAST_ROWS, LEAST_GROUPS = 12, 4  # of a group; of groups
+GROUPS_AN_UNKNOWN = 4  # each unknown and start state takes up the misfit of a group
+MOVED = 0.01  # standard errors by which an unknown is moved for a derivative
 ROUNDING = 1e-12  # of the largest eigenvalue: below that there is no information
 
 
@@ -42,8 +42,8 @@ def covariance_of(setup: Setup, own: Hybrid, result: Estimate, model: Model) -> 
 def unknown_covariance(setup: Setup, result: Estimate) -> Array:
     """(unknowns, unknowns): inverse information times the mean squared innovation, at least that of the jackknife.
 
-    The jackknife leaves out one piece of the record at a time (one Gauss-Newton step each). If innovations
-    are white both agree; if the model is incomplete only the jackknife is valid.
+    The jackknife leaves out one group of consecutive rows at a time (one Gauss-Newton step each). If innovations
+    are white both agree; if noise is coloured or the model incomplete only the jackknife is valid.
     """
     inverse = _inverse_information(result)
     scale = result.unknowns.scale * _jackknife(setup, result, inverse)
@@ -76,21 +76,41 @@ def _scaled_inverse(matrix: Array) -> Array:
 
 def _jackknife(setup: Setup, result: Estimate, inverse: Array) -> Array:
     """For each unknown, the ratio of its jackknife error to that from the information, at least 1."""
-    longest = max(12, result.batch.rows // jackknife.GROUPS)
-    parts = with_starts(pieces(result.batch.stretches, longest), setup.measurement)
-    count = len(parts)
-    if count < 4:
+    fitted = len(inverse) + len(result.batch.starts) * result.field.states
+    count = min(max(jackknife.GROUPS, GROUPS_AN_UNKNOWN * fitted), result.batch.rows // LEAST_ROWS)
+    if count < LEAST_GROUPS or not np.isfinite(inverse).all():
         return np.ones(len(inverse))
-    passed = setup.make(result.field, batch_of(parts), setup.plan).run(
-        result.unknowns.values, result.noise, result.gate
-    )
-    if not np.isfinite(passed.cost):
+    group = jackknife.groups_of(result.batch.rows, count)
+    gradients = _gradients(setup, result, inverse, group) * result.unknowns.scale
+    if not np.isfinite(gradients).all():
         return np.ones(len(inverse))
-    gradients = passed.gradient * result.unknowns.scale
     moved = (gradients - gradients.mean(axis=0)) @ inverse
     with np.errstate(over="ignore"):  # undetermined parameters
-        error = np.sqrt(np.sum(moved**2, axis=0) * count / (count - 1))
+        error = np.sqrt(np.sum(moved**2, axis=0) * count / (count - min(fitted, count // 2)))
     error[~np.isfinite(error)] = 0.0
     expected = np.sqrt(np.maximum(np.diag(inverse), 1e-300))
-    chance = 1.0 + 1.0 / np.sqrt(2.0 * (count - 1))  # chance excess of a jackknife with so few pieces
+    chance = 1.0 + 1.0 / np.sqrt(2.0 * (count - 1))  # chance excess of a jackknife with so few groups
     return np.asarray(np.where(error > chance * expected, error / expected, 1.0))
+
+
+def _gradients(setup: Setup, result: Estimate, inverse: Array, group: Array) -> Array:
+    """Sums of h e / S over each group of rows, (groups, unknowns), in one uninterrupted pass.
+
+    A pass over each piece alone would begin with a new start state, which takes up the slow part of coloured noise.
+    h follows from frozen passes with one unknown moved a little.
+    """
+    filter_, values = setup.make(result.field, result.batch, setup.plan), result.unknowns.values
+    passed = filter_.run(values, result.noise, result.gate, sensitivities=False)
+    used = np.isfinite(passed.variances)
+    weighted = np.where(used, passed.innovations / np.where(used, passed.variances, 1.0), 0.0)
+    errors = np.sqrt(np.maximum(np.diag(inverse), 0.0)) * result.unknowns.scale
+    sums = np.zeros((int(group[-1]) + 1, len(values)))
+    for k, error in enumerate(errors):
+        moved = values.copy()
+        moved[k] += MOVED * (min(error, abs(values[k])) or error)
+        if moved[k] == values[k]:
+            continue
+        beside = filter_.run(moved, result.noise, result.gate, frozen=passed).innovations
+        slope = np.where(used, passed.innovations - beside, 0.0) / (moved[k] - values[k])
+        sums[:, k] = np.bincount(group, np.sum(slope * weighted, axis=1), len(sums))
+    return sums
