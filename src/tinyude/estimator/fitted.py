@@ -29,7 +29,7 @@ from tinyude.model.findings import short_for
 from tinyude.model.model import Model
 from tinyude.model.reason import GOOD
 from tinyude.model.result import FitResult
-from tinyude.model.start_state import seen_by
+from tinyude.model.start_state import measuring
 from tinyude.model.uncertainty import Spread
 from tinyude.model.verdict import Verdict, combined, judge
 from tinyude.model.windows import Windows
@@ -341,7 +341,7 @@ class Fitted:
     ) -> Evidence:
         result = self.result_
         if result.config is None:
-            own = {"given": self.physics, "seen_by": seen_by(self), "held_out": options.get("held_out", "")}
+            own = {"given": self.physics, "measured": measuring(self), "held_out": options.get("held_out", "")}
             return hidden_evidence(result, stream, **own)
         seen = seen or self._windows(stream, observed)
         if not options.get("held_out"):

@@ -20,6 +20,7 @@ from tinyude.model.other_values import other_values
 from tinyude.model.probes import characteristic_seconds, run_errors, unseen_runs
 from tinyude.model.result import FitResult, learner_part
 from tinyude.model.simulation import outside
+from tinyude.model.start_state import Measuring
 from tinyude.model.windows import Windows
 from tinyude.model.wrong_physics import AS_WELL, corrections, remainder
 from tinyude.model.wrong_values import addends, net_values, similar_terms, wrong_values
@@ -160,16 +161,16 @@ def _of_the_physics(result: FitResult, seen: Windows) -> dict[str, Any]:
 
 
 def hidden_evidence(
-    result: FitResult, stream: Stream, *, given: Physics, seen_by: Mapping[str, Any], held_out: str = ""
+    result: FitResult, stream: Stream, *, given: Physics, measured: Measuring, held_out: str = ""
 ) -> Evidence:
     """Evidence for a model with unmeasured states: held-back free runs instead of windows.
 
-    On a record that the fit has not seen, free runs over its runs; seen_by: how states are measured, for `start_state`.
+    On a record that the fit has not seen, free runs over its runs, which need to know how states are measured.
     """
     model, found = result.model, result.diagnostics
     refinement = found["refinement"]
     if held_out:
-        (errors, count), innovations = unseen_runs(model, given, stream, seen_by), None
+        (errors, count), innovations = unseen_runs(model, given, stream, measured), None
     else:
         errors, count = _held_back(found), int(refinement["held_back_runs"])
         innovations = _innovations(found.get("innovations", {}))

@@ -14,7 +14,7 @@ from tinyude.data.streams import Stream
 from tinyude.model.dynamics import Dynamics, known_dynamics
 from tinyude.model.model import Model
 from tinyude.model.simulation import free_runs
-from tinyude.model.start_state import START_ROWS, start_state
+from tinyude.model.start_state import START_ROWS, Measuring, start_state
 from tinyude.model.windows import Windows
 from tinyude.physics import Physics
 
@@ -148,15 +148,13 @@ def _errors_until(states: Array, truth: Array, spread: Array, ends: Sequence[int
     return np.stack([np.sqrt(total / np.maximum(count, 1)) for total, count in sums])
 
 
-def unseen_runs(
-    model: Model, given: Physics, stream: Stream, seen_by: Mapping[str, Any]
-) -> tuple[dict[str, float], int]:
+def unseen_runs(model: Model, given: Physics, stream: Stream, measured: Measuring) -> tuple[dict[str, float], int]:
     """Mean free-run error over the runs of a record ("": model, "known"), and their number; states may be unmeasured.
 
     A start is fitted to the first rows of its run, which are excluded from the error if enough others remain.
     """
     errors: dict[str, list[float]] = {"": [], "known": []}
-    columns = [list(seen_by["channel"]).index(c) for c in range(len(stream.names))]
+    columns = measured.states
     for run in stream.runs:
         if len(run.samples) <= FEWEST_ROWS:
             continue
@@ -165,8 +163,8 @@ def unseen_runs(
         judged = slice(START_ROWS if len(t) > 2 * START_ROWS else 0, None)
         spread = np.nanstd(run.samples, axis=0)
         for name, dynamics in (("", model.dynamics), ("known", known_dynamics(given))):
-            x0 = start_state(dynamics, Log(t, run.samples, held), model.x_scale, **seen_by)
-            states = free_runs(dynamics, x0[None], t, model.x_scale, held, hold=seen_by["hold"]).states[0]
+            x0 = start_state(dynamics, Log(t, run.samples, held), model.x_scale, measured)
+            states = free_runs(dynamics, x0[None], t, model.x_scale, held, hold=measured.hold).states[0]
             miss = np.minimum(np.abs(np.nan_to_num(states[:, columns], nan=np.inf) - run.samples) / spread, LOST)
             errors[name].append(float(np.sqrt(np.nanmean(miss[judged] ** 2))))
     count = len(errors[""])
