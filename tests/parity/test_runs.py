@@ -114,3 +114,27 @@ def test_engines_agree_on_a_network_that_is_judged_in_the_stream(needed: bool) -
     assert found["rolled_back"] == expected["rolled_back"]
     np.testing.assert_allclose(found["average"], expected["average"], atol=1e-7)
     np.testing.assert_allclose(found["coefficients"], expected["coefficients"], rtol=CLOSE, atol=CLOSE)
+
+
+@needs_core
+@pytest.mark.parametrize(("seed", "settings"), [(0, {"block": 20, "train_every": 8, "updates": 2000}),
+                                                (1, {"block": 10, "train_every": 4, "updates": 600})])  # fmt: skip
+def test_engines_agree_on_a_last_layer_that_is_solved_anew_after_a_change(seed: int, settings: dict[str, int]) -> None:
+    """With the terms beside it, first on the few held-out parts that are there soon after the change."""
+    changing = pendulum(damping_change=(30.0, 1.6))
+    samples = changing.stream(noise=0.01, seed=seed, seconds=42.0)[1][::5]
+    terms = linear_terms(changing.physics)[:2]
+    config = board_config(
+        changing.physics, samples=len(samples), period=0.005, terms=terms, hidden=(6,), network_nodes=1, stride=2,
+        max_half=40, calibration=400, holdout=64, judged=True, **settings,
+    )  # fmt: skip
+    core, reference = both_engines(config, changing.physics, terms)
+    for rows in np.array_split(samples, 21):
+        for learner in (core, reference):
+            learner.push(rows)
+        found, expected = core.state(), reference.state()
+        for part in ("average", "coefficients"):
+            size = np.abs(expected[part]).max(initial=1e-30)
+            np.testing.assert_allclose(found[part], expected[part], atol=1e-6 * size)
+    assert found["changes"] == expected["changes"] == 1 and found["network_on"].all()
+    assert found["rolled_back"] == expected["rolled_back"] == 2 * seed

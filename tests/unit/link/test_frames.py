@@ -124,3 +124,11 @@ def test_decode_message_reads_counters_of_a_board_with_fewer_reasons(reasons: in
     assert found.rejected == dict(zip(REASONS[:reasons], numbers[len(COUNTERS) :], strict=True))
     short = struct.pack(f"<Q{len(COUNTERS) - 1}I", 9, *numbers[: len(COUNTERS) - 1])
     assert decode_message(Frame(Type.COUNTERS, 0, short), None) is None
+
+
+def test_frame_reader_counts_lost_frames_over_the_end_of_the_numbers() -> None:
+    reader = FrameReader()
+    reader.feed(b"".join(encode_frame(Frame(3, n, b"")) for n in (65534, 65535, 0, 1)))
+    assert reader.lost == 0
+    reader.feed(encode_frame(Frame(3, 5, b"")) + encode_frame(Frame(3, 3, b"")))
+    assert reader.lost == 3 + 65533  # a number from before is a whole round later
