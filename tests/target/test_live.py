@@ -360,6 +360,11 @@ def test_page_shows_the_board_and_carries_models(page_address: tuple[str, str, B
         page.screenshot(path=pictures / "monitor.png", full_page=True)
         page.set_viewport_size({"width": 390, "height": 900})
         page.click("#theme")
+        drawn = "Object.keys(plots).some((id) => id.startsWith('term')) && plots.trend.data[0].length"
+        assert page.evaluate(drawn) > 0  # not empty until the next trends arrive
+        rest = "predicted: facts.channels.map(() => [0]), innovation: facts.channels.map(() => [0]), inputs: []"
+        later = "takeRows({t: [rows[rows.length - 1].t + 3], measured: facts.channels.map(() => [0]), " + rest + "})"
+        assert page.evaluate(f"{later}; plots.stream0.data[1].slice(-2)") == [None, 0]  # a gap is no line
         page.wait_for_timeout(1_500)
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
         page.screenshot(path=pictures / "monitor-390-dark.png", full_page=True)

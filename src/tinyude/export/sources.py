@@ -25,6 +25,8 @@ from tinyude.physics import Physics
 from tinyude.physics.programs import program
 
 SERVICE_VERSION = 1  # of tinyude_service.h
+ROW_BYTES = 17  # of a row's frame beside its numbers: docs/telemetry.md
+LINE_BYTES = 11_520  # a second, at 115,200 baud
 CORE = "tinyude/"  # where the core lies beside the generated files
 # <prefix>.h must not stand in for a header of C, C++, POSIX, the core or an example.
 _TAKEN = {
@@ -112,9 +114,14 @@ def chip_facts(chip: Chip, prefix: str) -> dict[str, Any]:
 
 def service_facts(chip: Chip) -> dict[str, Any]:
     """Values of a learner for its service layer."""
-    depth = fifo_depth(chip)
+    depth, config = fifo_depth(chip), chip.config
+    row_bytes = ROW_BYTES + 4 * (3 * config.channels + config.inputs)
+    row_ticks = math.ceil(2 * row_bytes / (LINE_BYTES * config.sample_period))
     return {
         "version": SERVICE_VERSION,
+        "row_bytes": row_bytes,
+        "row_ticks": row_ticks,
+        "status_ticks": max(row_ticks, round(1.0 / config.sample_period)),
         "depth": depth,
         "slice": LONGEST_SLICE,
         "slice_samples": math.ceil(LONGEST_SLICE / 16e6 / chip.config.sample_period),

@@ -1,10 +1,10 @@
 "use strict";
 /* Draws the monitor's stream: samples, current state, trends. */
-const SECONDS = 20, WORDS = {good: "✓", watch: "▲", bad: "✖", note: "•"};
+const SECONDS = 20, LOST = 5, WORDS = {good: "✓", watch: "▲", bad: "✖", note: "•"};
 const token = new URLSearchParams(location.search).get("token") || "";
 const $ = (id) => document.getElementById(id);
 const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-let facts = {channels: [], inputs: [], watch: 1.3, wrong: 2}, rows = [], plots = {}, paused = false;
+let facts = {channels: [], inputs: [], watch: 1.3, wrong: 2}, rows = [], plots = {}, changes = [], told = null, paused = false;
 
 function size(host, height) { return {width: Math.max(host.clientWidth, 200), height}; }
 
@@ -28,15 +28,17 @@ function chart(id, height, series, options = {}) {
 function remake() {
   for (const id of Object.keys(plots)) plots[id].destroy();
   plots = {};
+  $("terms").replaceChildren();
   $("streams").replaceChildren(...facts.channels.map((name, i) => holder(`stream${i}`, name)));
   $("inputs").replaceChildren(...facts.inputs.map((name, i) => holder(`input${i}`, `Input ${name}`)));
   facts.channels.forEach((_, i) => chart(`stream${i}`, facts.channels.length > 2 ? 110 : 170,
-    [{stroke: css("--grey"), width: 4}, {stroke: css("--blue"), width: 1.6, spanGaps: true}], {sync: true}));
+    [{stroke: css("--grey"), width: 4}, {stroke: css("--blue"), width: 1.6}], {sync: true}));
   const points = facts.channels.map(() => ({stroke: css("--blue"), paths: () => null, points: {show: true, size: 3, fill: css("--blue")}}));
   chart("innovation", 90, points, {sync: true, scale: {range: [-5, 5]}, splits: () => [-3, 0, 3], hooks: {draw: [(u) => dashed(u, [3, -3])]}});
   facts.inputs.forEach((_, i) => chart(`input${i}`, 80, [{stroke: css("--ink"), width: 1.2}], {sync: true}));
   chart("trend", 150, [{stroke: css("--blue"), width: 1.6, points: {show: false}}],
-    {time: true, scale: {distr: 3, range: [0.5, 5]}, splits: () => [0.5, 1, 2, 4], hooks: {drawAxes: [bands], draw: [(u) => dashed(u, [1])]}});
+    {time: true, scale: {distr: 3, range: [0.5, 5]}, splits: () => [0.5, 1, 2, 4], hooks: {drawAxes: [bands], draw: [(u) => dashed(u, [1]), marks]}});
+  if (told) takeTrends(told);
 }
 
 function holder(id, title) {
@@ -53,6 +55,17 @@ function dashed(u, levels) {
   ctx.stroke(); ctx.restore();
 }
 
+/* A vertical line at each change of the dynamics. */
+function marks(u) {
+  const ctx = u.ctx, {left, top, width, height} = u.bbox; ctx.save();
+  ctx.strokeStyle = ctx.fillStyle = css("--watch"); ctx.textAlign = "right"; ctx.setLineDash([4, 3]);
+  for (const x of changes.map((at) => u.valToPos(at, "x", true)).filter((x) => x > left && x < left + width)) {
+    ctx.beginPath(); ctx.moveTo(x, top); ctx.lineTo(x, top + height); ctx.stroke();
+    ctx.fillText("change", x - 4 * devicePixelRatio, top + 12 * devicePixelRatio);
+  }
+  ctx.restore();
+}
+
 function bands(u) {
   const ctx = u.ctx, {left, top, width, height} = u.bbox, at = (v) => Math.min(Math.max(u.valToPos(v, "y", true), top), top + height);
   const edges = [[0.5, facts.watch, "--good-bg"], [facts.watch, facts.wrong, "--watch-bg"], [facts.wrong, 5, "--bad-bg"]];
@@ -61,9 +74,14 @@ function bands(u) {
   ctx.restore();
 }
 
+/* Many lost rows in succession are a gap, drawn as none: null ends a line, undefined does not. */
 function takeRows(message) {
-  message.t.forEach((t, i) => rows.push({t, y: message.measured.map((c) => c[i]), p: message.predicted.map((c) => c[i]),
-    e: message.innovation.map((c) => c[i]), u: message.inputs.map((c) => c[i])}));
+  const nothing = (columns) => columns.map(() => null);
+  message.t.forEach((t, i) => {
+    const before = rows.length ? rows[rows.length - 1].t : t;
+    if (t - before > LOST / facts.row_rate) rows.push({t: before + 1 / facts.row_rate, y: nothing(message.measured), p: nothing(message.measured), e: nothing(message.measured), u: nothing(message.inputs)});
+    rows.push({t, y: message.measured.map((c) => c[i]), p: message.predicted.map((c) => c[i] ?? undefined),
+      e: message.innovation.map((c) => c[i]), u: message.inputs.map((c) => c[i])}); });
   if (!rows.length) return;
   const now = rows[rows.length - 1].t;
   rows = rows.filter((row) => row.t > now - SECONDS && row.t <= now);
@@ -102,6 +120,7 @@ function takeStatus(s) {
     const dt = document.createElement("dt"), dd = document.createElement("dd");
     dt.textContent = name; dt.className = kind || ""; dd.textContent = value == null || Number.isNaN(value) ? "–" : value.toLocaleString("en");
     return [dt, dd]; }));
+  changes = s.events.filter((event) => event.title === "Change detected").map((event) => event.at);
   $("events").replaceChildren(...s.events.slice().reverse().map((event) => {
     const li = document.createElement("li"), time = document.createElement("time"), icon = document.createElement("i"), text = document.createElement("span"), small = document.createElement("small");
     li.className = event.level; time.textContent = new Date(1000 * event.at).toTimeString().slice(0, 5);
@@ -115,6 +134,7 @@ function takeStatus(s) {
 }
 
 function takeTrends(t) {
+  told = t;
   plots.trend?.setData([t.health_at, t.health]);
   const names = t.coefficients.map((c) => c.name);
   const boxes = [...document.querySelectorAll("[data-term]")].map((box) => box.dataset.term);
@@ -124,7 +144,7 @@ function takeTrends(t) {
       const box = holder(`term${i}`, c.name), line = document.createElement("div"), b = document.createElement("b"), small = document.createElement("small");
       box.dataset.term = c.name; line.append(b, small); box.insertBefore(line, box.lastChild);
       return box; }));
-    t.coefficients.forEach((_, i) => chart(`term${i}`, 110, [{stroke: "transparent", points: {show: false}}, {stroke: "transparent", points: {show: false}}, {stroke: css("--blue"), width: 1.6, points: {show: false}}], {time: true}));
+    t.coefficients.forEach((_, i) => chart(`term${i}`, 110, [{stroke: "transparent", points: {show: false}}, {stroke: "transparent", points: {show: false}}, {stroke: css("--blue"), width: 1.6, points: {show: false}}], {time: true, hooks: {draw: [marks]}}));
     t.coefficients.forEach((_, i) => plots[`term${i}`].addBand({series: [2, 1], fill: css("--blue") + "33"}));
   }
   t.coefficients.forEach((c, i) => plots[`term${i}`]?.setData([t.terms_at, c.low, c.high, c.value]));
@@ -180,7 +200,7 @@ $("streams").onmouseleave = () => { paused = false; };
 $("theme").onclick = () => {
   const dark = document.documentElement.dataset.theme ? document.documentElement.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
   document.documentElement.dataset.theme = dark ? "light" : "dark";
-  const kept = rows; remake(); document.getElementById("terms").replaceChildren(); rows = kept;
+  const kept = rows; remake(); rows = kept;
 };
 new ResizeObserver(() => { for (const p of Object.values(plots)) p.setSize(size(p.host, p.height0)); }).observe(document.body);
 makeScale();
