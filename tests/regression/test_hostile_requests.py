@@ -14,13 +14,15 @@ import pytest
 
 pytest.importorskip("starlette")
 
-from tinyude.cli.monitor import numbers_of
+from tinyude.cli.monitor import listening, numbers_of
+from tinyude.errors import TinyUDEError
 from tinyude.link.board import BoardLink
 from tinyude.link.frames import Frame, encode_frame
 from tinyude.link.messages import Type
 from tinyude.link.web import Guard, make_app
 
 HERE, TOKEN = "127.0.0.1:8123", {"x-tinyude-token": "right"}
+LEAVES = b"the browser leaves"
 NAME = 'ev"il\r\nx-more: y<script>é'
 
 
@@ -72,6 +74,8 @@ def ask(app: Any, method: str, path: str, headers: dict[str, str], pieces: list[
     }  # fmt: skip
 
     async def receive() -> dict[str, Any]:
+        if left[0] is LEAVES:
+            return {"type": "http.disconnect"}
         return {"type": "http.request", "body": left.pop(0), "more_body": bool(left)}
 
     async def send(message: dict[str, Any]) -> None:
@@ -88,6 +92,7 @@ def ask(app: Any, method: str, path: str, headers: dict[str, str], pieces: list[
         {"host": "evil.example"},
         {"host": "["},
         {"host": "127.0.0.1@evil.example"},
+        {"host": "evil.example@127.0.0.1:8123"},
         {"host": "127.0.0.1.evil.example"},
         {"host": ""},
         {"origin": "http://evil.example"},
@@ -130,6 +135,22 @@ def test_page_and_model_of_a_board_with_a_hostile_name(app: Any) -> None:
 def test_uploads_are_bounded_whatever_they_say_of_their_length(app: Any, length: str) -> None:
     status, _, text = ask(app, "POST", "/model", TOKEN | {"content-length": length}, [bytes(9 << 20)] * 2)
     assert status == 413 and "larger than any model" in text
+
+
+def test_an_upload_that_breaks_off_ends_without_a_traceback(app: Any) -> None:
+    """The terminal of the monitor got sixty lines of one."""
+    assert ask(app, "POST", "/model", TOKEN, [b"half", LEAVES])[0] == 400
+
+
+@pytest.mark.parametrize(("host", "port"), [("127.0.0.1", 65_536), ("127.0.0.1", -1), ("a" * 70, 0), ("192.0.2.1", 0)])
+def test_listening_says_in_one_line_where_it_cannot(host: str, port: int) -> None:
+    with pytest.raises(TinyUDEError, match=rf"(Cannot open the page at {host}, port|--port is) {port}.*; give "):
+        listening(host, port)
+
+
+def test_listening_names_a_port_that_is_taken() -> None:
+    with listening("127.0.0.1", 0) as first, pytest.raises(TinyUDEError, match="Address already in use; give another"):
+        listening("127.0.0.1", first.getsockname()[1])
 
 
 @pytest.mark.parametrize("content", [b"", b"\x80\x04garbage", b"{", b'{"format": "tinyude-board-model"}', bytes(100)])

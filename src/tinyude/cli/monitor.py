@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import tempfile
 import time
 from functools import partial
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from tinyude.link.history import History
 
 PARAMETERS = 3  # the group of parameters among a board's names
+PORTS = 1 << 16
 
 
 def monitor(
@@ -118,7 +120,22 @@ def _serve(link: BoardLink, host: str, port: int, token: str | None) -> None:
         from tinyude.link.web import Guard, make_app
     except ImportError:
         raise TinyUDEError("The page needs starlette and uvicorn; install tinyude[monitor].") from None
-    guard = Guard(host, port, token)
+    place = listening(host, port)
+    guard = Guard(host, place.getsockname()[1], token)
     shown = f"[{host}]" if ":" in host else host
-    console.print(f"http://{shown}:{port}/?token={guard.token}", highlight=False, soft_wrap=True)
-    uvicorn.run(make_app(link, guard, numbers_of), host=host, port=port, log_level="warning", ws="websockets-sansio")
+    console.print(f"http://{shown}:{guard.port}/?token={guard.token}", highlight=False, soft_wrap=True)
+    settings = uvicorn.Config(make_app(link, guard, numbers_of), log_level="warning", ws="websockets-sansio")
+    uvicorn.Server(settings).run(sockets=[place])
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """A socket that waits for browsers at this address."""
+    if not 0 <= port < PORTS:
+        raise TinyUDEError(f"--port is {port}; give one from 0 (any that is free) to {PORTS - 1}.")
+    try:
+        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+    except (OSError, ValueError) as error:
+        reason = str(getattr(error, "strerror", None) or error).partition(" (while")[0]
+        raise TinyUDEError(
+            f"Cannot open the page at {host}, port {port}: {reason}; give another --port, or a --host of this machine."
+        ) from None

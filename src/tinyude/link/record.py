@@ -12,11 +12,11 @@ from tinyude.errors import TinyUDEError
 from tinyude.link.history import History, row_columns, row_values
 from tinyude.link.messages import Row
 
-_FIRST, _GROWTH = 3_000, 1.25  # rows until the file is written first, and by how much it grows between writes
+_FIRST, _GROWTH = 100, 1.25  # rows until the file is written first, and by how much it grows between writes
 
 
 class Recorder:
-    """Rows to a Parquet file that is whole at any time."""
+    """Rows to a Parquet file that is whole at any time; a program that is killed loses the last fifth at most."""
 
     def __init__(self, path: Path) -> None:
         if path.suffix != ".parquet":

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.applications import Starlette
-from starlette.requests import HTTPConnection, Request
+from starlette.requests import ClientDisconnect, HTTPConnection, Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
@@ -54,7 +54,7 @@ class Guard:
     def rejection(self, connection: HTTPConnection, command: bool) -> str | None:
         """Why a request is rejected; None: it is not."""
         host, origin = connection.headers.get("host", ""), connection.headers.get("origin")
-        if self._hosts is not None and _split(f"//{host}")[1] not in self._hosts:
+        if self._hosts is not None and ("@" in host or _split(f"//{host}")[1] not in self._hosts):
             return "foreign host"
         if origin is not None and _split(origin)[0] != host:
             return "foreign origin"
@@ -120,10 +120,13 @@ class _Requests:
         if reason := self.guard.rejection(request, command=True):
             return _forbidden(reason)
         body = b""
-        async for piece in request.stream():  # what a header says of its length may be wrong
-            body += piece
-            if len(body) > _LARGEST_MODEL:
-                return JSONResponse({"error": "The file is larger than any model; send a .tinyude file."}, 413)
+        try:
+            async for piece in request.stream():  # what a header says of its length may be wrong
+                body += piece
+                if len(body) > _LARGEST_MODEL:
+                    return JSONResponse({"error": "The file is larger than any model; send a .tinyude file."}, 413)
+        except ClientDisconnect:
+            return Response(status_code=400)  # nobody is left to read it
 
         def action() -> dict[str, Any]:
             numbers, fingerprint = self.numbers_of(body, self.link.history)
