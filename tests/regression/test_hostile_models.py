@@ -227,6 +227,25 @@ def test_ude_rejects_terms_that_its_saved_model_could_not_be_loaded_with(term: s
         tu.UDE(tu.Physics(["x", "y"], ["y", "-x"]), library=[term]).fit(np.stack([t, np.sin(t)], axis=1), t=0.01)
 
 
+@pytest.mark.parametrize("rate", ["-9*x", "-9e35*x", "-9*x + 1e-6/x**16"])
+@pytest.mark.parametrize("term", ["y", "1e-40*y"])
+@pytest.mark.filterwarnings("ignore::tinyude.errors.TinyUDEWarning")
+def test_save_writes_what_can_be_loaded_or_says_why_not(term: str, rate: str, tmp_path: Path) -> None:
+    """Physics far off, or a term in tiny units: the saved model was called damaged when it was read."""
+    t = np.arange(300) * 0.01
+    samples = np.stack([np.sin(3 * t), 3 * np.cos(3 * t)], axis=1) * np.exp(-0.15 * t)[:, None]
+    samples += 1e-3 * np.random.default_rng(0).standard_normal(samples.shape)
+    physics = tu.Physics(["x", "y"], ["y", rate])
+    ude = tu.UDE(physics, library=[term], keep=term != "y", refine=False, network=None).fit(samples, t=0.01)
+    if term != "y":
+        with pytest.raises(TinyUDEError, match=r"cannot be saved: coefficients holds .* 1e\+30; check the physics, or give"):
+            ude.save(tmp_path / "a.tinyude")
+        assert not list(tmp_path.iterdir())
+        return
+    ude.save(tmp_path / "a.tinyude")
+    np.testing.assert_array_equal(tu.load(tmp_path / "a.tinyude").predict(samples[:9]), ude.predict(samples[:9]))
+
+
 def test_with_parameters_is_the_same_physics_with_other_values() -> None:
     physics = tu.Physics(["x"], ["-k*x"], parameters={"k": 1.0})
     other = physics.with_parameters({"k": 2.0})

@@ -60,11 +60,10 @@ def save_result(result: FitResult, arguments: Mapping[str, Any], path: str | Pat
     arrays = {name: np.ascontiguousarray(getattr(model, name), dtype=np.float64) for name in _ARRAYS}
     if found is not None:
         arrays |= {f"state.{name}": np.ascontiguousarray(getattr(found, name), dtype=np.float64) for name in _STATE}
-    arrays |= {
-        f"history.{name}": np.ascontiguousarray(values, dtype=np.float64) for name, values in result.history.items()
-    }
-    record = result.record or {}
-    arrays |= {f"record.{name}": np.ascontiguousarray(values, dtype=np.float64) for name, values in record.items()}
+    history = {name: np.ascontiguousarray(values, dtype=np.float64) for name, values in result.history.items()}
+    record = {n: np.clip(np.asarray(v, np.float64), -LARGEST, LARGEST) for n, v in (result.record or {}).items()}
+    arrays |= {f"history.{name}": values for name, values in history.items()}
+    arrays |= {f"record.{name}": np.ascontiguousarray(values) for name, values in record.items()}
     if result.spread is not None:
         arrays |= {f"spread.{name}": np.ascontiguousarray(getattr(result.spread, name)) for name in _SPREAD}
     if model.covariance is not None:
@@ -86,8 +85,23 @@ def save_result(result: FitResult, arguments: Mapping[str, Any], path: str | Pat
         "diagnostics": result.diagnostics,
     }
     text = json.dumps(header, default=_plain)
+    _check_writable(result, json.loads(text)["diagnostics"], record, history)
     content = to_bytes(arrays, {"tinyude": text, "sha256": checksum(text, arrays)})
     write_whole(Path(path), content)
+
+
+def _check_writable(
+    result: FitResult, diagnostics: dict[str, Any], record: Mapping[str, Any], history: Mapping[str, Any]
+) -> None:
+    """Raise an error before a model is written that could not be read again."""
+    try:
+        check_kinds(diagnostics, result.model.physics)
+        check_plausible(result.model, result.config, diagnostics)
+        check_pictures(record or None, history, result.model.physics)
+    except TinyUDEError as error:
+        raise TinyUDEError(
+            f"This model cannot be saved: {error}; check the physics, or give the library's terms in other units."
+        ) from None
 
 
 def read_result(path: str | PathLike[str]) -> tuple[FitResult, dict[str, Any]]:
