@@ -17,6 +17,7 @@ from tinyude.model.windows import Windows
 from tinyude.model.wrong_physics import AS_WELL, free_rows, remainder
 from tinyude.model.wrong_values import Alike
 from tinyude.physics import Physics
+from tinyude.physics.expressions import expanded
 from tinyude.physics.library import summed_terms, term_text
 
 Array = NDArray[Any]
@@ -83,7 +84,7 @@ def _own_terms(model: Model, i: int, name: str, alike: Alike) -> list[int]:
     row = model.on.index(i)
     shapes = _effect_shapes(model.physics, i, name)
     kept = [int(k) for k in np.flatnonzero(model.coefficients[row])]
-    return [k for k in kept if alike.get((row, k), (term_text(sp.expand(model.terms[k])), 1.0))[0] in shapes]
+    return [k for k in kept if alike.get((row, k), (term_text(expanded(model.terms[k])), 1.0))[0] in shapes]
 
 
 def _told(model: Model, i: int, k: int, alike: Alike) -> str:

@@ -16,7 +16,7 @@ from tinyude.model.model import Model
 from tinyude.model.windows import Windows
 from tinyude.model.wrong_physics import AS_WELL, free_rows, remainder
 from tinyude.physics import Physics
-from tinyude.physics.expressions import numpy_function
+from tinyude.physics.expressions import expanded, numpy_function
 from tinyude.physics.library import known_shapes, known_terms, rounded_text, summed_terms, term_text
 
 Array = NDArray[Any]
@@ -68,7 +68,7 @@ def addends(model: Model, seen: Windows) -> list[Addend]:
     answer: list[Addend] = []
     for i in free_rows(model):
         size, noise = float(seen.rms(seen.dx)[i]), float(seen.rms(seen.floor)[i])
-        summands = sp.Add.make_args(sp.expand(physics.rhs[i].xreplace(values)))
+        summands = sp.Add.make_args(expanded(physics.rhs[i].xreplace(values)))
         parts = [e for e in summands if e.free_symbols]
         if not parts or len(seen) < 8 * (len(parts) + 2) or size <= 3.0 * noise:
             continue
@@ -107,7 +107,7 @@ def similar_terms(model: Model, seen: Windows) -> dict[tuple[int, int], tuple[st
     learned = model.term_values(seen.node_x, seen.inputs)
     for row, i in enumerate(model.on):
         shapes = [shape for shape in known_shapes(physics, i) if shape.free_symbols]
-        kept = [k for k in np.flatnonzero(model.coefficients[row]) if sp.expand(model.terms[k]) not in shapes]
+        kept = [k for k in np.flatnonzero(model.coefficients[row]) if expanded(model.terms[k]) not in shapes]
         if not shapes or not kept:
             continue
         with np.errstate(all="ignore"):
@@ -143,7 +143,7 @@ def wrong_values(model: Model, seen: Windows, alike: Alike) -> dict[tuple[str, s
             return np.asarray(scale * seen.seen(values[:, None], i)[:, 0])
 
         shape = {
-            k: alike[row, k][0] if (row, k) in alike else term_text(sp.expand(t)) for k, t in enumerate(model.terms)
+            k: alike[row, k][0] if (row, k) in alike else term_text(expanded(t)) for k, t in enumerate(model.terms)
         }
         kept = {int(k): view(learned[:, k]) for k in np.flatnonzero(model.coefficients[row])}
         told = {k: shape[k] if (row, k) in alike else str(model.terms[k]) for k in kept}
@@ -215,7 +215,7 @@ def net_values(model: Model, shares: Mapping[str, float] | None = None, alike: A
     for row, state in enumerate(model.on):
         pieces = known_terms(physics, state)
         kept = np.flatnonzero(model.coefficients[row]) if model.coefficients.size else np.zeros(0, dtype=int)
-        names = {int(k): term_text(sp.expand(model.terms[k])) for k in kept}
+        names = {int(k): term_text(expanded(model.terms[k])) for k in kept}
         new = [model.terms[k] for k, name in names.items() if name not in pieces and (row, k) not in (alike or {})]
         for k, name in names.items():
             known, factor = (alike or {}).get((row, k), (name, 1.0))

@@ -15,6 +15,7 @@ from sympy.printing.str import StrPrinter
 from tinyude.errors import TinyUDEError
 
 Array = NDArray[Any]
+MAX_SUMMANDS = 1_000  # of an expression that is multiplied out
 
 
 def complex_safe_abs(x: Array) -> Array:
@@ -67,6 +68,24 @@ def derivative(expr: sp.Expr, symbol: sp.Symbol) -> sp.Expr:
             f"{expr} cannot be differentiated by {symbol}; write abs or sign of a plain real expression."
         )
     return slope.xreplace({value: key for key, value in real.items()})
+
+
+def expanded(expr: sp.Expr) -> sp.Expr:
+    """The expression multiplied out; as it is where that makes more than MAX_SUMMANDS: SymPy may take hours for it."""
+    inner = [item for part in expr.atoms(sp.Function, sp.Pow) for item in part.args]
+    return sp.expand(expr) if max(map(_summands, (expr, *inner))) <= MAX_SUMMANDS else expr
+
+
+def _summands(expr: sp.Expr) -> int:
+    """Terms of the sum that an expression becomes when it is multiplied out."""
+    if expr.is_Add:
+        return sum(map(_summands, expr.args))
+    if expr.is_Mul:
+        return math.prod(map(_summands, expr.args))
+    if expr.is_Pow and expr.exp.is_Integer:
+        power = abs(int(expr.exp))
+        return math.comb(_summands(expr.base) + power - 1, power)
+    return 1
 
 
 def _either(high: sp.Expr, low: sp.Expr, sign: int) -> sp.Expr:

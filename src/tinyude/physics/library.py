@@ -10,7 +10,7 @@ from numbers import Real
 import sympy as sp
 
 from tinyude.errors import TinyUDEError
-from tinyude.physics.expressions import expression_text
+from tinyude.physics.expressions import expanded, expression_text
 from tinyude.physics.parsing import parse_expression
 from tinyude.physics.physics import Physics
 
@@ -87,7 +87,7 @@ def known_shapes(physics: Physics, state: int) -> list[sp.Expr]:
 def _summands(physics: Physics, expression: sp.Expr) -> list[tuple[float, sp.Expr]]:
     values = {sp.Symbol(name): sp.Float(p.value) for name, p in physics.parameters.items()}
     real = {sp.Symbol(name): sp.Symbol(name, real=True) for name in (*physics.states, *physics.inputs)}
-    parts = sp.Add.make_args(sp.expand(expression.xreplace(values)).xreplace(real))
+    parts = sp.Add.make_args(expanded(expression.xreplace(values)).xreplace(real))
     return [(float(number), shape) for number, shape in (part.as_coeff_Mul() for part in parts)]
 
 
