@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from tinyude.data.tables import read_table
 from tinyude.errors import TinyUDEError
 from tinyude.link.board import BoardLink
 from tinyude.link.frames import Frame, decode_frame, encode_frame
@@ -145,6 +146,15 @@ def test_names_of_boards_reach_terminal_files_and_headers_as_plain_text(text: st
     shown(link)
     link.close()
     assert (tmp_path / "rows.parquet").is_file()
+
+
+def test_a_recording_is_on_the_disk_while_it_is_made(tmp_path: Path) -> None:
+    """Without an end, as of a killed program: up to 3,000 rows, hours of a slow board, were in memory alone."""
+    path = tmp_path / "rows.parquet"
+    for rows in (130, 1000):
+        path.unlink(missing_ok=True)
+        linked(INTRODUCED + b"".join(row(tick) for tick in range(rows)), Recorder(path))
+        assert 0.8 * rows - 1 <= len(read_table(path)["tick"]) <= rows
 
 
 def test_a_full_disk_ends_the_link_with_a_word(tmp_path: Path) -> None:

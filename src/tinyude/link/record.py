@@ -16,7 +16,7 @@ _FIRST, _GROWTH = 100, 1.25  # rows until the file is written first, and by how 
 
 
 class Recorder:
-    """Rows to a Parquet file that is whole at any time; a program that is killed loses the last fifth at most."""
+    """Rows to a Parquet file that is whole at any time; who is killed loses the last fifth, or 100 rows, at most."""
 
     def __init__(self, path: Path) -> None:
         if path.suffix != ".parquet":
