@@ -13,10 +13,12 @@ from safetensors import safe_open
 from safetensors.numpy import save as to_bytes
 
 import tinyude as tu
+from tinyude.data.logs import Columns, log_stream
 from tinyude.errors import TinyUDEError
 from tinyude.model.file import checksum
 from tinyude.physics.budget import with_time_limit
 from tinyude.physics.expressions import expanded
+from tinyude.physics.file import load_physics_file
 from tinyude.physics.library import known_terms
 from tinyude.physics.parsing import parse_expression
 
@@ -274,3 +276,14 @@ def test_with_parameters_is_the_same_physics_with_other_values() -> None:
 def test_fit_rejects_a_period_beyond_all_measure(period: float, pendulum: tu.systems.system.System) -> None:
     with pytest.raises(TinyUDEError, match="The sample period is"):
         tu.UDE(pendulum.physics).fit(np.random.default_rng(0).standard_normal((100, 2)), t=period)
+
+
+@pytest.mark.parametrize("period", ["1e-38", "1e30"])
+def test_log_stream_rejects_a_period_of_a_physics_file_beyond_all_measure(period: str, tmp_path: Path) -> None:
+    """The error named a setting of the core that nobody had given."""
+    (tmp_path / "rig.toml").write_text(f'[states]\nx = "-x"\n[time]\nperiod = {period}\n')
+    (tmp_path / "log.csv").write_text("x\n" + "".join(f"{k % 7}\n" for k in range(50)))
+    rig = load_physics_file(tmp_path / "rig.toml")
+    for several_rates in (False, True):
+        with pytest.raises(TinyUDEError, match=r"The sample period is .*; it must be .* check the unit of the time"):
+            log_stream([tmp_path / "log.csv"], Columns.of(rig), several_rates=several_rates)

@@ -243,7 +243,7 @@ def _stamps_of(pieces: Callable[[], Iterator[Piece]]) -> Iterator[Array]:
 
 def _most_common_period(sources: Sequence[Source]) -> tuple[float, list[Source]]:
     """The period that most sources share, and these sources."""
-    periods = [s.period if s.stamps is None else _period(find_period(s.stamps())) for s in sources]
+    periods = [_period(s.period if s.stamps is None else find_period(s.stamps())) for s in sources]
     alike = [[k for k, other in enumerate(periods) if abs(other - p) <= 0.01 * p] for p in periods]
     best = max(range(len(periods)), key=lambda k: len(alike[k]))
     return periods[best], [sources[k] for k in alike[best]]
@@ -253,7 +253,7 @@ def _common_period(sources: Sequence[Source]) -> float:
     """That of the first; the others must agree."""
     common = 0.0
     for source in sources:
-        period = source.period if source.stamps is None else _period(find_period(source.stamps()))
+        period = _period(source.period if source.stamps is None else find_period(source.stamps()))
         if common and abs(period - common) > 0.01 * common:
             raise TinyUDEError(
                 f"Runs with sample periods {common:g} s and {period:g} s; only refinement takes both: leave refine "
