@@ -17,7 +17,7 @@ def check_random_state(random_state: Any) -> None:
     if isinstance(random_state, Integral) and not isinstance(random_state, bool) and 0 <= int(random_state) < 2**64:
         return
     raise TinyUDEError(
-        f"random_state is {random_state!r}; give None, a whole number from 0 to 2**64 - 1, or a RandomState or a "
+        f"random_state is {random_state!r}; give a whole number from 0 to 2**64 - 1, None, a RandomState or a "
         "Generator of NumPy."
     )
 
