@@ -186,14 +186,17 @@ def centred_correlation(a: Array, b: Array, lags: Sequence[int]) -> Array:
     return correlation(a - np.mean(a), b - np.mean(b), lags)
 
 
-def record_run(ude: Any, Y: Any = None, t: Any = None, u: Any = None, start: float | None = None) -> dict[str, Any]:
-    """A free run over a record, or over the excerpt of the fitted one, from the first window after `start`.
+def record_run(
+    ude: Any, Y: Any = None, t: Any = None, u: Any = None, start: float | None = None, most: float = np.inf
+) -> dict[str, Any]:
+    """A free run over a record, or at most `most` seconds of the excerpt of the fitted one, from the first window after
+    `start`.
 
     Without `start`, the excerpt's longest stretch in which the state does not jump: a model cannot follow a kick
     that is not among its inputs.
     """
     if Y is None:
-        return _excerpt_run(ude, start)
+        return _excerpt_run(ude, start, most)
     stream = ude._options.stream(Y, t, u)
     run = stream.longest
     times = run.start + np.arange(len(run.samples)) * stream.period
@@ -202,7 +205,7 @@ def record_run(ude: Any, Y: Any = None, t: Any = None, u: Any = None, start: flo
     return validate(ude, log)
 
 
-def _excerpt_run(ude: Any, start: float | None) -> dict[str, Any]:
+def _excerpt_run(ude: Any, start: float | None, most: float) -> dict[str, Any]:
     record = getattr(ude, "record_", None)
     if record is None or len(record["x"]) < 2:
         raise TinyUDEError("There is no record for a free run; give Y, t and u.")
@@ -213,6 +216,7 @@ def _excerpt_run(ude: Any, start: float | None) -> dict[str, Any]:
     else:
         first = min(int(np.searchsorted(begins, times[0] + (start or 0.0))), len(begins) - 2)
         end = times[-1]
+    end = min(end, begins[first] + most)
     thin = -(-len(record["u"]) // len(times))  # inputs have a row for every sample, the rest one in so many
     samples = times[0] + (times[-1] - times[0]) / (thin * (len(times) - 1)) * np.arange(thin * (len(times) - 1) + 1)
     measured = np.full((len(samples), record["Y"].shape[1]), np.nan)

@@ -85,11 +85,10 @@ def free_run_panel(ude: Any, run: Data | None, units: Mapping[str, str]) -> Data
     """Series of the free run for uPlot: every signal measured, by the model, and by the known physics alone."""
     where = "the unseen record"
     if run is None:
-        where = "the fitted record"
-        try:
-            run = record_run(ude)
-        except TinyUDEError:
+        run = _excerpt_run(ude)
+        if run is None:
             return None
+        where = f"{run.get('judged', '')}the fitted record"
     rows = _thinned(len(run["t"]), 3 * len(run["names"]))
     spread = np.nanstd(run["reference"], axis=0)
     spread = np.where(spread > 0.0, spread, 1.0)
@@ -118,6 +117,19 @@ def free_run_panel(ude: Any, run: Data | None, units: Mapping[str, str]) -> Data
         "where": where if run["reference_name"] == "measured" else "",
         "warnings": list(run.get("warnings", ())),
     }
+
+
+def _excerpt_run(ude: Any) -> Data | None:
+    """The free run over the fitted record; of an unstable plant over the horizon that the verdict judged."""
+    try:
+        return record_run(ude)
+    except TinyUDEError:
+        judged = ude.diagnostics_.get("verdict", {}).get("figures", {}).get("free_run")
+    try:
+        run = record_run(ude, most=judged["seconds"]) if judged else None
+    except TinyUDEError:
+        return None
+    return None if run is None else run | {"judged": f"{seconds(judged['seconds'])} of "}
 
 
 def _rolling(miss: Array) -> Array:

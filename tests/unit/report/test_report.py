@@ -13,8 +13,9 @@ from tinyude.model.equations import CONFIDENCE
 from tinyude.model.start_state import state_at
 from tinyude.model.validation import free_run, longest_stretch, run_scores, validate
 from tinyude.physics import Physics
-from tinyude.report import figures
+from tinyude.report import figures, panels
 from tinyude.report.collect import collect
+from tinyude.report.displays import record_run
 from tinyude.report.page import render
 from tinyude.report.panels import analysis_cards
 from tinyude.report.sentences import INTERVAL, data_sentence, found_sentences, joined, percent, significant
@@ -295,3 +296,20 @@ def test_numbers_are_typeset_with_a_power_of_ten_and_signs_with_room() -> None:
     first, second = summands(-3 * x - 1e-7 * x**2)
     assert "infix" not in first and 'form="infix"' in second and "e-07" not in second
     assert 'form="infix"' in learned_summands([{"learned": -2.0, "term": "x"}])[0]
+
+
+def test_free_run_panel_of_an_unstable_plant_shows_the_judged_horizon(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    x = 2.0 * np.exp(-0.6 * 0.02 * np.arange(400)) + 1e-3 * rng.normal(size=400)
+    ude = UDE(Physics(["x"], ["0"]), network=None).fit(x[:, None], t=0.02)
+
+    def diverges(ude: UDE, most: float = np.inf) -> dict[str, object]:
+        if most == np.inf:
+            raise TinyUDEError("The simulation diverged.")
+        return record_run(ude, most=most)
+
+    monkeypatch.setattr(panels, "record_run", diverges)
+    shown = panels.free_run_panel(ude, None, {})
+    judged = ude.verdict_.figures["free_run"]["seconds"]
+    assert shown is not None and 0.8 * judged < shown["t"][-1] < 1.01 * judged
+    assert shown["where"].endswith("s of the fitted record")
