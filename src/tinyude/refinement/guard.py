@@ -33,6 +33,7 @@ SHORTEST = 40  # rows of a block
 WARM_UP = 0.1  # share of a block
 STARTS = (0.0, 0.5)  # shares of a block at which free runs begin
 HORIZONS = (0.25, 0.5, 1.0)  # shares of a free run at which its error is computed
+WITHIN = 1.0  # standard error in the mean square over the unknowns
 UNDAMPED = 1e-6  # of the diagonal: damping keeps what a network learned from the fold
 SETTLING = 6  # further steps of a fit before it is judged
 ENOUGH = 5  # free runs, below which they are not used for the choice
@@ -169,8 +170,9 @@ def _without_each_fold(setup: Setup, found: Estimate, parts: HeldBack) -> dict[i
     """The unknowns as they would be without each fold's blocks, from a prior independent of this record.
 
     The influence of a fold is the difference of two steps, over the other folds and over all of them, damped only if
-    the first would not lower the cost: over fewer blocks a step may leave the range in which it is valid. NaN if no
-    step lowers the cost, as for a network whose sensitivities run away: nothing is known then.
+    the first would not lower the cost: over fewer blocks a step may leave the range in which it is valid. One within
+    the standard errors is valid as these are, and is not tried. NaN if no step lowers the cost, as for a network whose
+    sensitivities run away: nothing is known then.
     """
     unknowns, folds = found.unknowns.unlearned(), [int(f) for f in np.unique(parts.fold)]
     values = dict.fromkeys(folds, unknowns.values)
@@ -181,11 +183,13 @@ def _without_each_fold(setup: Setup, found: Estimate, parts: HeldBack) -> dict[i
     if not np.isfinite(passed.cost):
         return values
     for fold in folds:
-        others = parts.fold != fold
-        moved, damping, promised = accepted_step(filter_, unknowns, found.noise, passed, UNDAMPED, others)
-        if moved is None and promised >= CONVERGED:
-            values[fold] = np.full(len(unknowns), np.nan)
-            continue
+        others, damping = parts.fold != fold, UNDAMPED
+        matrix, gradient = system_of(unknowns, passed, others)
+        if gradient @ step_within(unknowns, matrix, gradient, damping) > WITHIN * len(unknowns):
+            moved, damping, promised = accepted_step(filter_, unknowns, found.noise, passed, damping, others)
+            if moved is None and promised >= CONVERGED:
+                values[fold] = np.full(len(unknowns), np.nan)
+                continue
         without, everything = (
             step_within(unknowns, *system_of(unknowns, passed, chosen), damping) for chosen in (others, EVERY)
         )

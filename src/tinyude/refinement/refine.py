@@ -11,6 +11,7 @@ import sympy as sp
 from numpy.typing import NDArray
 
 from tinyude.model.candidate import Candidate
+from tinyude.model.evidence import NEAR_NOISE
 from tinyude.model.model import Model
 from tinyude.physics import Physics
 from tinyude.refinement.budget import Budget
@@ -138,7 +139,7 @@ def refine(
         Terms to try if no candidate explains the rows up to sensor noise.
     streamed : callable, optional
         Takes the spans of the record to leave out; returns the streaming learner's model, or None. Called if no
-        candidate explains the rows up to sensor noise.
+        candidate explains the rows up to sensor noise, and the windows' model does not explain the rates either.
     rates : callable, optional
         A model's remainder of the rates estimated by the windows, in units of noise.
     """
@@ -155,7 +156,8 @@ def refine(
         made = _with_fewer_terms(setup, hybrids, found, richest, rows)
     else:
         budget.grant(SEARCH)
-        if streamed is not None and (other := streamed(())) is not None:
+        left = rates is None or rates(model) > NEAR_NOISE  # the streaming learner sees the same rates, no more
+        if left and streamed is not None and (other := streamed(())) is not None:
             hybrids["streaming"] = as_it_is(other)
         made = _searched(setup, hybrids, given, offered, first, rows, bool(sensors.guess), following, budget)
     candidates = _candidates(setup, made, rows.share_unseen(first.batch.rows))

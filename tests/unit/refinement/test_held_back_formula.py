@@ -9,10 +9,11 @@ import pytest
 import tinyude as tu
 from tinyude.model.candidate import Candidate
 from tinyude.physics import Physics
+from tinyude.refinement import guard, support
 from tinyude.refinement import identified as kept
-from tinyude.refinement import support
 from tinyude.refinement.choose import clearly_worse
 from tinyude.refinement.estimate import Estimate, Setup, estimate
+from tinyude.refinement.gauss_newton import accepted_step as gauss_newton_step
 from tinyude.refinement.gauss_newton import gauss_newton
 from tinyude.refinement.guard import HeldBack, _without_each_fold, free_run_errors, held_back, settled
 from tinyude.refinement.hybrid import hybrid, without_parts
@@ -70,6 +71,18 @@ def test_values_of_another_fit_move_by_the_influence_of_one_block_only(fitted) -
     wrong = with_value(found, 1.6)
     moved = _without_each_fold(setup, wrong, parts)
     assert len(moved) > 2 and max(abs(value[0] - 1.6) for value in moved.values()) < 0.1
+
+
+def test_a_step_within_the_standard_errors_is_not_tried(fitted, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At the fit, noise alone moves the value without a fold; elsewhere a full step may be too long."""
+    setup, found, parts = fitted
+    same = [replace(block, samples=np.exp(-1.1 * block.times)[:, None]) for block in parts.blocks]  # blocks that agree
+    parts, tried = replace(parts, blocks=tuple(same)), []
+    monkeypatch.setattr(guard, "accepted_step", lambda *a: tried.append(1) or gauss_newton_step(*a))
+    _without_each_fold(setup, with_value(found, 1.1), parts)
+    assert not tried
+    _without_each_fold(setup, with_value(found, 1.6), parts)
+    assert len(tried) == len(np.unique(parts.fold))
 
 
 @pytest.mark.parametrize("spent", [False, True])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations_with_replacement
 from typing import Any
@@ -161,7 +161,8 @@ def with_shape(entry: Entry, where: tuple[int, int], value: float) -> Entry:
     place, k = where
     factor = entry[place]
     shape = (*factor.shape[:k], float(value), *factor.shape[k + 1 :])
-    return (*entry[:place], replace(factor, shape=shape), *entry[place + 1 :])
+    changed = Factor(factor.kind, factor.column, shape, factor.given, factor.minus)
+    return (*entry[:place], changed, *entry[place + 1 :])
 
 
 def _number(kind: str, value: float) -> sp.Expr:

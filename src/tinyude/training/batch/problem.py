@@ -102,7 +102,7 @@ class Problem:
         """The same, not cached: for shapes that a search tries once."""
         with np.errstate(all="ignore"):
             seen = self.filtered(entries)
-        return self.whitened(np.nan_to_num(seen, posinf=0.0, neginf=0.0))
+        return self.whitened(seen if np.isfinite(seen).all() else np.nan_to_num(seen, posinf=0.0, neginf=0.0))
 
     def rms(self, entries: Sequence[Entry]) -> Array:
         """RMS of library entries over the nodes (entries,)."""

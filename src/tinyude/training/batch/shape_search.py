@@ -1,7 +1,7 @@
 """Shape parameters of library terms by least squares, with the coefficients solved at every step.
 
-Variable projection: columns without a free shape are projected out once; of the others, slopes by the shapes are
-exact, so that a step costs one evaluation of the columns and one of their slopes.
+Variable projection: columns without a free shape are projected out once; the others and their slopes by the shapes are
+evaluated together, so that a step costs one evaluation.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ Array = NDArray[Any]
 Free = Sequence[tuple[int, tuple[int, int]]]  # (entry, (factor, parameter)) of every freed shape
 
 STEPS = 12  # evaluations of the columns
+CONVERGED = 1e-6  # relative change of the sum of squares, or of the steps, below which no further step is made
 RANGE = 3.5  # of a shape parameter, in logarithms
 SLOPE_STEP = 1e-5  # of a shape parameter in its own unit, for its slope
 DEPENDENT = 1e-10  # of the largest singular value of unit columns: below that a direction is rounding
@@ -31,20 +32,17 @@ def search_shapes(problem: WhiteRows, entries: Sequence[Entry], fixed: Array, fr
     search = _Search(problem, entries, fixed, free)
     solved = lru_cache(maxsize=1)(lambda steps: search.solved(np.array(steps)))  # rows and slopes of the same place
     found = least_squares(
-        lambda steps: solved(tuple(steps)).left, np.zeros(len(free)), lambda steps: search.slopes(solved(tuple(steps))),
-        bounds=search.bounds(), max_nfev=STEPS,
+        lambda steps: solved(tuple(steps)).left, np.zeros(len(free)), lambda steps: solved(tuple(steps)).slopes,
+        bounds=search.bounds(), max_nfev=STEPS, ftol=CONVERGED, xtol=CONVERGED,
     )  # fmt: skip
     return search.at(found.x)
 
 
 class _Solved(NamedTuple):
-    """Columns after some steps of the shapes, solved for their coefficients."""
+    """The shapes after some steps, with the coefficients that explain the target best."""
 
-    steps: Array
-    columns: Array  # (rows, entries)
-    coefficients: Array
-    inverse: Array  # of their sums of products
     left: Array  # (rows,)
+    slopes: Array  # of the remainder by the steps (rows, parameters)
 
 
 class _Search:
@@ -69,28 +67,26 @@ class _Search:
         return changed
 
     def solved(self, steps: Array) -> _Solved:
-        """The shaped columns after these steps, with the coefficients that explain the target best."""
-        now = self.at(steps)
-        columns = self._beside(self.problem.fresh([now[k] for k in self.shaped]))
+        """The remainder after these steps, and its derivatives by the shape parameters, after Golub and Pereyra."""
+        now, moved = self.at(steps), []
+        for j, (k, _) in enumerate(self.free):
+            further = steps.copy()
+            further[j] += SLOPE_STEP
+            moved.append(self.at(further)[k])
+        count = len(self.shaped)
+        both = self._beside(self.problem.fresh([*(now[k] for k in self.shaped), *moved]))
+        columns, changed = both[:, :count], both[:, count:]
         size = np.linalg.norm(columns, axis=0)
         unit = columns / np.where(size > 0.0, size, np.inf)
-        inverse = np.linalg.pinv(unit.T @ unit, rcond=DEPENDENT, hermitian=True)
+        powers, along = np.linalg.eigh(unit.T @ unit)
+        inverse = (along / np.where(powers > DEPENDENT * powers[-1], powers, np.inf)) @ along.T
         values = inverse @ (unit.T @ self.target)
         left = self.target - unit @ values
         scale = np.where(size > 0.0, size, np.inf)
-        return _Solved(steps, columns, values / scale, inverse / np.outer(scale, scale), left)
-
-    def slopes(self, now: _Solved) -> Array:
-        """Derivatives of the remainder by the shape parameters (rows, parameters), after Golub and Pereyra."""
-        moved = []
-        for j, (k, _) in enumerate(self.free):
-            further = now.steps.copy()
-            further[j] += SLOPE_STEP
-            moved.append(self.at(further)[k])
-        slopes = (self._beside(self.problem.fresh(moved)) - now.columns[:, self.owner]) / SLOPE_STEP
-        across = now.inverse @ (now.columns.T @ slopes) * now.coefficients[self.owner]
-        across -= now.inverse[:, self.owner] * (now.left @ slopes)
-        return np.asarray(now.columns @ across - slopes * now.coefficients[self.owner])
+        coefficients, inverse = (values / scale)[self.owner], inverse / np.outer(scale, scale)
+        slopes = (changed - columns[:, self.owner]) / SLOPE_STEP
+        across = inverse @ (columns.T @ slopes) * coefficients - inverse[:, self.owner] * (left @ slopes)
+        return _Solved(left, columns @ across - slopes * coefficients)
 
     def bounds(self) -> tuple[Array, Array]:
         """Least and largest step of each parameter; the centre of a bump and a corner keep states on both sides."""

@@ -200,7 +200,7 @@ def _with_kernel(
     count = len(prior)
     mean, covariance = kernel.posterior.mean[:count], kernel.posterior.covariance[:count, :count]
     noise = max(kernel.posterior.noise / np.sqrt(problem.whitener.expected), 1.0)
-    terms = TermsFit(base.entries, mean, [], covariance, base.chi2, float(noise), base.evidence)
+    terms = TermsFit(base.entries, mean, [], lambda: covariance, base.chi2, float(noise), base.evidence)
     price = KERNEL_PRICE + len(base.entries) * float(np.log(max(offered, 2)))
     name = "terms + kernel" if base.entries else "kernel"
     return _fit(name, problem, terms, kernel, kernel.posterior.evidence - price, parameters)

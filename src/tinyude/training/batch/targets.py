@@ -24,7 +24,7 @@ Array = NDArray[Any]
 NODES = ((5, 5), (20, 9), (80, 17), (LONGEST, 33))  # half widths up to which a window has so many nodes
 INPUT_NODES = 40  # most nodes of a window where inputs are held between samples
 DEGREES = 12  # of the expansion that corrects node states
-AT_ONCE = 4_096  # nodes at which many functions are evaluated together: their values stay in the cache
+AT_ONCE, VALUES_AT_ONCE = 4_096, 100_000  # nodes, or values, of functions evaluated together: they stay in the cache
 PICARD = 2  # iterations of the correction
 CONVERGING = 0.5  # of the first iteration's step: the largest last step of a window that converges
 
@@ -88,7 +88,8 @@ class Targets:
     def filtered_functions(self, functions: Callable[[Array], Array], count: int, state: int) -> Array:
         """Functions of the columns, (nodes, columns) to (nodes, count), filtered by the windows (windows, count)."""
         answer, starts = np.empty((self.count, count)), self.first_nodes
-        bounds = np.searchsorted(starts[:-1], np.arange(0, len(self.owner), AT_ONCE))
+        nodes_at_once = max(AT_ONCE, VALUES_AT_ONCE // max(count, 1))
+        bounds = np.searchsorted(starts[:-1], np.arange(0, len(self.owner), nodes_at_once))
         for first, last in zip(bounds, [*bounds[1:], self.count], strict=True):
             nodes = slice(starts[first], starts[last])
             seen = functions(self.columns[nodes]).T * self.weights[nodes, state]

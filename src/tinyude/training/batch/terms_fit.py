@@ -46,10 +46,15 @@ class TermsFit:
     entries: list[Entry]
     coefficients: Array  # (parameters + entries,)
     free: list[tuple[int, tuple[int, int]]]  # (entry, (factor, parameter)) of every freed shape
-    covariance: Array  # of the coefficients, then the freed shapes; noise scale included
+    spread: Callable[[], Array]  # the covariance: a search asks for few
     chi2: float
     noise: float  # scale of the whitened noise, 1 where the noise model holds
     evidence: float
+
+    @cached_property
+    def covariance(self) -> Array:
+        """Of the coefficients, then the freed shapes; noise scale included."""
+        return self.spread()
 
 
 @dataclass(frozen=True)
@@ -205,7 +210,10 @@ def _redundant(problem: WhiteRows, entries: Sequence[Entry], fixed: Array) -> bo
 def _hardly_seen(problem: WhiteRows, fit: TermsFit) -> bool:
     """Whether some fitted shape differs from 0 in a few windows only: the tail of a bump or of an exponential."""
     columns = problem.columns([fit.entries[k] for k in sorted({k for k, _ in fit.free})])
-    power = (columns / np.max(np.abs(columns), axis=0)) ** 2
+    largest = np.max(np.abs(columns), axis=0)
+    if not np.all(largest > 0.0):  # a corner at the end of the range
+        return True
+    power = (columns / largest) ** 2
     return not bool(np.all(power.sum(axis=0) ** 2 >= FEWEST * np.sum(power**2, axis=0)))
 
 
@@ -233,11 +241,15 @@ def solve_terms(
     found = posterior(scaled, problem.y, np.sqrt(problem.whitener.expected))
     noise = max(chi2 / max(len(problem.y) - len(everything) - len(free), 1), 1e-300)
     noise = max(noise / problem.whitener.expected, 1.0)
-    if free:
-        covariance = _with_shapes(problem, entries, free, coefficients[fixed.shape[1] :], design)
     evidence = found.evidence - (len(entries) + 0.5 * len(free)) * float(np.log(max(offered, 2)))
     evidence -= 0.5 * len(free) * float(np.log(max(problem.rows, 2)))
-    return TermsFit(list(entries), coefficients, free, covariance * noise, chi2, float(np.sqrt(noise)), evidence)
+
+    def spread() -> Array:
+        if not free:
+            return covariance * noise
+        return noise * _with_shapes(problem, entries, free, coefficients[fixed.shape[1] :], design)
+
+    return TermsFit(list(entries), coefficients, free, spread, chi2, float(np.sqrt(noise)), evidence)
 
 
 def term_prior(problem: WhiteRows, entries: Sequence[Entry]) -> Array:
