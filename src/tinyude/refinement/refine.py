@@ -246,13 +246,13 @@ def _with_fewer_terms(
 
 def _beside_fewer(
     setup: Setup, hybrids: Mapping[str, Hybrid], found: Mapping[str, Estimate], name: str, rows: Rows
-) -> tuple[Mapping[str, Hybrid], Mapping[str, Estimate]]:
+) -> tuple[dict[str, Hybrid], dict[str, Estimate]]:
     """These structures, and the named one without its weak terms if it has some."""
     if name in hybrids:
         seen = 1.0 - rows.share_unseen(found[name].batch.rows)
         if (fewer := without_weak_terms(setup, hybrids[name], found[name], seen)) is not None:
             return {**hybrids, "fewer terms": fewer[0]}, {**found, "fewer terms": fewer[1]}
-    return hybrids, found
+    return dict(hybrids), dict(found)
 
 
 def _searched(

@@ -12,7 +12,10 @@ from tinyude.model import jackknife
 from tinyude.model.model import Model
 from tinyude.model.parts import MLP, Terms
 from tinyude.refinement.estimate import Estimate, Setup
+from tinyude.refinement.gating import pieces
 from tinyude.refinement.hybrid import Hybrid
+from tinyude.refinement.starts import with_starts
+from tinyude.refinement.stretches import batch_of
 
 Array = NDArray[Any]
 LEAST_ROWS, LEAST_GROUPS = 12, 4  # of a group; of groups
@@ -70,14 +73,16 @@ def _scaled_inverse(matrix: Array) -> Array:
 
 def _jackknife(setup: Setup, result: Estimate, inverse: Array) -> Array:
     """For each unknown, the ratio of its jackknife error to that from the information, at least 1."""
-    fitted = len(inverse) + len(result.batch.starts) * result.field.states
-    count = min(max(jackknife.GROUPS, GROUPS_AN_UNKNOWN * fitted), result.batch.rows // LEAST_ROWS)
-    if count < LEAST_GROUPS or not np.isfinite(inverse).all():
+    if not np.isfinite(inverse).all():
         return np.ones(len(inverse))
-    group = jackknife.groups_of(result.batch.rows, count)
-    gradients = _gradients(setup, result, inverse, group) * result.unknowns.scale
-    if not np.isfinite(gradients).all():
+    if setup.measurement.sensors.guess:
+        gradients, fitted = _of_pieces(setup, result), 1
+    else:
+        gradients, fitted = _of_groups(setup, result, inverse)
+    count = len(gradients)
+    if count < LEAST_GROUPS or not np.isfinite(gradients).all():
         return np.ones(len(inverse))
+    gradients = gradients * result.unknowns.scale
     moved = (gradients - gradients.mean(axis=0)) @ inverse
     with np.errstate(over="ignore"):  # undetermined parameters
         error = np.sqrt(np.sum(moved**2, axis=0) * count / (count - min(fitted, count // 2)))
@@ -87,10 +92,33 @@ def _jackknife(setup: Setup, result: Estimate, inverse: Array) -> Array:
     return np.asarray(np.where(error > chance * expected, error / expected, 1.0))
 
 
-def _gradients(setup: Setup, result: Estimate, inverse: Array, group: Array) -> Array:
-    """Sums of h e / S over each group of rows, (groups, unknowns), in one uninterrupted pass.
+def _of_pieces(setup: Setup, result: Estimate) -> Array:
+    """Gradients over pieces of the record that begin with start states of their own, (pieces, unknowns).
+
+    For unmeasured states: pieces whose starts are guessed anew disagree about what only the guess determines.
+    """
+    longest = max(LEAST_ROWS, result.batch.rows // jackknife.GROUPS)
+    parts = with_starts(pieces(result.batch.stretches, longest), setup.measurement)
+    filter_ = setup.make(result.field, batch_of(parts), setup.plan)
+    return filter_.run(result.unknowns.values, result.noise, result.gate).gradient
+
+
+def _of_groups(setup: Setup, result: Estimate, inverse: Array) -> tuple[Array, int]:
+    """Gradients over groups of rows of one uninterrupted pass, and the number of values that take up their misfit.
 
     A pass over each piece alone would begin with a new start state, which takes up the slow part of coloured noise.
+    """
+    fitted = len(inverse) + len(result.batch.starts) * result.field.states
+    count = min(max(jackknife.GROUPS, GROUPS_AN_UNKNOWN * fitted), result.batch.rows // LEAST_ROWS)
+    if count < LEAST_GROUPS:
+        return np.zeros((0, len(inverse))), fitted
+    group = jackknife.groups_of(result.batch.rows, count)
+    return _gradients(setup, result, inverse, group), fitted
+
+
+def _gradients(setup: Setup, result: Estimate, inverse: Array, group: Array) -> Array:
+    """Sums of h e / S over each group of rows, (groups, unknowns).
+
     h follows from frozen passes with one unknown moved a little.
     """
     filter_, values = setup.make(result.field, result.batch, setup.plan), result.unknowns.values
