@@ -274,13 +274,13 @@ class _Survey:
         self.low, self.high = np.full(channels, np.inf), np.full(channels, -np.inf)
         self.unknown = np.zeros(len(inputs), dtype=np.int64)  # values of each input that are not numbers
         self.wrapped = np.zeros((len(REVOLUTIONS), channels), dtype=np.int64)  # steps of about a revolution
-        self.logged: list[Array] = []  # samples as they were logged, the first IN_MEMORY rows
+        self.logged: list[Array] = []  # samples as they were logged: the first piece, and IN_MEMORY rows at most
         self.seen = 0  # rows in them
 
     def sifted(self, pieces: Iterable[Piece]) -> Iterator[Piece]:
         for piece in pieces:
             self.stream.bad += int(np.sum(np.isnan(piece.samples)))
-            if self.seen < IN_MEMORY:
+            if not self.logged or self.seen < IN_MEMORY:
                 self.logged.append(piece.samples)
                 self.seen += len(piece.samples)
             yield piece
