@@ -239,20 +239,11 @@ def _with_fewer_terms(
 ) -> Structures:
     """These structures, the richest without its weak terms, and held-back runs for the comparison."""
     first = found[richest]
-    hybrids, found = _beside_fewer(setup, hybrids, found, richest, rows)
+    fewer = without_weak_terms(setup, hybrids[richest], first, 1.0 - rows.share_unseen(first.batch.rows))
+    if fewer is not None:
+        hybrids, found = {**hybrids, "fewer terms": fewer[0]}, {**found, "fewer terms": fewer[1]}
     judged = rows.judged(rows.cut_like(first), first.batch.rows)
     return Structures(hybrids, found, held_back(setup, judged, first.noise), first.batch)
-
-
-def _beside_fewer(
-    setup: Setup, hybrids: Mapping[str, Hybrid], found: Mapping[str, Estimate], name: str, rows: Rows
-) -> tuple[dict[str, Hybrid], dict[str, Estimate]]:
-    """These structures, and the named one without its weak terms if it has some."""
-    if name in hybrids:
-        seen = 1.0 - rows.share_unseen(found[name].batch.rows)
-        if (fewer := without_weak_terms(setup, hybrids[name], found[name], seen)) is not None:
-            return {**hybrids, "fewer terms": fewer[0]}, {**found, "fewer terms": fewer[1]}
-    return dict(hybrids), dict(found)
 
 
 def _searched(
@@ -266,7 +257,6 @@ def _searched(
     whole = reduced(rows.everything, rows.few, rows.longest)
     search = Incomplete(setup, given, parts, whole, replace(first, batch=batch), tuple(following))
     made, found = search.run(hybrids, offered)
-    made, found = _beside_fewer(setup, made, found, "terms", rows)
     if parts.enough:
         budget.grant(SETTLE)
         found = {

@@ -53,6 +53,12 @@ def unknown_covariance(setup: Setup, result: Estimate) -> Array:
     return np.asarray(inverse * np.outer(scale, scale))
 
 
+def information_covariance(result: Estimate) -> Array:
+    """(unknowns, unknowns): inverse information times the mean squared innovation, without a jackknife."""
+    scale = result.unknowns.scale
+    return np.asarray(_inverse_information(result) * np.outer(scale, scale))
+
+
 def _inverse_information(result: Estimate) -> Array:
     unknowns, passed = result.unknowns, result.solution.passed
     matrix, _ = unknowns.system(result.solution.information, np.zeros(len(unknowns)))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tinyude.model.model import Model
 from tinyude.refinement.estimate import Estimate, Setup, estimate_on
 from tinyude.refinement.hybrid import Hybrid, hybrid
-from tinyude.refinement.uncertainty import unknown_covariance
+from tinyude.refinement.uncertainty import information_covariance
 
 Array = NDArray[Any]
 
@@ -20,12 +20,12 @@ Array = NDArray[Any]
 def without_weak_terms(setup: Setup, own: Hybrid, found: Estimate, seen: float) -> tuple[Hybrid, Estimate] | None:
     """The structure without terms whose squared distance from 0 is below the price of an unknown; None if all stay.
 
-    They follow from the covariance, without a further fit; the others are refined again, and tested again while
+    They follow from the information, without a pass; the others are refined again, and tested again while
     the work lasts. At least one term stays.
     seen: the share of the record's rows that the estimate used.
     """
     like, began = found, own
-    while (weak := _weak(setup, own, found, seen))[0]:
+    while (weak := _weak(own, found, seen))[0]:
         own = hybrid(_without(own.moved(weak[1]), weak[0]))
         found = estimate_on(setup, own.field, own.unknowns, like, search=False)
         if not np.isfinite(found.solution.passed.cost):
@@ -35,7 +35,7 @@ def without_weak_terms(setup: Setup, own: Hybrid, found: Estimate, seen: float) 
     return None if own is began else (own, found)
 
 
-def _weak(setup: Setup, own: Hybrid, found: Estimate, seen: float) -> tuple[list[tuple[int, int]], Array]:
+def _weak(own: Hybrid, found: Estimate, seen: float) -> tuple[list[tuple[int, int]], Array]:
     """Row and column of every coefficient not worth its price over the whole record, and all values without them.
 
     One by one, the least significant first: without it the others may be significant. The cost is a quadratic
@@ -44,7 +44,7 @@ def _weak(setup: Setup, own: Hybrid, found: Estimate, seen: float) -> tuple[list
     places = [(int(row), int(column)) for row, column in np.argwhere(own.model.coefficients != 0.0)]
     first = len(own.model.physics.learned)
     left = list(range(first, first + len(places)))
-    values, covariance = found.unknowns.values.copy(), unknown_covariance(setup, found)
+    values, covariance = found.unknowns.values.copy(), information_covariance(found)
     price = np.log(found.batch.rows / seen) * seen
     out: list[tuple[int, int]] = []
     while len(left) > 1:

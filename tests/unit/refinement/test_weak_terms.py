@@ -61,9 +61,9 @@ def test_weak_terms_leave_a_parameter_within_its_bounds(monkeypatch: pytest.Monk
     ude = tu.UDE(physics, library=["r", "r**3"], keep=True, network=None, refine=False).fit(samples, t=0.05)
     own = hybrid(ude.model_.with_unknowns(np.array([0.64, 0.3, -1.2])))
     covariance = np.array([[1.0, 0.9, 0.0], [0.9, 1.0, 0.0], [0.0, 0.0, 1e-6]])  # without r, d would be 0.37
-    monkeypatch.setattr(weak_terms, "unknown_covariance", lambda setup, found: covariance)
+    monkeypatch.setattr(weak_terms, "information_covariance", lambda found: covariance)
     found: Any = SimpleNamespace(unknowns=own.unknowns, batch=SimpleNamespace(rows=400))
-    out, values = weak_terms._weak(SimpleNamespace(), own, found, 1.0)
+    out, values = weak_terms._weak(own, found, 1.0)
     assert out == [(0, 0)]
     assert own.moved(values).physics.parameters["d"].value == 0.56
 
@@ -78,6 +78,6 @@ def test_weak_terms_cost_less_where_only_a_part_of_the_record_was_used(
     physics = tu.Physics(["r"], ["0"])
     ude = tu.UDE(physics, library=["r", "r**3"], keep=True, network=None, refine=False).fit(samples, t=0.05)
     own = hybrid(ude.model_.with_unknowns(np.array([-10.0, 2.0])))
-    monkeypatch.setattr(weak_terms, "unknown_covariance", lambda setup, found: np.eye(2))  # 2 standard errors
+    monkeypatch.setattr(weak_terms, "information_covariance", lambda found: np.eye(2))  # 2 standard errors
     found: Any = SimpleNamespace(unknowns=own.unknowns, batch=SimpleNamespace(rows=400))
-    assert weak_terms._weak(SimpleNamespace(), own, found, seen)[0] == out  # prices: ln 400 = 6.0; ln 1600 / 4 = 1.8
+    assert weak_terms._weak(own, found, seen)[0] == out  # prices: ln 400 = 6.0; ln 1600 / 4 = 1.8
