@@ -21,14 +21,14 @@ LEAST_UPDATES = 12
 STEPS = 3.0  # median change over the quantisation step: 1 for coarse sensors that repeat values, 19 and more for slow
 
 
-def rows_held(pieces: Pieces) -> Array:
+def rows_held(pieces: Pieces, channels: int) -> Array:
     """For how many rows each channel usually keeps a value, or has none; 1 where every row is a measurement.
 
     A coarse sensor repeats values too, but then changes by one step; a machine at rest repeats them only there.
     """
     first = next(islice(pieces(), 1), None)
     if first is None:
-        return np.ones(0)
+        return np.ones(channels)
     return np.array([_rows_held(column[:MOST_ROWS]) for column in first.samples.T])
 
 
@@ -56,8 +56,8 @@ def _at_updates(pieces: Pieces, held: Array, period: float) -> Iterator[Piece]:
     for piece in pieces():
         stamps = period * np.arange(row, row + len(piece.samples)) if piece.stamps is None else piece.stamps
         row += len(piece.samples)
-        new = _new_values(piece.samples, last)
-        keep = new[:, int(np.argmax(held))]
+        new = _new_values(piece.samples, last) & np.isfinite(stamps)[:, None]
+        keep = new[:, int(np.argmax(held))] | ~np.isfinite(stamps)  # the grid counts rows without a time
         samples = piece.samples[keep]
         for channel, column in enumerate(piece.samples.T):
             stale = ~new[keep, channel] & (np.isnan(samples[:, channel]) | (held[channel] > 1.0))

@@ -195,7 +195,7 @@ def make_stream(
     """
     held = np.ones(len(names))
     if not live:
-        sources, held = _at_updates(sources)
+        sources, held = _at_updates(sources, len(names))
     every = sources
     period, sources = _most_common_period(sources) if several_rates else (_common_period(sources), sources)
     stream = Stream(period, _Runs(sources, period), tuple(names), held=held, sources=every)
@@ -224,11 +224,11 @@ def make_stream(
     return stream
 
 
-def _at_updates(sources: Sequence[Source]) -> tuple[list[Source], Array]:
+def _at_updates(sources: Sequence[Source], channels: int) -> tuple[list[Source], Array]:
     """The sources at the updates of their slowest channel, and for how many rows each channel keeps a value."""
     made, most = [], []
     for source in sources:
-        held = rows_held(source.pieces)
+        held = rows_held(source.pieces, channels)
         most.append(held)
         if held.max(initial=1.0) > 1.0:
             pieces = at_updates(source.pieces, held, source.period)

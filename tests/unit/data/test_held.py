@@ -5,7 +5,7 @@ import pytest
 
 from tinyude.data.grid import Piece
 from tinyude.data.held import rows_held
-from tinyude.data.streams import as_stream
+from tinyude.data.streams import Source, as_stream, make_stream
 
 ROWS = np.arange(4000)
 NOISY = np.column_stack([np.sin(0.01 * ROWS), np.cos(0.01 * ROWS)]) + 1e-3 * np.random.default_rng(0).standard_normal(
@@ -14,7 +14,7 @@ NOISY = np.column_stack([np.sin(0.01 * ROWS), np.cos(0.01 * ROWS)]) + 1e-3 * np.
 
 
 def held(samples: np.ndarray) -> list[float]:
-    return list(rows_held(lambda: iter([Piece(samples, np.empty((len(samples), 0)))])))
+    return list(rows_held(lambda: iter([Piece(samples, np.empty((len(samples), 0)))]), samples.shape[1]))
 
 
 @pytest.mark.parametrize("rows", [2, 3, 10])
@@ -65,10 +65,28 @@ def test_stream_of_a_log_merged_by_time_takes_each_channel_where_it_was_measured
 
 def test_stream_of_a_long_log_continues_from_piece_to_piece(monkeypatch: pytest.MonkeyPatch) -> None:
     """A value that is kept over the border between two pieces is no update."""
-    from tinyude.data.streams import Source, make_stream
-
     slow = NOISY[7 * (ROWS // 7)]
     parts = [Piece(part, np.empty((len(part), 0))) for part in np.split(slow, [1000, 2500])]
     stream = make_stream([Source(lambda: iter(parts), period=0.01)], ["x", "v"])
     assert stream.count == -(-len(ROWS) // 7)
     assert stream.period == pytest.approx(0.07)
+
+
+def test_stream_of_slow_sensors_leaves_rows_without_a_time_out_and_counts_them() -> None:
+    times = 0.01 * ROWS
+    times[50:60] = np.nan
+    stream = as_stream(np.column_stack([NOISY[:, 0], NOISY[4 * (ROWS // 4), 1]]), times, None, ["x", "v"], [])
+    (run,) = stream.runs
+    assert stream.unstamped == 10
+    assert list(stream.held) == [1.0, 4.0]
+    lost = ~np.isfinite(run.samples).all(axis=1)
+    assert 1 <= lost.sum() <= 3  # the updates at rows 52 and 56
+    np.testing.assert_allclose(run.samples[~lost, 0], NOISY[4 * np.flatnonzero(~lost), 0])
+
+
+def test_stream_takes_a_source_without_rows_beside_a_slow_one() -> None:
+    slow = [Piece(NOISY[4 * (ROWS // 4)], np.empty((len(ROWS), 0)))]
+    sources = [Source(lambda: iter([]), period=0.01), Source(lambda: iter(slow), period=0.01)]
+    assert list(make_stream(sources[1:], ["x", "v"]).held) == [4.0, 4.0]
+    alike = [Source(lambda: iter([]), period=0.04), sources[1]]
+    assert list(make_stream(alike, ["x", "v"]).held) == [4.0, 4.0]
